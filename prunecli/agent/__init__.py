@@ -1,0 +1,1 @@
+"""The agent: what happens next, and its short interpreter."""

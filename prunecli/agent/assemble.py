@@ -1,0 +1,56 @@
+"""Assembling the next request from the fold: messages, cache marks, hash; and checking it before it is sent."""
+
+from dataclasses import dataclass
+
+from prunecli.context.state import Context
+from prunecli.context.validate import validate
+from prunecli.context.wire import Wire
+from prunecli.model.events import RequestSent
+from prunecli.model.requests import CacheTtl, Request, WireMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What a request says beside its messages. Tokens: `max_tokens` of the answer, `thinking` budget or 0."""
+
+    name: str
+    max_tokens: int = 32_000
+    thinking: int = 0
+    cache_ttl: CacheTtl = "5m"
+
+
+def assemble(context: Context, model: ModelSettings) -> Request:
+    """The next request. Raises InvalidRequest where an invariant is broken."""
+    messages = context.messages()
+    request = Request(
+        model.name,
+        model.max_tokens,
+        context.preamble,
+        messages,
+        cache_marks(context.wire, messages),
+        model.thinking,
+        model.cache_ttl,
+        context.tally.context_tokens,
+        context.sha256(),
+    )
+    validate(request, context.wire.unchanged)
+    return request
+
+
+def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
+    """Which messages get a breakpoint: the last one, so that all of it is written, and the last user message of
+    what is unchanged since the request before, so that exactly this is read back, also after a prune.
+
+    The endpoint looks back twenty blocks from a breakpoint; each user message once ended a request and is known
+    there. The end of the preamble has its mark anyway.
+    """
+    last = len(messages) - 1
+    known = range(min(wire.unchanged, last) - 1, -1, -1)
+    stable = next((index for index in known if messages[index].role == "user"), None)
+    marks = [] if stable is None else [stable]
+    return tuple([*marks, last] if messages and messages[last].role == "user" else marks)
+
+
+def sent(request: Request) -> RequestSent:
+    """The event that says what was sent."""
+    return RequestSent(request.model, request.tokens, request.sha256, request.cache_marks)

@@ -1,0 +1,187 @@
+"""Executing calls: judge, ask, record the start, run, record the result in source order.
+
+Calls that change nothing run beside each other; everything else runs alone. A call that was started is on the
+disk before it runs (ROBUSTNESS.md rule 2).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, Literal, Protocol, TypeAlias
+
+from prunecli.agent.journal import Journal
+from prunecli.agent.signals import ToolProgress
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed, well_formed_json
+from prunecli.model.events import ToolResult, ToolStarted
+from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
+from prunecli.tools.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, bounded_output, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user is asked: exactly what will run, why it is asked, and the rule that "always" would add."""
+
+    call: ToolUse
+    tool: Tool
+    reason: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the user said; `word` is for the model where it was denied."""
+
+    kind: Literal["once", "always", "deny"]
+    word: str = ""
+
+
+class Gatekeeper(Protocol):
+    """Who says whether a call may run."""
+
+    def judge(self, call: ToolUse, tool: Tool) -> "Verdict":
+        """allow, ask or deny, with reason and rule."""
+        ...
+
+    async def ask(self, asked: Asked) -> Answer:
+        """Asks the user; headless it denies."""
+        ...
+
+
+class Verdict(Protocol):
+    """The judgement of a call (`permissions.Verdict`)."""
+
+    @property
+    def kind(self) -> Literal["allow", "ask", "deny"]:
+        """What may happen."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why, in plain words."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """The rule that "always" would add, "" for none."""
+        ...
+
+
+Guarded: TypeAlias = Callable[[Awaitable[ToolOutput]], Awaitable[ToolOutput]]
+
+
+@dataclass(slots=True)
+class Executor:
+    """Runs the calls of one session. `context` is what tools may use; progress is added for each call."""
+
+    session: Journal
+    tools: Mapping[str, Tool]
+    context: Callable[[], ToolContext]
+    gatekeeper: Gatekeeper
+
+    async def execute(self, calls: Sequence[ToolUse]) -> None:
+        """Runs the calls and records their results in source order.
+
+        When cancelled, what had finished is kept; the loop answers the rest as interrupted.
+        """
+        for batch in self._batches(calls):
+            if len(batch) == 1:
+                await self._one(batch[0])
+            else:
+                await self._beside_each_other(batch)
+
+    def _batches(self, calls: Sequence[ToolUse]) -> list[list[ToolUse]]:
+        batches: list[list[ToolUse]] = []
+        for call in calls:
+            if batches and self._parallel(call) and self._parallel(batches[-1][-1]):
+                batches[-1].append(call)
+            else:
+                batches.append([call])
+        return batches
+
+    def _parallel(self, call: ToolUse) -> bool:
+        tool = self.tools.get(call.name)
+        return tool is not None and tool.parallel and self.gatekeeper.judge(call, tool).kind == "allow"
+
+    async def _one(self, call: ToolUse) -> None:
+        refused = await self._refusal(call)
+        if refused is not None:
+            self._record(call, refused, 0)
+            return
+        self.session.emit(ToolStarted(call.id, call.name, call.input))
+        await asyncio.to_thread(self.session.commit)
+        output, duration = await self._run(call)
+        self._record(call, output, duration)
+
+    async def _beside_each_other(self, batch: list[ToolUse]) -> None:
+        for call in batch:
+            self.session.emit(ToolStarted(call.id, call.name, call.input))
+        await asyncio.to_thread(self.session.commit)
+        running = [asyncio.ensure_future(self._run(call)) for call in batch]
+        recorded = 0
+        try:
+            for call, task in zip(batch, running, strict=True):
+                output, duration = await task
+                self._record(call, output, duration)
+                recorded += 1
+        except asyncio.CancelledError:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            for call, task in list(zip(batch, running, strict=True))[recorded:]:
+                if not task.cancelled() and task.exception() is None:
+                    self._record(call, *task.result())
+            raise
+
+    async def _refusal(self, call: ToolUse) -> ToolOutput | None:
+        """Why the call will not run, as its result; None where it may."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return _error(f"There is no tool {call.name!r}. Tools: {', '.join(self.tools)}.")
+        if INVALID_INPUT in call.input:
+            raw = str(call.input[INVALID_INPUT])
+            shown = raw if len(raw) <= 200 else raw[:200] + "…"
+            return _error(f"The input was not a complete JSON object, so nothing was run. It was: {shown}")
+        try:
+            parse(tool.Input, call.input)
+        except ToolError as error:
+            return _error(str(error))
+        verdict = self.gatekeeper.judge(call, tool)
+        if verdict.kind == "allow":
+            return None
+        if verdict.kind == "deny":
+            return _error(f"Not allowed: {verdict.reason}", denied=True)
+        answer = await self.gatekeeper.ask(Asked(call, tool, verdict.reason, verdict.rule))
+        if answer.kind != "deny":
+            return None
+        word = f" They said: {answer.word}" if answer.word else ""
+        return _error(f"The user did not allow this.{word}", denied=True)
+
+    async def _run(self, call: ToolUse) -> tuple[ToolOutput, int]:
+        tool = self.tools[call.name]
+        context = replace(
+            self.context(), progress=lambda text: self.session.tell(ToolProgress(call.id, text))
+        )
+        begun = monotonic()
+        try:
+            output = await tool.run(parse(tool.Input, call.input), context)
+        except ToolError as error:
+            output = _error(str(error))
+        except Exception as error:  # noqa: BLE001  # a defect of a tool must not end the run
+            output = _error(f"The tool failed: {type(error).__name__}: {error}")
+        duration = round((monotonic() - begun) * 1000)
+        return bounded_output(output, context.limits.max_output_bytes), duration
+
+    def _record(self, call: ToolUse, output: ToolOutput, duration: int) -> None:
+        content = tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),)
+        details: dict[str, Any] = well_formed_json(dict(output.details))
+        self.session.emit(ToolResult(call.id, call.name, content, output.is_error, details, duration))
+
+
+def _error(text: str, **details: Json) -> ToolOutput:
+    return ToolOutput((Text(text),), is_error=True, details=details)
+
+
+def _well_formed(block: Block) -> Block:
+    return Text(well_formed(block.text)) if isinstance(block, Text) else block

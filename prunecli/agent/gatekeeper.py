@@ -1,0 +1,49 @@
+"""The gatekeeper of a session: the rules in force, the mode, and the user who is asked.
+
+The judgement itself is pure (`permissions.judge`); here stand what changes while a session lasts.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions import Mode, Rules, Verdict, judge
+from prunecli.model.messages import ToolUse
+from prunecli.tools.tool import Tool
+
+
+async def nobody(_: Asked) -> Answer:
+    """Headless: nobody is there to be asked, so it is denied."""
+    return Answer("deny", "there is nobody to ask; allow it with --allowed-tools or --permission-mode")
+
+
+@dataclass(slots=True)
+class SessionGatekeeper:
+    """Judges by rules and mode and asks through `asker`; what is always allowed holds for this session."""
+
+    rules: Rules
+    mode: Mode
+    trusted: bool
+    workspace: Path
+    asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
+
+    def judge(self, call: ToolUse, tool: Tool) -> Verdict:
+        """allow, ask or deny."""
+        return judge(
+            tool.effect,
+            tool.name,
+            call.input,
+            mode=self.mode,
+            rules=self.rules,
+            trusted=self.trusted,
+            workspace=self.workspace,
+            cwd=self.workspace,
+        )
+
+    async def ask(self, asked: Asked) -> Answer:
+        """Asks; an answer of "always" adds the rule that was shown."""
+        answer = await self.asker(asked)
+        if answer.kind == "always" and asked.rule:
+            self.rules = replace(self.rules, allow=(*self.rules.allow, asked.rule))
+        return answer

@@ -1,0 +1,209 @@
+"""Which rule speaks about a call: the first deny or ask rule that names any of it, the allow rules that cover all."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from prunecli.agent.judging import path_patterns
+from prunecli.agent.judging.calls import Call
+from prunecli.agent.judging.harmless import Surroundings, read_command
+from prunecli.agent.judging.places import Place, Unresolvable, is_inside, is_protected, is_secret, resolve
+from prunecli.agent.judging.rules import Rule, command_allowed, line_named, parse_rule, text_named
+from prunecli.agent.judging.shell import Doubt
+
+_MAX_WORDS = 400
+"""Words of a line looked at as paths; with more, whether one is denied can't be told (SEC-13)."""
+_CHANGES_STATE = frozenset(
+    {
+        *(
+            "cd",
+            "pushd",
+            "popd",
+            "export",
+            "set",
+            "unset",
+            "shopt",
+            "alias",
+            "unalias",
+            "source",
+            ".",
+            "eval",
+        ),
+        *(
+            "declare",
+            "typeset",
+            "local",
+            "readonly",
+            "read",
+            "mapfile",
+            "readarray",
+            "trap",
+            "exec",
+            "enable",
+        ),
+        *("hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env", "disown"),
+    }
+)
+"""Builtins that change what later commands of the line mean."""
+
+
+def naming_rule(
+    call: Call, rules: Sequence[Rule], around: Surroundings, denied_are_skipped: bool
+) -> tuple[Rule | None, bool]:
+    """The first deny or ask rule that names the call or a part of it, and whether that is certain.
+
+    A certain one goes before those that can't be told.
+    """
+    unsure: Rule | None = None
+    for rule in rules:
+        answer = _names(rule, call, around, denied_are_skipped)
+        if answer:
+            return rule, True
+        if answer is None and unsure is None:
+            unsure = rule
+    return unsure, False
+
+
+def _names(rule: Rule, call: Call, around: Surroundings, denied_are_skipped: bool) -> bool | None:
+    if call.text is not None and rule.pattern is not None:
+        return _path_in_command(rule.pattern, call, around)
+    if not rule.names(call.effect, call.tool):
+        return False
+    if rule.is_bare:
+        return True
+    if rule.line is not None:
+        if call.line is not None:
+            return line_named(rule, call.line)
+        return True if text_named(rule, call.text or "") else None
+    answers = [_matches(rule.pattern or "", place, around) for place in call.places]
+    if True in answers or None in answers:
+        return True if True in answers else None
+    if denied_are_skipped:
+        return False
+    return _around_search(rule.pattern or "", call, around)
+
+
+def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
+    return path_patterns.matches(pattern, place, around.workspace, around.home)
+
+
+def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    below = any(
+        path_patterns.named_below(pattern, place, around.workspace, around.home) for place in call.searched
+    )
+    return None if below else False
+
+
+def _path_in_command(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Whether a word of the line is a path that the rule names; as far as words can tell."""
+    words = (
+        [word for command in call.line.commands for word in command]
+        if call.line
+        else _rough_words(call, around)
+    )
+    too_many = len(words) > _MAX_WORDS
+    for word in words[:_MAX_WORDS]:
+        for text in {word, word.partition("=")[2], word.rpartition(":")[2]} - {""}:
+            try:
+                if _matches(pattern, resolve(text, around.cwd, around.home), around):
+                    return True
+            except Unresolvable:
+                continue  # The command itself won't get there either.
+    return None if too_many else _around_search(pattern, call, around)
+
+
+def _rough_words(call: Call, around: Surroundings) -> list[str]:
+    """What may be words of a line that can't be parsed: home written out, quotes and escapes taken away."""
+    text = re.sub(r"\$HOME\b|\$\{HOME\}", str(around.home), call.text or "")
+    return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
+
+
+# Allowing ----------------------------------------------------------------------------------------------------
+
+
+def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """The text of the allow rules that cover all of the call, or an empty text."""
+    named = [rule for rule in rules if rule.names(call.effect, call.tool)]
+    if call.text is not None:
+        return _rule_for_line(call, named, around)
+    if call.effect == "run":
+        return next((rule.text for rule in named if rule.is_bare), "")
+    found = [
+        next((rule.text for rule in named if _covers(rule, call, place, around)), "") for place in call.places
+    ]
+    return ", ".join(dict.fromkeys(found)) if found and all(found) else ""
+
+
+def allows_call(text: str, call: Call, around: Surroundings) -> bool:
+    """Whether this one rule, as an allow rule, would cover the call."""
+    return bool(allowing_rule(call, (parse_rule(text),), around))
+
+
+def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
+    """Whether an allow rule covers a place. A bare rule reaches neither secrets nor what starts programs, and
+    edits only in the workspace: those need a rule that names them, or auto mode."""
+    secret = is_secret(place, around.secrets)
+    protected = call.effect == "edit" and is_protected(place, around.workspace)
+    if rule.pattern is None:
+        outside = call.effect == "edit" and not is_inside(place, around.workspace)
+        return not secret and not protected and not outside
+    return path_patterns.allows(rule.pattern, place, around.workspace, around.home, secret or protected)
+
+
+def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """Every command of the line needs a rule; filters without paths may stand between them.
+
+    A line in which one command changes what the next means needs a rule for each, and rules with words hold only
+    in the workspace, where they were given.
+    """
+    if bare := next((rule for rule in rules if rule.is_bare), None):
+        return bare.text
+    line = call.line
+    if line is None or not is_inside(resolve(".", around.cwd, around.home), around.workspace):
+        return ""
+    if whole := next((rule for rule in rules if rule.line == line and not rule.prefix), None):
+        return whole.text
+    filters = not any(words[0] in _CHANGES_STATE for words in line.commands)
+    used = [_rule_for_command(words, rules, around, filters) for words in line.commands]
+    texts = dict.fromkeys(rule.text for rule in used if isinstance(rule, Rule))
+    return ", ".join(texts) if all(used) else ""
+
+
+def _rule_for_command(
+    words: tuple[str, ...], rules: Sequence[Rule], around: Surroundings, filters: bool
+) -> Rule | bool:
+    if rule := next((rule for rule in rules if command_allowed(rule, words)), None):
+        return rule
+    return filters and _is_filter(words, around)
+
+
+def _is_filter(words: tuple[str, ...], around: Surroundings) -> bool:
+    """Whether it is harmless whatever ran before it, because it reads nothing but its input."""
+    try:
+        reading = read_command(words, around)
+    except Doubt:
+        return False
+    return words[0] != "git" and not reading.places and not reading.sweeps
+
+
+def denied_paths(rules: Sequence[str], workspace: Path, cwd: Path, home: Path) -> Callable[[str], bool]:
+    """A test for search tools: whether a deny rule for reading names a path, so that it is left out.
+
+    A path that can't be followed, or may be another name of a denied file, counts as denied.
+    """
+    patterns = [
+        rule.pattern
+        for rule in map(parse_rule, rules)
+        if rule.pattern is not None and rule.tool in ("read", "grep")
+    ]
+
+    def is_denied(path: str) -> bool:
+        try:
+            place = resolve(path, cwd, home)
+        except Unresolvable:
+            return True
+        return any(
+            path_patterns.matches(pattern, place, workspace, home) is not False for pattern in patterns
+        )
+
+    return is_denied

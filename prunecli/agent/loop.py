@@ -1,0 +1,172 @@
+"""The loop: the short interpreter of `next_action`. One `Run` goes from a prompt until the agent is idle.
+
+Esc cancels it; cancellation is caught once, here: finished results are kept, every open call is answered as
+interrupted, partial text is kept and marked. So a history is valid at any moment.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import monotonic
+
+from prunecli.agent.assemble import ModelSettings, assemble, sent
+from prunecli.agent.decide import Act, Done, Inbox, Limits, Prune, Send, Steer, next_action
+from prunecli.agent.execute import Executor
+from prunecli.agent.journal import Journal
+from prunecli.agent.policy import Policy
+from prunecli.agent.retry import RetryPolicy, Sleep
+from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
+from prunecli.context.repair import strip_thinking
+from prunecli.errors import ContextOverflow, ProviderError, SignatureRejected
+from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
+from prunecli.model.messages import Text, Usage
+from prunecli.model.requests import Request
+from prunecli.providers.provider import Provider, Response, TextDelta
+
+
+class Mailbox:
+    """What the user says while the agent works: visible and editable until it is taken."""
+
+    def __init__(self) -> None:
+        self.steering: list[UserMessage] = []
+        self.follow_ups: list[UserMessage] = []
+
+    def inbox(self) -> Inbox:
+        """Its content as a value."""
+        return Inbox(tuple(self.steering), tuple(self.follow_ups))
+
+    def taken(self, messages: tuple[UserMessage, ...]) -> None:
+        """These are in the log now."""
+        for waiting in (self.steering, self.follow_ups):
+            waiting[:] = [message for message in waiting if message not in messages]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run and what it needs. `cost` gives USD of a usage; `sleep` and `jitter` are seams of the retry."""
+
+    session: Journal
+    provider: Provider
+    executor: Executor
+    policy: Callable[[], Policy]
+    model: Callable[[], ModelSettings]
+    mailbox: Mailbox
+    limits: Limits = Limits()
+    retry: RetryPolicy = RetryPolicy()
+    sleep: Sleep = asyncio.sleep
+    jitter: Callable[[], float] = lambda: 0.5
+    cost: Callable[[Usage], float] = lambda _: 0.0
+    _partial: list[str] = field(default_factory=list)
+
+    async def run(self) -> Done:
+        """Runs until there is nothing to do and records why it ended.
+
+        Raises ProviderError where the model can't be reached, StorageFailed where the log can't be written.
+        """
+        try:
+            done = await self._steps()
+        except asyncio.CancelledError:
+            self._keep_partial()
+            self._end("interrupted")
+            return Done("interrupted")
+        except ProviderError:
+            self._end("error")
+            raise
+        self._end(done.reason)
+        return done
+
+    async def _steps(self) -> Done:
+        while True:
+            match next_action(self.session.context, self.mailbox.inbox(), self.policy(), self.limits):
+                case Act(calls):
+                    await self.executor.execute(calls)
+                case Steer(messages):
+                    for message in messages:
+                        self.session.emit(message)
+                    self.mailbox.taken(messages)
+                case Prune(events):
+                    for event in events:
+                        self.session.emit(event)
+                case Send():
+                    await self._send()
+                case Done() as done:
+                    return done
+
+    def _end(self, reason: EndReason) -> None:
+        self.session.answer_open_calls()
+        self.session.emit(RunEnded(reason))
+        self.session.commit()
+
+    def _keep_partial(self) -> None:
+        text = "".join(self._partial)
+        self._partial.clear()
+        if text.strip():
+            self.session.emit(AssistantMessage((Text(text),), self.model().name, "interrupted"))
+
+    # The model's turn ----------------------------------------------------------------------------------------
+
+    async def _send(self) -> None:
+        try:
+            await self._request()
+        except ContextOverflow as refused:
+            relief = self.policy().overflow(self.session.context)
+            await self._again(relief, refused)
+        except SignatureRejected as refused:
+            await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
+
+    async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
+        """Sends once more after a remedy that is recorded, so that it stays."""
+        if remedy is None:
+            raise refused
+        self.session.tell(
+            Notice(f"{refused.message}; {remedy.reason or 'sending it again, shorter'}", "warning")
+        )
+        self.session.emit(remedy)
+        await self._request()
+
+    async def _request(self) -> None:
+        request = assemble(self.session.context, self.model())
+        self.session.emit(sent(request))
+        await asyncio.to_thread(self.session.commit)
+        begun = monotonic()
+        response = await self._stream_until_answered(request)
+        duration = round((monotonic() - begun) * 1000)
+        self._partial.clear()
+        self.session.emit(
+            AssistantMessage(
+                response.content,
+                response.model or request.model,
+                response.stop_reason,
+                response.usage,
+                response.request_id,
+                duration,
+            )
+        )
+        self.limits = replace(
+            self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
+        )
+
+    async def _stream_until_answered(self, request: Request) -> Response:
+        attempt = 1
+        while True:
+            streamed = False
+            try:
+                self.session.tell(StreamStarted())
+                async for event in self.provider.stream(request):
+                    if isinstance(event, Response):
+                        return event
+                    streamed = True
+                    if isinstance(event, TextDelta):
+                        self._partial.append(event.text)
+                    self.session.tell(event)
+                raise AssertionError("a provider's stream ended without a response")
+            except ProviderError as error:
+                self._partial.clear()
+                if streamed:
+                    self.session.tell(StreamDiscarded())
+                wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
+                if wait is None:
+                    raise
+                self.session.tell(RetryScheduled(attempt, wait, error.message))
+                await self.sleep(wait)
+                attempt += 1

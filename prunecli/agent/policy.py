@@ -1,0 +1,106 @@
+"""The policy of a run: which strategies propose, under which gate, within which window and limits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.pressure import pressing, relieve
+from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
+from prunecli.context.state import Context
+from prunecli.context.strategy import Chosen, propose_all
+from prunecli.context.view import View
+from prunecli.model.events import PrunApplied, PruneSource, ToolResult
+
+MAX_REPEATS = 5
+"""So many times in a row the same call may give the same answer (API-30)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a session is pruned. `window` and `max_tokens` (the most an answer may take) are in tokens."""
+
+    chosen: tuple[Chosen, ...] = ()
+    window: int = 200_000
+    max_tokens: int = 32_000
+    enabled: bool = True
+    recall: bool = False
+    order: Order = "newest"
+    copies: MemoCopies = "once"
+
+    def view(self, context: Context) -> View:
+        """What a strategy sees now."""
+        return View(context, self.window, recall=self.recall)
+
+    def ledger(self, context: Context) -> Ledger:
+        """The ledger of now."""
+        return ledger(self.view(context), self.chosen)
+
+    def prunes(self, context: Context) -> list[PrunApplied]:
+        """What is to be pruned before the next request: the strategies' proposals, then relief if it must be."""
+        view = self.view(context)
+        events: list[PrunApplied] = []
+        if self.enabled:
+            events, view = self._proposals(view, "strategy")
+        if pressing(view, self.max_tokens) and not events:
+            proposal = relieve(view, self.max_tokens)
+            if proposal.edits:
+                events.append(
+                    prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note)
+                )
+        return events
+
+    def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
+        """`/prune`: what the strategies would do without minimum and gate, and why not more."""
+        events, view = self._proposals(replace(self.view(context), forced=True), "user")
+        notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
+        return events, "; ".join(notes)
+
+    def _proposals(self, view: View, source: PruneSource) -> tuple[list[PrunApplied], View]:
+        events: list[PrunApplied] = []
+        for name, proposal in propose_all(view, self.chosen):
+            if proposal.edits:
+                events.append(prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note))
+                view = view.after(proposal.edits)
+        return events, view
+
+    def overflow(self, context: Context) -> PrunApplied | None:
+        """What to give up after the endpoint refused the request as too long; None where nothing is left."""
+        view = self.view(context)
+        proposal = relieve(view, self.max_tokens, hard=True)
+        if not proposal.edits:
+            return None
+        note = "the endpoint refused the request as too long"
+        return prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=note)
+
+    # The model's own prunes ----------------------------------------------------------------------------------
+
+    def plan(self, context: Context, tokens: int, memo: str | None) -> PrunPlan:
+        """What a prun call of the exchange in progress will remove, after the earlier ones of its message."""
+        earlier = planned(context)
+        return plan_prun(
+            self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier
+        )
+
+    def promised(self, context: Context) -> list[PrunApplied]:
+        """The plans of the exchange in progress that have not been applied, as events, one for each call."""
+        plans = planned(context)
+        events: list[PrunApplied] = []
+        for plan in plans[context.model_pruns_since(_last_seq(context)) :]:
+            view = self.view(context)
+            edits = plan_edits(view, plan, copies=self.copies)
+            events.append(prun_applied(view, "model", edits, memo=plan.memo, reason="the model asked for it"))
+        return events
+
+
+def planned(context: Context) -> list[PrunPlan]:
+    """The plans that the results of the exchange in progress recorded, in submission order."""
+    exchange = context.in_progress
+    results: Sequence[ToolResult] = (
+        [entry.event for entry in exchange.results if isinstance(entry.event, ToolResult)] if exchange else []
+    )
+    plans = [PrunPlan.from_json(result.details["prun"]) for result in results if "prun" in result.details]
+    return [plan for plan in plans if plan.exchanges]
+
+
+def _last_seq(context: Context) -> int:
+    return context.in_progress.last_seq if context.in_progress else -1

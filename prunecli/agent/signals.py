@@ -1,0 +1,42 @@
+"""Transient signals: what readers are told beside records, and what is not kept.
+
+The provider's deltas (`TextDelta`, `ThinkingDelta`, `ToolCallDelta`) are passed on as they are.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStarted:
+    """A request is on its way."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDiscarded:
+    """The stream failed: what it showed so far will be said again, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryScheduled:
+    """The request failed and is sent again after `seconds`; `attempt` counts from 1."""
+
+    attempt: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """The last lines of a running call."""
+
+    tool_use_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know, in one line."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"

@@ -1,0 +1,145 @@
+"""`prunecli sessions`: list, show, verify, remove. Reads the files; changes none but by `rm`."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.errors import PrunecliError, SessionCorrupt
+from prunecli.launch import complain
+from prunecli.model.codec import record_to_json
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
+from prunecli.model.messages import plain_text, tool_uses
+from prunecli.paths import Places
+from prunecli.sanitize import visible
+from prunecli.session.log import read_log
+from prunecli.session.session import Session
+from prunecli.session.store import Store
+from prunecli.session.verify import verify_session
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and verify sessions.")
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    try:
+        yield
+    except PrunecliError as error:
+        raise typer.Exit(complain(error)) from None
+    except OSError as error:
+        raise typer.Exit(
+            complain(SessionCorrupt(Path(error.filename or "?"), 0, error.strerror or ""))
+        ) from None
+
+
+def _store() -> Store:
+    return Store(Places.of(os.environ).sessions)
+
+
+@app.command("list")
+def list_(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="Only those of this directory.")] = False,
+) -> None:
+    """Sessions, the last changed first."""
+    found = _store().list(Path.cwd() if here else None)
+    if as_json:
+        rows = [
+            {
+                "id": one.id,
+                "name": one.name,
+                "cwd": one.cwd,
+                "started": one.started,
+                "changed": one.changed,
+                "bytes": one.size,
+                "path": str(one.path),
+            }
+            for one in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    for one in found:
+        when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+        typer.echo(visible(f"{one.id}  {when}  {one.size / 1024:8.1f} KB  {one.name or '-'}  {one.cwd}"))
+    if not found:
+        typer.echo("no sessions yet")
+
+
+@app.command("show")
+def show(
+    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The records, one a line.")] = False,
+) -> None:
+    """What was said and done in a session."""
+    with _complaining():
+        loaded = Session.load(_path(session), Context(Chars4()), writable=False)
+        for notice in loaded.notices:
+            typer.echo(f"prunecli: {visible(notice)}", err=True)
+        for record in loaded.records:
+            if as_json:
+                typer.echo(json.dumps(record_to_json(record)))
+            elif text := _line(record):
+                typer.echo(visible(text))
+
+
+@app.command("verify")
+def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")]) -> None:
+    """Checks every line and recomputes the hash of every request from the log alone."""
+    with _complaining():
+        path = _path(session)
+        report = verify_session(path, read_log(path))
+        for line in report.lines:
+            typer.echo(visible(line))
+        if not report.clean:
+            raise typer.Exit(4)
+
+
+@app.command("rm")
+def rm(
+    session: Annotated[str, typer.Argument(help="Id, unique prefix or name.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Deletes one session's file, after asking."""
+    with _complaining():
+        path = _store().find(session)
+        if yes or typer.confirm(f"Delete {path}?"):
+            path.unlink()
+            typer.echo(f"deleted {path.stem}")
+
+
+def _path(session: str) -> Path:
+    """A file as given, else the session of that id, prefix or name."""
+    if session.endswith(".jsonl") and Path(session).is_file():
+        return Path(session)
+    return _store().find(session)
+
+
+def _line(record: Record) -> str:
+    match record.event:
+        case UserMessage(content, origin):
+            return f"\n{record.seq:>5} > {plain_text(content)}" + (
+                f"  [{origin}]" if origin != "prompt" else ""
+            )
+        case AssistantMessage(content):
+            calls = [
+                f"  → {call.name} {json.dumps(dict(call.input), ensure_ascii=False)[:100]}"
+                for call in tool_uses(content)
+            ]
+            return "\n".join([f"{record.seq:>5}   {plain_text(content)}", *calls])
+        case ToolResult():
+            mark = "✗" if record.event.is_error else "✓"
+            first = plain_text(record.event.content).split("\n", 1)[0][:100]
+            return f"{record.seq:>5}   {mark} {record.event.tool_name}: {first}"
+        case PrunApplied():
+            event = record.event
+            who = event.strategy or event.source
+            return f"{record.seq:>5}   ✂ {who}: {event.messages_removed} entries, ~{event.tokens_removed:,} tokens"
+        case _:
+            return ""

@@ -1,0 +1,147 @@
+"""What a slash command is, which there are, and the effects that it answers with.
+
+A command's file defines `run(runtime, arguments)`, whose docstring is its help, and may define `ALIASES`. It
+touches no screen: what should be seen or done there comes back as values.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from prunecli.errors import PrunecliError
+from prunecli.paths import names_in
+from prunecli.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Lines for the user, plain text."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headings; cells are plain text, numbers already formatted. `right` names right-aligned columns."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing to choose from: `value` is what the command gets as its arguments when it is chosen."""
+
+    value: str
+    label: str
+    detail: str = ""
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Let the user choose; the chosen value is run as `/command value`. Without a screen it is shown as a table."""
+
+    title: str
+    command: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Say this to the agent, as if typed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTheme:
+    """Use this theme from now on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditFile:
+    """Open a file in $EDITOR; when it is closed, run `/then`."""
+
+    path: Path
+    then: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSession:
+    """Another session is in the runtime now: show it from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Let the agent go on from where the session is, without a new prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quit:
+    """Leave the program."""
+
+
+Effect: TypeAlias = Say | Table | Choose | Submit | SetTheme | EditFile | SwitchSession | GoOn | Quit
+RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command by its name without the slash; `help` is one line."""
+
+    name: str
+    help: str
+    aliases: tuple[str, ...]
+    run: RunCommand
+
+
+def command_names() -> tuple[str, ...]:
+    """The names of all commands, without importing any."""
+    stems = names_in(Path(__file__).parent, ".py")
+    return tuple(stem.replace("_", "-") for stem in stems if stem != "command")
+
+
+def load(name: str) -> Command:
+    """The command of that name. Raises ImportError for a name that is not listed."""
+    module = import_module(f"prunecli.commands.{name.replace('-', '_')}")
+    text = (module.run.__doc__ or "").strip().split("\n")[0]
+    return Command(name, text, tuple(getattr(module, "ALIASES", ())), module.run)
+
+
+def all_commands() -> tuple[Command, ...]:
+    """Every command, for the menu and /help."""
+    return tuple(load(name) for name in command_names())
+
+
+def find(word: str) -> Command | None:
+    """The command of a name or an alias."""
+    names = command_names()
+    if word in names:
+        return load(word)
+    return next((command for command in map(load, names) if word in command.aliases), None)
+
+
+def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
+    """Runs a typed line such as `/prune-config pi.prune_protect 20000`; errors come back as `Say`."""
+    word, _, arguments = line.strip().removeprefix("/").partition(" ")
+    command = find(word)
+    if command is None:
+        known = [name for one in all_commands() for name in (one.name, *one.aliases)]
+        near = get_close_matches(word, known, 1, 0.3)
+        return [
+            Say(f"There is no /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."), "error")
+        ]
+    try:
+        return command.run(runtime, arguments.strip())
+    except PrunecliError as error:
+        return [Say(f"{error.message}\n{error.hint}".strip(), "error")]

@@ -1,0 +1,15 @@
+"""/config: the user's configuration in the editor, then read again."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import EditFile, Effect
+from prunecli.config.save import init
+from prunecli.runtime import Runtime
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Edit config.toml in $EDITOR; it is checked and read when you come back."""
+    places = runtime.setup.places
+    if not places.config_file.exists():
+        init(places)
+    return [EditFile(places.config_file, "reload")]

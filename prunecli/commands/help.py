@@ -1,0 +1,20 @@
+"""/help: every command in one line."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Table, all_commands
+from prunecli.runtime import Runtime
+
+_KEYS = (
+    "Enter sends (steers while the agent works) · Alt+Enter queues · Ctrl+J new line · Esc interrupts · "
+    "Shift+Tab mode · @ file · ! shell · F1 keys"
+)
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Show the commands and the main keys."""
+    rows = []
+    for command in all_commands():
+        names = ", ".join(f"/{name}" for name in (command.name, *command.aliases))
+        rows.append((names, command.help))
+    return [Table("Commands", ("command", "what it does"), tuple(rows), note=_KEYS)]

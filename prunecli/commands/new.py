@@ -1,0 +1,16 @@
+"""/new: another session."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say, SwitchSession
+from prunecli.runtime import Runtime
+
+ALIASES = ("clear",)
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Begin a new session; the present one stays and can be resumed."""
+    if runtime.running:
+        return [Say("The agent is working: Esc stops it.", "warning")]
+    runtime.new_session()
+    return [SwitchSession()]

@@ -1,0 +1,36 @@
+"""/permissions: the mode and the rules in force."""
+
+from collections.abc import Sequence
+
+from prunecli.agent.permissions import MODES
+from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.runtime import Runtime
+
+_WHAT = {
+    "ask": "reads and harmless commands pass, the rest is asked",
+    "edits": "edits inside the workspace pass too",
+    "plan": "only reads pass",
+    "auto": "all passes but what a deny rule names",
+}
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Choose what may run without asking: ask, edits, plan or auto."""
+    keeper = runtime.gatekeeper
+    for mode in MODES:
+        if arguments == mode:
+            runtime.set_mode(mode)
+            return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
+    if arguments:
+        return [Say(f"There is no mode {arguments!r}: {', '.join(MODES)}", "error")]
+    rules = keeper.rules
+    lines = [
+        f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
+    ]
+    choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
+    said: list[Effect] = [Say("\n".join(lines))] if lines else []
+    return [*said, Choose("Permission mode", "permissions", choices)]
+
+
+def _rules(*groups: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    return list(zip(("allow", "ask", "deny"), groups, strict=True))

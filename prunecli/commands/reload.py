@@ -1,0 +1,13 @@
+"""/reload: the configuration again."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say, SetTheme
+from prunecli.runtime import Runtime
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Read the configuration again; when it is wrong, the old values stay."""
+    notices = runtime.reload()
+    said: list[Effect] = [Say(notice, "warning") for notice in notices]
+    return [*said, SetTheme(runtime.config.ui.theme), Say("Configuration read.")]

@@ -1,0 +1,194 @@
+"""Entries and exchanges as the fold keeps them.
+
+An entry is a message of the log, named by its `seq`. An exchange is an assistant message with all of its tool
+results: the unit of dropping (PRUNING.md section 1).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from prunecli.context import render
+from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
+from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse, tool_uses
+
+EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
+
+IMAGE_TOKENS = 1_600
+"""Raw estimate of an image of unknown size; w*h/750 where the size is known (PRUNING.md section 10)."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One message of the log. `wire` is its canonical blocks, made once. `text` joins its text blocks by newlines.
+
+    `tokens` is the raw estimate of the original, -1 until it is asked for. For a result, `call` is the tool use
+    that it answers; for a `!cmd`, an equivalent bash call.
+    """
+
+    seq: int
+    timestamp: int
+    kind: EntryKind
+    event: UserMessage | AssistantMessage | ToolResult | CompactionApplied
+    wire: tuple[bytes, ...]
+    exchange: "Exchange | None" = None
+    call: ToolUse | None = None
+    tokens: int = -1
+    shown_chars: int = 0
+
+    @property
+    def prunable(self) -> bool:
+        """Whether its text may be cleared or trimmed: a tool result, or the output of a `!cmd`."""
+        return self.kind in ("result", "command")
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that made it; "" for anything but a result."""
+        return self.call.name if self.call else ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is the result of a call that failed."""
+        return isinstance(self.event, ToolResult) and self.event.is_error
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts that an edit would replace: of a `!cmd` its output only."""
+        if isinstance(self.event, CompactionApplied):
+            return [self.event.summary]
+        content = self.event.content[1:] if self.kind == "command" else self.event.content
+        return [block.text for block in content if isinstance(block, Text)]
+
+    @property
+    def text(self) -> str:
+        """The texts joined by newlines."""
+        return "\n".join(self.texts)
+
+    @property
+    def chars(self) -> int:
+        """Code points of the texts, without what joins them."""
+        return sum(map(len, self.texts))
+
+    @property
+    def images(self) -> int:
+        """How many images it holds."""
+        content = () if isinstance(self.event, CompactionApplied) else self.event.content
+        return sum(isinstance(block, Image) for block in content)
+
+    @property
+    def image_tokens(self) -> int:
+        """Raw estimate of its images."""
+        if isinstance(self.event, CompactionApplied):
+            return 0
+        return sum(
+            (block.width * block.height // 750 or IMAGE_TOKENS)
+            for block in self.event.content
+            if isinstance(block, Image)
+        )
+
+    @property
+    def countable(self) -> list[str]:
+        """Everything of it that costs tokens, as texts."""
+        if not isinstance(self.event, AssistantMessage):
+            return [*self.typed, *self.texts]
+        found: list[str] = []
+        for block in self.event.content:
+            match block:
+                case Text(text):
+                    found.append(text)
+                case Thinking(thinking, signature) if signature:
+                    found.append(thinking)
+                case ToolUse(_, name, given):
+                    found.append(name + render.compact(given))
+                case _:
+                    pass
+        return found
+
+    @property
+    def typed(self) -> list[str]:
+        """The command of a `!cmd` as the user typed it: no edit replaces it."""
+        if self.kind != "command" or not isinstance(self.event, UserMessage):
+            return []
+        return [block.text for block in self.event.content[:1] if isinstance(block, Text)]
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """An assistant message (`head`) with the results that came for its calls, in log order."""
+
+    head: Entry
+    calls: tuple[ToolUse, ...]
+    results: list[Entry] = field(default_factory=list)
+    started: set[str] = field(default_factory=set)
+
+    @property
+    def seq(self) -> int:
+        """The seq of its assistant message, which names it."""
+        return self.head.seq
+
+    @property
+    def last_seq(self) -> int:
+        """The seq of its last entry."""
+        return self.results[-1].seq if self.results else self.head.seq
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The assistant message and its results."""
+        return [self.head, *self.results]
+
+    @property
+    def unanswered(self) -> tuple[ToolUse, ...]:
+        """The calls that have no result yet."""
+        if len(self.results) == len(self.calls):
+            return ()
+        answered = {result.call.id for result in self.results if result.call}
+        return tuple(call for call in self.calls if call.id not in answered)
+
+
+def user_entry(record: Record, event: UserMessage) -> Entry:
+    """The entry of a user message or of a `!cmd` with its output."""
+    if event.origin == "command" and len(event.content) > 1:
+        command = event.content[0].text if isinstance(event.content[0], Text) else ""
+        call = ToolUse("", "bash", {"command": command.removeprefix("!").strip()})
+        return _entry(record, "command", event, render.blocks(event.content), call=call)
+    return _entry(record, "user", event, render.blocks(event.content))
+
+
+def assistant_entry(record: Record, event: AssistantMessage) -> Entry:
+    """The entry of a response, with its exchange. What must not be replayed has no wire form."""
+    wire = () if event.stop_reason == "refusal" else render.assistant(event.content)
+    entry = _entry(record, "assistant", event, wire)
+    entry.exchange = Exchange(entry, tool_uses(event.content) if wire else ())
+    return entry
+
+
+def result_entry(record: Record, event: ToolResult, exchange: Exchange) -> Entry:
+    """The entry of a tool result, not yet among the exchange's results."""
+    call = next(call for call in exchange.calls if call.id == event.tool_use_id)
+    return _entry(record, "result", event, (render.result(event),), exchange=exchange, call=call)
+
+
+def summary_entry(record: Record, event: CompactionApplied) -> Entry:
+    """The entry that stands for a compacted range."""
+    return _entry(record, "summary", event, (render.text(event.summary),))
+
+
+def _entry(
+    record: Record,
+    kind: EntryKind,
+    event: UserMessage | AssistantMessage | ToolResult | CompactionApplied,
+    wire: tuple[bytes, ...],
+    *,
+    exchange: Exchange | None = None,
+    call: ToolUse | None = None,
+) -> Entry:
+    shown = sum(map(len, wire))
+    return Entry(record.seq, record.timestamp, kind, event, wire, exchange, call, shown_chars=shown)
+
+
+def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
+    """The first of path, command, pattern, query that is a string in a call's input: (name, value) or None."""
+    for name in ("path", "command", "pattern", "query"):
+        if isinstance(given.get(name), str):
+            return name, given[name]
+    return None

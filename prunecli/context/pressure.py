@@ -1,0 +1,60 @@
+"""The last resort without the model: making room when the context is about to outgrow its window.
+
+Clears the oldest live results until the next request fits, whatever a strategy protects; never what is in
+progress or pinned, never the user's words. Every agent measured waits for the endpoint's refusal instead.
+"""
+
+from prunecli.context.strategy import Proposal
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+
+TRIGGER = 0.9
+"""Share of the window, less the reserve for the answer, at which room is made."""
+TARGET = 0.7
+"""Share of it that is left in use afterwards, so that the cache is not broken again with each request."""
+
+
+def room(window: int, max_tokens: int) -> int:
+    """Tokens that a prompt may take: the window less what the answer may need, at least half of the window."""
+    return max(window // 2, window - max_tokens)
+
+
+def pressing(view: View, max_tokens: int) -> bool:
+    """Whether the next request comes too near to the window."""
+    return view.context.tally.context_tokens > TRIGGER * room(view.window, max_tokens)
+
+
+def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
+    """Clears from the oldest result on until the request takes `TARGET` of the room.
+
+    `hard` is for after a refusal: the estimate was wrong then, so at least its share goes whatever it says, and
+    whole exchanges are dropped, oldest first, where clearing is not enough.
+    """
+    tally = view.context.tally
+    per_token = tally.anchor.tokens_per_char * 4
+    excess = tally.context_tokens - round(TARGET * room(view.window, max_tokens))
+    if hard:
+        excess = max(excess, round((1 - TARGET) * tally.context_tokens))
+    edits: list[Edit] = []
+    for entry in view.results:
+        if excess <= 0:
+            break
+        if view.locked(entry):
+            continue
+        what = f"output pruned — ~{view.tokens(entry):,} tokens"
+        if edit := view.replaced("clear", entry, view.placeholder(entry, what)):
+            edits.append(edit)
+            excess -= round(edit.tokens_saved * per_token)
+    if hard and excess > 0:
+        for exchange in view.after(edits).exchanges:
+            if excess <= 0:
+                break
+            if view.locked(exchange) or not exchange.head.wire:
+                continue
+            inside = {entry.seq for entry in exchange.entries}
+            edits = [edit for edit in edits if edit.seq not in inside]
+            drop = view.drop(exchange)
+            edits.append(drop)
+            excess -= round(drop.tokens_saved * per_token)
+    note = f"the context fills {tally.context_tokens:,} of {view.window:,} tokens"
+    return Proposal(tuple(sorted(edits, key=lambda edit: edit.seq)), note)

@@ -1,0 +1,233 @@
+"""The slow, obvious projection: the messages of the next request, worked out from all records at once.
+
+It shares with the fold only how a single block is rendered. `Context` must always agree with it; a property
+test says so.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from prunecli.context import render
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    RunEnded,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import ToolUse, tool_uses
+from prunecli.model.requests import WireMessage
+
+_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded)
+
+
+def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
+    """The messages that the fold of these records shows."""
+    branch = _branch(records)
+    edits = _live_edits(branch)
+    out = _Messages()
+    for record in _visible(branch):
+        event = record.event
+        if isinstance(event, UserMessage):
+            out.user(record.seq, _user(record.seq, event, edits))
+        elif isinstance(event, CompactionApplied):
+            out.user(record.seq, [render.text(event.summary)])
+        elif isinstance(event, AssistantMessage):
+            _assistant(out, record.seq, event, edits, branch)
+    return out.done()
+
+
+def _branch(records: Sequence[Record]) -> list[Record]:
+    """The records of the present branch: a rewind makes it what it was at an earlier record."""
+    history: dict[int, list[Record]] = {}
+    branch: list[Record] = []
+    for record in records:
+        if isinstance(record.event, Rewound):
+            known = [seq for seq in history if seq <= record.event.to_seq]
+            branch = list(history[max(known)]) if known else []
+            history[record.seq] = list(branch)
+        elif not isinstance(record.event, _OUTSIDE):
+            branch = [*branch, record]
+            history[record.seq] = branch
+    return branch
+
+
+def _results(branch: list[Record]) -> dict[int, list[tuple[int, ToolResult]]]:
+    """The results of each assistant message: each call's first one that comes after it."""
+    found: dict[int, list[tuple[int, ToolResult]]] = {}
+    owner: dict[str, int] = {}
+    for record in branch:
+        event = record.event
+        if isinstance(event, AssistantMessage):
+            found[record.seq] = []
+            if render.assistant(event.content) and event.stop_reason != "refusal":
+                owner.update((call.id, record.seq) for call in tool_uses(event.content))
+        elif isinstance(event, ToolResult) and event.tool_use_id in owner:
+            mine = found[owner[event.tool_use_id]]
+            if all(other.tool_use_id != event.tool_use_id for _, other in mine):
+                mine.append((record.seq, event))
+    return found
+
+
+@dataclass(slots=True)
+class _LiveEdits:
+    of: dict[int, list[tuple[int, Edit]]] = field(default_factory=dict)
+
+    def dropped(self, seq: int) -> bool:
+        return any(edit.kind == "drop" for _, edit in self.of.get(seq, ()))
+
+    def text(self, seq: int) -> Edit | None:
+        kinds = ("clear", "trim", "repair")
+        return next((edit for _, edit in reversed(self.of.get(seq, [])) if edit.kind in kinds), None)
+
+    def stripped(self, seq: int) -> bool:
+        return any(edit.kind == "strip" for _, edit in self.of.get(seq, ()))
+
+    def memos(self, seq: int) -> list[Edit]:
+        live = {prun for stack in self.of.values() for prun, edit in stack if edit.kind == "drop"}
+        return [edit for prun, edit in self.of.get(seq, ()) if edit.kind == "memo" and prun in live]
+
+
+def _live_edits(branch: list[Record]) -> _LiveEdits:
+    events: dict[int, Event] = {}
+    answered = {seq for results in _results(branch).values() for seq, _ in results}
+    pruns: set[int] = set()
+    live = _LiveEdits()
+    for record in branch:
+        event = record.event
+        if isinstance(event, ToolResult) and record.seq not in answered:
+            continue
+        events[record.seq] = event
+        if isinstance(event, PrunApplied):
+            pruns.add(record.seq)
+            for edit in event.edits:
+                if _may(edit, events.get(edit.seq)):
+                    live.of.setdefault(edit.seq, []).append((record.seq, edit))
+        elif isinstance(event, PrunReverted):
+            for seq in event.seqs:
+                if seq in pruns:
+                    pruns.remove(seq)
+                    for target, stack in live.of.items():
+                        live.of[target] = [pair for pair in stack if pair[0] != seq]
+                elif isinstance(
+                    events.get(seq), UserMessage | AssistantMessage | ToolResult | CompactionApplied
+                ):
+                    live.of[seq] = [pair for pair in live.of.get(seq, []) if pair[1].kind == "memo"]
+    return live
+
+
+def _may(edit: Edit, target: Event | None) -> bool:
+    match edit.kind:
+        case "drop" | "memo" | "strip":
+            return isinstance(target, AssistantMessage)
+        case "clear" | "trim":
+            command = (
+                isinstance(target, UserMessage) and target.origin == "command" and len(target.content) > 1
+            )
+            return command or isinstance(target, ToolResult)
+        case _:
+            return isinstance(target, UserMessage | AssistantMessage | ToolResult | CompactionApplied)
+
+
+def _visible(branch: list[Record]) -> list[Record]:
+    """Messages in order, each compacted range replaced by its summary."""
+    shown: list[tuple[int, Record]] = []
+    for record in branch:
+        event = record.event
+        if isinstance(event, UserMessage | AssistantMessage):
+            shown.append((record.seq, record))
+        elif isinstance(event, CompactionApplied):
+            kept = [pair for pair in shown if not _covered(pair, event)]
+            before = [pair for pair in kept if pair[0] <= event.head_end]
+            shown = [*before, (event.head_end, record), *kept[len(before) :]]
+    return [record for _, record in shown]
+
+
+def _covered(pair: tuple[int, Record], gone: CompactionApplied) -> bool:
+    place, record = pair
+    if isinstance(record.event, CompactionApplied):
+        return gone.head_end <= place < gone.tail_start
+    return gone.head_end < place < gone.tail_start
+
+
+def _user(seq: int, event: UserMessage, edits: _LiveEdits) -> Iterable[bytes]:
+    edit = edits.text(seq)
+    if edit is None:
+        return render.blocks(event.content)
+    replacement = render.text(edit.text or "")
+    if edit.kind != "repair" and event.origin == "command":
+        return [render.blocks(event.content)[0], replacement]
+    return [replacement]
+
+
+def _assistant(
+    out: "_Messages", seq: int, event: AssistantMessage, edits: _LiveEdits, branch: list[Record]
+) -> None:
+    for memo in edits.memos(seq):
+        out.user(seq, [render.text(memo.text or "")])
+    if edits.dropped(seq) or event.stop_reason == "refusal" or not render.assistant(event.content):
+        return
+    calls = tool_uses(event.content)
+    edit = edits.text(seq)
+    if edit is not None and not calls:
+        out.assistant(seq, [render.text(edit.text or "")])
+        return
+    out.assistant(seq, render.assistant(event.content, stripped=edits.stripped(seq)))
+    if calls:
+        out.results(seq, calls, [(n, e, edits.text(n)) for n, e in _results(branch)[seq]])
+
+
+class _Messages:
+    """Messages under construction: results first in theirs, neighbours of one role become one."""
+
+    def __init__(self) -> None:
+        self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []
+
+    def user(self, seq: int, blocks: Iterable[bytes]) -> None:
+        pieces = [(seq, block) for block in blocks]
+        if pieces:
+            self._last("user")[2].extend(pieces)
+
+    def assistant(self, seq: int, blocks: Iterable[bytes]) -> None:
+        pieces = [(seq, block) for block in blocks]
+        if pieces:
+            if not self._built:
+                self.user(seq, [render.text(render.CONTINUES)])
+            self._last("assistant")[2].extend(pieces)
+
+    def results(
+        self, seq: int, calls: tuple[ToolUse, ...], answers: list[tuple[int, ToolResult, Edit | None]]
+    ) -> None:
+        first = self._last("user")[1]
+        for answer_seq, event, edit in answers:
+            first.append((answer_seq, render.result(event, edit.text if edit else None)))
+        answered = {event.tool_use_id for _, event, _ in answers}
+        first.extend((seq, render.interrupted(call)) for call in calls if call.id not in answered)
+
+    def done(self) -> tuple[WireMessage, ...]:
+        messages = []
+        for role, first, rest in self._built:
+            pieces = [*first, *rest]
+            wire_role = "assistant" if role == "assistant" else "user"
+            messages.append(
+                WireMessage.of(
+                    "assistant" if wire_role == "assistant" else "user",
+                    tuple(block for _, block in pieces),
+                    tuple(seq for seq, _ in pieces),
+                )
+            )
+        return tuple(messages)
+
+    def _last(self, role: str) -> tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]:
+        if not self._built or self._built[-1][0] != role:
+            self._built.append((role, [], []))
+        return self._built[-1]

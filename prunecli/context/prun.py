@@ -1,0 +1,120 @@
+"""The model-directed prune: planning a `prun` call and turning the plan into edits (PRUNING.md sections 5, 10).
+
+A plan is made while the call executes and stands in its result's details; exactly it is applied at the gap
+before the next request.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.context import render
+from prunecli.context.exchange import Exchange
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+from prunecli.model.messages import Json
+
+Order: TypeAlias = Literal["newest", "oldest"]
+MemoCopies: TypeAlias = Literal["once", "each"]
+
+MAX_MEMO_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PrunPlan:
+    """What one prun call will remove: `exchanges` are the seqs of the assistant messages, oldest first.
+
+    `tokens` is the net gain, `message` what the model is told; an empty plan removes nothing and says why.
+    """
+
+    exchanges: tuple[int, ...]
+    tokens: int
+    memo: str | None
+    message: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The plan as it stands in a ToolResult's details under "prun"."""
+        return {"exchanges": list(self.exchanges), "tokens": self.tokens, "memo": self.memo}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Json]) -> "PrunPlan":
+        """The plan that a ToolResult's details recorded."""
+        return PrunPlan(tuple(value["exchanges"]), int(value["tokens"]), value.get("memo"), "")
+
+
+def plan_prun(
+    view: View,
+    tokens: int,
+    memo: str | None,
+    *,
+    order: Order = "newest",
+    copies: MemoCopies = "once",
+    earlier: Sequence[PrunPlan] = (),
+) -> PrunPlan:
+    """What a call for `tokens` would remove, against the state of now and earlier calls of the same message.
+
+    Whole exchanges from the newest (or oldest) on, over pinned ones, until what the context holds of them, less
+    the memo, reaches `tokens`; at the end there it takes what there is.
+    """
+    taken = {seq for plan in earlier for seq in plan.exchanges}
+    free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.wire]
+    chosen: list[Exchange] = []
+    freed = cost = 0
+    for exchange in reversed(free) if order == "newest" else free:
+        if freed - cost >= tokens:
+            break
+        chosen.append(exchange)
+        freed += view.shown_tokens(exchange)
+        cost = _memo_cost(view, memo, chosen, copies)
+    if not chosen:
+        return PrunPlan((), 0, memo, "Nothing to prune: no finished exchange can be removed.")
+    net = freed - cost
+    if net <= 0:
+        return PrunPlan(
+            (),
+            0,
+            memo,
+            f"Nothing to prune: the memo would cost ~{cost:,} tokens, the exchanges hold ~{freed:,}.",
+        )
+    chosen.sort(key=lambda exchange: exchange.seq)
+    count = f"{len(chosen)} exchange{'s' if len(chosen) > 1 else ''}"
+    short = "" if net >= tokens else f" (all that can go; {tokens:,} were asked for)"
+    entries = entry_ranges(view, chosen)
+    message = f"Will remove {count} (entries {entries}), ~{net:,} tokens, before the next turn{short}."
+    return PrunPlan(tuple(exchange.seq for exchange in chosen), net, memo, message)
+
+
+def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tuple[Edit, ...]:
+    """The edits of a plan: the memos at their places, and a drop for each exchange that is still there."""
+    chosen = [exchange for exchange in view.exchanges if exchange.seq in set(plan.exchanges)]
+    if not chosen:
+        return ()
+    drops = [view.drop(exchange) for exchange in chosen]
+    return (*_memos(view, plan.memo, chosen, copies), *drops)
+
+
+def entry_ranges(view: View, exchanges: Sequence[Exchange]) -> str:
+    """The entries of these exchanges as runs: `12-14,18-20` where something kept lies between.
+
+    Records that are no entries (a tool's start, a request) break no run, nor do exchanges dropped before.
+    """
+    runs: list[tuple[int, int]] = []
+    for index, exchange in enumerate(exchanges):
+        if runs and not view.kept_between(exchanges[index - 1], exchange):
+            runs[-1] = (runs[-1][0], exchange.last_seq)
+        else:
+            runs.append((exchange.seq, exchange.last_seq))
+    return ",".join(f"{a}-{b}" if a != b else f"{a}" for a, b in runs)
+
+
+def _memos(view: View, memo: str | None, chosen: Sequence[Exchange], copies: MemoCopies) -> list[Edit]:
+    if memo is None:
+        return []
+    groups = [[exchange] for exchange in chosen] if copies == "each" else [list(chosen)]
+    texts = [(group[0].seq, render.memo(memo, entry_ranges(view, group))) for group in groups]
+    return [Edit("memo", seq, None, text, 0, view.count(text)) for seq, text in texts]
+
+
+def _memo_cost(view: View, memo: str | None, chosen: list[Exchange], copies: MemoCopies) -> int:
+    ordered = sorted(chosen, key=lambda exchange: exchange.seq)
+    return sum(edit.tokens_after for edit in _memos(view, memo, ordered, copies))

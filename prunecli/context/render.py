@@ -1,0 +1,93 @@
+"""How values look on the wire: canonical block bytes of entries, whole or edited.
+
+Made once when an entry is folded, so that the same log always gives the same bytes.
+"""
+
+import json
+
+from prunecli.model.codec import canonical
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import (
+    Blob,
+    Block,
+    Image,
+    Json,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+)
+
+NO_OUTPUT = "(no output)"
+CONTINUES = "[session continues]"
+"""Stands before a conversation that would begin with the assistant (PRUNING.md section 10)."""
+INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
+"""Answers a call that has no result: what a crash or Esc left open (ROBUSTNESS.md rule 2)."""
+
+
+def compact(value: Json) -> str:
+    """A JSON value as compact text, as the sizes of tool inputs are counted."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text(words: str) -> bytes:
+    """A text block; blank words become `(no output)`, which the endpoint does not refuse."""
+    return canonical({"type": "text", "text": words if words.strip() else NO_OUTPUT})
+
+
+def block(value: Block) -> bytes | None:
+    """The block's canonical bytes, or None for one that must not be sent: a blank text, unsigned thinking."""
+    match value:
+        case Text(words):
+            return canonical({"type": "text", "text": words}) if words.strip() else None
+        case Thinking(thinking, signature):
+            if not signature:
+                return None
+            return canonical({"type": "thinking", "thinking": thinking, "signature": signature})
+        case RedactedThinking(data):
+            return canonical({"type": "redacted_thinking", "data": data})
+        case ToolUse(id_, name, given):
+            return canonical({"type": "tool_use", "id": id_, "name": name, "input": given})
+        case Image(media_type, data):
+            source = {"type": "base64", "media_type": media_type, "data": data}
+            return canonical({"type": "image", "source": source})
+        case Blob(sha256, size, media_type):
+            return text(f"[missing: {media_type}, {size:,} bytes, blob {sha256[:12]}]")
+        case Opaque(unknown):
+            return canonical(unknown)
+
+
+def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
+    """The blocks of a content that are sent."""
+    return tuple(piece for piece in map(block, content) if piece is not None)
+
+
+def assistant(content: tuple[Block, ...], *, stripped: bool = False) -> tuple[bytes, ...]:
+    """An assistant message's blocks; `stripped` leaves its thinking out.
+
+    Empty where nothing but thinking would be left: such a message is not sent.
+    """
+    kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
+    if not any((isinstance(b, Text) and b.text.strip()) or isinstance(b, ToolUse | Opaque) for b in kept):
+        return ()
+    return blocks(kept)
+
+
+def result(event: ToolResult, replacement: str | None = None) -> bytes:
+    """A tool_result block. With a replacement it is all that is shown; images go too, is_error stays."""
+    pieces = (text(replacement),) if replacement is not None else blocks(event.content) or (text(""),)
+    head = b'{"content":[' + b",".join(pieces) + b"]"
+    error = b',"is_error":true' if event.is_error else b""
+    return head + error + b',"tool_use_id":' + canonical(event.tool_use_id) + b',"type":"tool_result"}'
+
+
+def interrupted(call: ToolUse) -> bytes:
+    """The result that is derived for a call which has none."""
+    return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True))
+
+
+def memo(words: str, ranges: str) -> str:
+    """A memo's text as sent: marked as the model's, with `&`, `<` and `>` escaped (PRUNING.md section 10)."""
+    escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f'<pruned-memo by="assistant" entries="{ranges}">{escaped}</pruned-memo>'

@@ -1,0 +1,398 @@
+"""The fold: the working context as it stands after each record, kept up to date in O(new records).
+
+`Context.apply` is the only writer. It always equals the slow, obvious `project` (a property test says so).
+Strategies read it through `view.View`.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+from prunecli.context import render
+from prunecli.context.exchange import (
+    Entry,
+    Exchange,
+    assistant_entry,
+    result_entry,
+    summary_entry,
+    user_entry,
+)
+from prunecli.context.lineage import Lineage
+from prunecli.context.tally import Tally
+from prunecli.context.tokens import TokenCounter
+from prunecli.context.wire import Shown, Wire
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    RunEnded,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Json
+from prunecli.model.requests import Preamble, WireMessage
+
+PREAMBLE = "request.preamble"
+"""The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+
+
+def _seq(entry: Entry) -> int:
+    return entry.seq
+
+
+class Context:
+    """The working context of one session. Everything public is for reading; `apply` alone changes it."""
+
+    def __init__(self, counter: TokenCounter, factor: float = 1.0) -> None:
+        self.settings: dict[str, Json] = {}
+        self.preamble = Preamble((), ())
+        self.started: SessionStarted | None = None
+        self.run_ended: RunEnded | None = None
+        self.tally = Tally(counter, factor)
+        self._lineage = Lineage()
+        self._preamble_digest = self.preamble.digest()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.entries: dict[int, Entry] = {}
+        self.items: list[Entry] = []
+        self.exchanges: list[Exchange] = []
+        self.live_exchanges: list[Exchange] = []
+        self.live_results: list[Entry] = []
+        self.user_turns: list[int] = []
+        self.turns = 0
+        self.boundary = -1
+        self.pinned: set[int] = set()
+        self.sheltered: dict[int, int] = {}
+        self.pruns: dict[int, Record] = {}
+        self._model_pruns: list[int] = []
+        self._edits: dict[int, list[tuple[int, Edit]]] = {}
+        self._memos: dict[int, list[tuple[int, Edit]]] = {}
+        self._drops: dict[int, set[int]] = {}
+        self._calls: dict[str, Exchange] = {}
+        self._positions: dict[int, int] = {}
+        self._compacted: list[tuple[int, int]] = []
+        self._summaries: list[Entry] = []
+        self.wire = Wire(self._show)
+        self.tally.clear()
+
+    # Reading -------------------------------------------------------------------------------------------------
+
+    def messages(self) -> tuple[WireMessage, ...]:
+        """The messages of the next request; calls without a result are answered by a derived one."""
+        return self.wire.messages()
+
+    def sha256(self) -> str:
+        """The hash chain over preamble and messages, as `RequestSent` records it."""
+        return self.wire.digest(self._preamble_digest).hex()
+
+    def dropped(self, exchange: Exchange) -> bool:
+        """Whether the exchange is left out now."""
+        stack = self._edits.get(exchange.seq)
+        return bool(stack) and any(edit.kind == "drop" for _, edit in stack or ())
+
+    def text_edit(self, seq: int) -> Edit | None:
+        """The clear, trim or repair that stands for this entry's text now: the newest one."""
+        for _, edit in reversed(self._edits.get(seq, ())):
+            if edit.kind in ("clear", "trim", "repair"):
+                return edit
+        return None
+
+    def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
+        return list(self._edits.get(seq, ()))
+
+    def memos_at(self, exchange: Exchange) -> list[Edit]:
+        """The memos that stand before this exchange now."""
+        return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
+
+    @property
+    def in_progress(self) -> Exchange | None:
+        """The last exchange if it has calls: the model has not seen its results."""
+        last = self.exchanges[-1] if self.exchanges else None
+        return last if last and last.calls else None
+
+    def locked(self, seq: int) -> str:
+        """Why no strategy and no prun may touch this target now, or ""."""
+        if seq in self.pinned:
+            return "pinned"
+        if seq < self.boundary:
+            return "kept by a compaction"
+        if self.sheltered.get(seq, -1) >= self.turns:
+            return "restored by undo"
+        entry = self.entries.get(seq)
+        exchange = entry.exchange if entry else None
+        if exchange and exchange is self.in_progress:
+            return "in progress"
+        return ""
+
+    def model_pruns_since(self, seq: int) -> int:
+        """How many of the model's own prunes were applied after this seq."""
+        return sum(1 for prun in self._model_pruns if prun > seq)
+
+    def live_pruns(self) -> list[Record]:
+        """The PrunApplied records that have not been reverted as a whole, oldest first."""
+        return [self.pruns[seq] for seq in sorted(self.pruns)]
+
+    def position(self, seq: int) -> int:
+        """The index among `items` of a user message, assistant message or summary that is shown."""
+        return self._positions[seq]
+
+    # Writing -------------------------------------------------------------------------------------------------
+
+    def apply(self, record: Record) -> None:
+        """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
+        match record.event:
+            case Rewound(to_seq):
+                lineage = self._lineage.rewind(record.seq, to_seq)
+                self._clear()
+                for earlier in lineage:
+                    self._fold(earlier)
+            case RequestSent():
+                self.wire.sent()
+                self.tally.sent()
+            case SettingChanged(key, value):
+                self._set(key, value)
+            case SessionStarted() as started:
+                self.started = started
+            case RunEnded() as ended:
+                self.run_ended = ended
+            case _:
+                self._lineage.append(record)
+                self._fold(record)
+
+    def _fold(self, record: Record) -> None:
+        match record.event:
+            case UserMessage() as event:
+                self._add(user_entry(record, event))
+            case AssistantMessage() as event:
+                self._add(assistant_entry(record, event))
+                self.tally.reported(event.usage)
+            case ToolStarted(tool_use_id):
+                if exchange := self._calls.get(tool_use_id):
+                    exchange.started.add(tool_use_id)
+            case ToolResult() as event:
+                self._answer(record, event)
+            case PrunApplied() as event:
+                self._prune(record, event)
+            case PrunReverted(seqs):
+                self._revert(seqs)
+            case Pinned(seqs, pinned):
+                self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
+            case CompactionApplied() as event:
+                self._compact(record, event)
+            case _:
+                pass
+
+    def _set(self, key: str, value: Json) -> None:
+        self.settings[key] = value
+        if key == PREAMBLE and isinstance(value, dict):
+            self.preamble = Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
+            self._preamble_digest = self.preamble.digest()
+            self.tally.preamble(self.preamble)
+
+    def _add(self, entry: Entry) -> None:
+        self.entries[entry.seq] = entry
+        self._positions[entry.seq] = len(self.items)
+        self.items.append(entry)
+        if entry.kind in ("user", "command"):
+            self.user_turns.append(entry.seq)
+            self.turns += 1
+        if entry.kind == "command":
+            self.live_results.append(entry)
+        if exchange := entry.exchange:
+            self.exchanges.append(exchange)
+            self.live_exchanges.append(exchange)
+            for call in exchange.calls:
+                self._calls[call.id] = exchange
+        self.wire.append(entry)
+        self._weigh(entry)
+
+    def _answer(self, record: Record, event: ToolResult) -> None:
+        exchange = self._calls.get(event.tool_use_id)
+        if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
+            return
+        entry = result_entry(record, event, exchange)
+        self.entries[entry.seq] = entry
+        exchange.results.append(entry)
+        if exchange.seq > self.boundary and not self.dropped(exchange):
+            insort(self.live_results, entry, key=_seq)
+        if not self.wire.append_result(exchange, entry.seq, entry.wire[0]):
+            self._relay([exchange.seq])
+        self._weigh(exchange.head)
+
+    def _prune(self, record: Record, event: PrunApplied) -> None:
+        self.pruns[record.seq] = record
+        if event.source == "model":
+            self._model_pruns.append(record.seq)
+        touched: list[int] = []
+        for edit in event.edits:
+            entry = self.entries.get(edit.seq)
+            if entry is None or not _fits(edit, entry):
+                continue
+            stacks = self._memos if edit.kind == "memo" else self._edits
+            stacks.setdefault(edit.seq, []).append((record.seq, edit))
+            if edit.kind == "drop":
+                self._drops.setdefault(record.seq, set()).add(edit.seq)
+            touched.append(edit.seq)
+        self._changed(touched)
+
+    def _revert(self, seqs: Iterable[int]) -> None:
+        touched: list[int] = []
+        for seq in seqs:
+            if seq in self.pruns:
+                event = self.pruns.pop(seq).event
+                targets = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else []
+                self._take_back(targets, only=seq)
+                self.sheltered.update(dict.fromkeys(targets, self.turns + 1))
+                touched += targets
+            elif seq in self.entries:
+                touched += [seq, *self._take_back([seq])]
+                self.pinned = self.pinned | {seq}
+        self._changed(touched)
+
+    def _take_back(self, targets: Iterable[int], only: int | None = None) -> list[int]:
+        """Removes edits of these targets (of one prune only); the places of memos that may vanish with them."""
+        places: list[int] = []
+        for seq in targets:
+            for stacks in (self._edits, self._memos):
+                if stacks is self._memos and only is None:
+                    continue
+                gone = [(prun, edit) for prun, edit in stacks.get(seq, ()) if only in (None, prun)]
+                stacks[seq] = [pair for pair in stacks.get(seq, ()) if pair not in gone]
+                for prun, edit in gone:
+                    if edit.kind == "drop":
+                        self._drops[prun].discard(seq)
+                        applied = self.pruns[prun].event if prun in self.pruns else None
+                        if isinstance(applied, PrunApplied):
+                            places += [memo.seq for memo in applied.edits if memo.kind == "memo"]
+        return places
+
+    def _compact(self, record: Record, event: CompactionApplied) -> None:
+        summary = summary_entry(record, event)
+        self.entries[summary.seq] = summary
+        self._compacted.append((event.head_end, min(event.tail_start, record.seq)))
+        covered = range(event.head_end, event.tail_start)
+        self._summaries = [other for other in self._summaries if _place(other) not in covered]
+        self._summaries.append(summary)
+        self.boundary = record.seq
+        self.items = _sequence(self.entries.values(), self._compacted, self._summaries)
+        self._positions = {item.seq: index for index, item in enumerate(self.items)}
+        self.live_exchanges, self.live_results, self.user_turns = [], [], []
+        self.wire.rebuild(self.items)
+        self.tally.keep(self._positions)
+        self._weigh(summary)
+
+    # What an edit changes ------------------------------------------------------------------------------------
+
+    def _changed(self, targets: Iterable[int]) -> None:
+        heads = sorted({self._head(seq).seq for seq in targets if seq in self.entries})
+        for head in heads:
+            self._refile(self.entries[head])
+            self._weigh(self.entries[head])
+        self._relay(heads)
+
+    def _head(self, seq: int) -> Entry:
+        entry = self.entries[seq]
+        return entry.exchange.head if entry.exchange else entry
+
+    def _relay(self, heads: list[int]) -> None:
+        places = [self._positions[seq] for seq in heads if seq in self._positions]
+        if places:
+            self.wire.rebuild(start=min(places))
+
+    def _refile(self, head: Entry) -> None:
+        """Puts an exchange and its results into, or out of, what strategies see."""
+        if head.seq < self.boundary:
+            return
+        dropped = head.exchange is not None and self.dropped(head.exchange)
+        if head.exchange:
+            _file(self.live_exchanges, head.exchange, present=not dropped)
+        for entry in [head] if head.kind == "command" else head.exchange.results if head.exchange else []:
+            _file(self.live_results, entry, present=not dropped and self.text_edit(entry.seq) is None)
+
+    def _weigh(self, head: Entry) -> None:
+        if head.seq in self._positions:
+            parts = head.exchange.entries if head.exchange else [head]
+            hidden = head.exchange is not None and self.dropped(head.exchange)
+            edits = {entry.seq: edit for entry in parts if (edit := self.text_edit(entry.seq))}
+            memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
+            self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
+
+    def _show(self, item: Entry) -> Shown:
+        seq = item.seq
+        edit = self.text_edit(seq)
+        if item.kind != "assistant" or item.exchange is None:
+            pieces = item.wire if edit is None else _edited(item, edit)
+            return Shown((), tuple((seq, piece) for piece in pieces), None, ())
+        memos = tuple((seq, render.text(memo.text or "")) for memo in self.memos_at(item.exchange))
+        if not item.wire or self.dropped(item.exchange):
+            return Shown(memos, (), None, ())
+        stack = self._edits.get(seq, ())
+        stripped = any(stripping.kind == "strip" for _, stripping in stack)
+        pieces = item.wire if not stack else _assistant(item, edit, stripped=stripped)
+        results = tuple((result.seq, self._result(result)) for result in item.exchange.results)
+        calls = item.exchange if item.exchange.calls else None
+        return Shown(memos, tuple((seq, piece) for piece in pieces), calls, results)
+
+    def _result(self, entry: Entry) -> bytes:
+        edit = self.text_edit(entry.seq)
+        if edit is None or not isinstance(entry.event, ToolResult):
+            return entry.wire[0]
+        return render.result(entry.event, edit.text)
+
+
+def _fits(edit: Edit, entry: Entry) -> bool:
+    match edit.kind:
+        case "drop" | "memo" | "strip":
+            return entry.kind == "assistant"
+        case "clear" | "trim":
+            return entry.prunable
+        case _:
+            return True
+
+
+def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:
+    if edit is not None and not (item.exchange and item.exchange.calls):
+        return (render.text(edit.text or ""),)
+    assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
+    return render.assistant(item.event.content, stripped=stripped)
+
+
+def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:
+    replacement = render.text(edit.text or "")
+    return (item.wire[0], replacement) if item.kind == "command" and edit.kind != "repair" else (replacement,)
+
+
+def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, present: bool) -> None:
+    at = bisect_left(where, what.seq, key=lambda other: other.seq)
+    there = at < len(where) and where[at] is what
+    if present and not there:
+        where.insert(at, what)  # type: ignore[arg-type]  # both lists are kept by seq, each with its own kind
+    elif there and not present:
+        del where[at]
+
+
+def _sequence(
+    entries: Iterable[Entry], compacted: list[tuple[int, int]], summaries: list[Entry]
+) -> list[Entry]:
+    """Items in their order with each compacted range replaced by its summary."""
+    items = [
+        entry
+        for entry in entries
+        if entry.kind not in ("result", "summary")
+        and not any(head_end < entry.seq < tail_start for head_end, tail_start in compacted)
+    ]
+    return sorted([*items, *summaries], key=lambda item: (_place(item), item.kind == "summary", item.seq))
+
+
+def _place(summary: Entry) -> int:
+    return summary.event.head_end if isinstance(summary.event, CompactionApplied) else summary.seq

@@ -1,0 +1,167 @@
+"""Running sums over the working context: characters, images and tokens, each changed item counted again.
+
+They feed the one ledger. Tokens are counted when they are first asked for, so that folding a long log needs no
+tokenizer.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from prunecli.context.exchange import Entry
+from prunecli.context.tokens import Anchor, TokenCounter, anchored, unanchored
+from prunecli.model.edits import Edit
+from prunecli.model.messages import Usage
+from prunecli.model.requests import Preamble
+
+_BLOCK_OVERHEAD = 12
+"""Characters that a block costs beside its text: role, type and ids."""
+
+
+@dataclass(slots=True)
+class _Item:
+    head: Entry
+    edits: Mapping[int, Edit]
+    memos: list[str]
+    hidden: bool
+    countable: bool
+    weight: int = 0
+    scanned: int = 0
+    withheld: int = 0
+
+
+class Tally:
+    """Sums over the items that the next request shows, and over what is withheld from it."""
+
+    def __init__(self, counter: TokenCounter, factor: float) -> None:
+        self.counter = counter
+        self._factor = factor
+        self._preamble_weight = 0
+        self._sent_weight = 0
+        self.anchor: Anchor = unanchored(factor)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all items; what the endpoint reported stays."""
+        self._items: dict[int, _Item] = {}
+        self._uncounted: dict[int, None] = {}
+        self._weight = 0
+        self._scanned = 0
+        self._withheld = 0
+
+    # Writing -------------------------------------------------------------------------------------------------
+
+    def preamble(self, preamble: Preamble) -> None:
+        """System prompt and tool schemas changed."""
+        self._preamble_weight = sum(map(len, (*preamble.system, *preamble.tools)))
+
+    def weigh(
+        self, head: Entry, edits: Mapping[int, Edit], memos: list[str], *, hidden: bool, countable: bool
+    ) -> None:
+        """An item is new or shows something else now. Only `countable` items enter scanned and withheld."""
+        old = self._items.get(head.seq)
+        item = _Item(head, edits, memos, hidden, countable)
+        item.weight = _weight(item)
+        self._weight += item.weight
+        if old:
+            self._weight -= old.weight
+            self._scanned -= old.scanned
+            self._withheld -= old.withheld
+        self._items[head.seq] = item
+        if countable:
+            self._uncounted[head.seq] = None
+
+    def keep(self, present: Container[int]) -> None:
+        """After a compaction: only these items are shown, and none of them counts as scanned or withheld."""
+        self._items = {seq: item for seq, item in self._items.items() if seq in present}
+        for item in self._items.values():
+            item.countable, item.scanned, item.withheld = False, 0, 0
+        self._uncounted.clear()
+        self._weight = sum(item.weight for item in self._items.values())
+        self._scanned = self._withheld = 0
+
+    def sent(self) -> None:
+        """A request goes out with what is shown now."""
+        self._sent_weight = self.weight
+
+    def reported(self, usage: Usage) -> None:
+        """The endpoint said what the request sent last was."""
+        self.anchor = anchored(usage.prompt_tokens, self._sent_weight, self.anchor)
+        self._sent_weight = 0
+
+    def recount(self, counter: TokenCounter, known: Mapping[int, int]) -> None:
+        """Another counter from now on; `known` gives the tokens of entries that were counted with it already."""
+        self.counter = counter
+        for item in self._items.values():
+            for entry in _parts(item):
+                entry.tokens = known.get(entry.seq, -1)
+            item.scanned = item.withheld = 0
+            if item.countable:
+                self._uncounted[item.head.seq] = None
+        self._scanned = self._withheld = 0
+
+    # Reading -------------------------------------------------------------------------------------------------
+
+    @property
+    def weight(self) -> int:
+        """Characters of the next request, an image as four for each of its tokens."""
+        return self._weight + self._preamble_weight
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of the whole next request with system and tools, anchored on what was reported last."""
+        return self.anchor.estimate(self.weight)
+
+    @property
+    def scanned_tokens(self) -> int:
+        """Original tokens of all tool results since the compaction boundary, edited or not."""
+        self._count()
+        return self._scanned
+
+    @property
+    def pruned_tokens(self) -> int:
+        """Net tokens withheld from the working context now, each once; memos and placeholders subtracted."""
+        self._count()
+        return self._withheld
+
+    def tokens(self, entry: Entry) -> int:
+        """Raw estimate of the entry's original."""
+        if entry.tokens < 0:
+            entry.tokens = sum(map(self.counter.count, entry.countable)) + entry.image_tokens
+        return entry.tokens
+
+    def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
+        """Raw estimate of what an entry shows under an edit, or as it is."""
+        if edit is None:
+            return self.tokens(entry)
+        return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
+
+    def _count(self) -> None:
+        for seq in self._uncounted:
+            item = self._items[seq]
+            before = sum(self.tokens(entry) for entry in _parts(item))
+            shown = 0
+            if not item.hidden:
+                shown = sum(self.shown_tokens(entry, item.edits.get(entry.seq)) for entry in _parts(item))
+            item.scanned = sum(self.tokens(entry) for entry in _parts(item) if entry.prunable)
+            item.withheld = before - shown - sum(map(self.counter.count, item.memos))
+            self._scanned += item.scanned
+            self._withheld += item.withheld
+        self._uncounted.clear()
+
+
+def _parts(item: _Item) -> list[Entry]:
+    return item.head.exchange.entries if item.head.exchange else [item.head]
+
+
+def _weight(item: _Item) -> int:
+    total = sum(map(len, item.memos))
+    if item.hidden:
+        return total
+    for entry in _parts(item):
+        edit = item.edits.get(entry.seq)
+        if edit is not None:
+            total += len(edit.text or "") + _BLOCK_OVERHEAD
+            continue
+        texts = entry.countable
+        total += sum(map(len, texts)) + 4 * entry.image_tokens + _BLOCK_OVERHEAD * max(1, len(texts))
+    return total

@@ -1,0 +1,97 @@
+"""The invariants of every request, checked before each send (PRUNING.md section 9).
+
+Works on the bytes that will be sent, not on the values they were made from, and only from the first message
+that is not known to be good already.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from prunecli.errors import InvalidRequest
+from prunecli.model.requests import MAX_BODY_BYTES, Request, WireMessage
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_MAX_MARKS = 4
+
+
+def validate(request: Request, known_good: int = 0) -> None:
+    """Raises InvalidRequest that names the message and the broken rule; `known_good` leading messages are
+    byte-identical to those of a request that passed."""
+    messages = request.messages
+    if not messages:
+        raise InvalidRequest("no messages")
+    if messages[0].role != "user":
+        raise InvalidRequest("messages.0: the first message must be the user's")
+    if len(request.cache_marks) + 1 > _MAX_MARKS:
+        raise InvalidRequest(f"{len(request.cache_marks) + 1} cache breakpoints, at most {_MAX_MARKS}")
+    size = sum(len(message.canonical) for message in messages)
+    if size > MAX_BODY_BYTES:
+        raise InvalidRequest(f"a body of {size:,} bytes, at most {MAX_BODY_BYTES:,}")
+    start = max(0, min(known_good, len(messages)) - 1)
+    _check_messages(messages, start)
+    last = messages[-1]
+    if last.role != "user" and not _continues(last):
+        raise InvalidRequest("the last message must be the user's")
+
+
+def _check_messages(messages: Sequence[WireMessage], start: int) -> None:
+    open_calls = (
+        _calls(_blocks(messages[start - 1])) if start and messages[start - 1].role == "assistant" else []
+    )
+    for index in range(start, len(messages)):
+        message = messages[index]
+        if index and messages[index - 1].role == message.role:
+            raise InvalidRequest(f"messages.{index}: two messages of one role in a row")
+        blocks = _blocks(message)
+        if not blocks:
+            raise InvalidRequest(f"messages.{index}: empty content")
+        for at, block in enumerate(blocks):
+            _check_block(block, f"messages.{index}.content.{at}", message.role)
+        if message.role == "user":
+            _check_answers(blocks, open_calls, index)
+            open_calls = []
+        else:
+            open_calls = _calls(blocks)
+    if open_calls:
+        raise InvalidRequest(f"messages.{len(messages) - 1}: calls without results: {', '.join(open_calls)}")
+
+
+def _blocks(message: WireMessage) -> list[dict[str, Any]]:
+    return [json.loads(block.decode("utf-8", "strict")) for block in message.blocks]
+
+
+def _check_block(block: dict[str, Any], where: str, role: str) -> None:
+    kind = block.get("type")
+    if kind == "text" and not block["text"].strip():
+        raise InvalidRequest(f"{where}: blank text")
+    if kind in ("thinking", "redacted_thinking", "tool_use") and role != "assistant":
+        raise InvalidRequest(f"{where}: {kind} in a user message")
+    if kind == "thinking" and not block["signature"]:
+        raise InvalidRequest(f"{where}: unsigned thinking")
+    if kind == "tool_use" and not (_NAME.fullmatch(block["name"]) and isinstance(block["input"], dict)):
+        raise InvalidRequest(f"{where}: a tool use with a bad name or input")
+    if kind == "tool_result" and role != "user":
+        raise InvalidRequest(f"{where}: a tool result in an assistant message")
+    if kind == "tool_result" and not block["content"]:
+        raise InvalidRequest(f"{where}: an empty tool result")
+
+
+def _calls(blocks: list[dict[str, Any]]) -> list[str]:
+    return [block["id"] for block in blocks if block.get("type") == "tool_use"]
+
+
+def _check_answers(blocks: list[dict[str, Any]], calls: list[str], index: int) -> None:
+    kinds = [block.get("type") == "tool_result" for block in blocks]
+    answers = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
+    if len(set(calls)) != len(calls):
+        raise InvalidRequest(f"messages.{index - 1}: tool use ids repeat")
+    if sorted(answers) != sorted(calls):
+        raise InvalidRequest(f"messages.{index}: results {answers} do not answer calls {calls}")
+    if kinds != sorted(kinds, reverse=True):
+        raise InvalidRequest(f"messages.{index}: tool results must come first")
+
+
+def _continues(last: WireMessage) -> bool:
+    return b'"type":"server_tool_use"' in last.canonical

@@ -1,0 +1,146 @@
+"""The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
+
+Appending costs O(1); an edit rebuilds from the first edited item on and nothing before it. A group is one
+message: a user-role group holds the results of at most one exchange first, then other blocks in log order.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from prunecli.context import render
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.model.requests import Role, WireMessage, link
+
+Piece = tuple[int, bytes]
+"""(seq, canonical block)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an item contributes: user blocks before it (memos), its own blocks, and its results if it has calls."""
+
+    before: tuple[Piece, ...]
+    blocks: tuple[Piece, ...]
+    exchange: Exchange | None
+    results: tuple[Piece, ...]
+
+
+@dataclass(slots=True)
+class _Group:
+    """A message being built: `blocks` name the item that each piece comes from."""
+
+    role: Role
+    first_item: int
+    results: list[Piece] = field(default_factory=list)
+    blocks: list[tuple[int, Piece]] = field(default_factory=list)
+    exchange: Exchange | None = None
+    message: WireMessage | None = None
+
+    def build(self) -> WireMessage:
+        if self.message is None:
+            open_calls = self.exchange.unanswered if self.exchange else ()
+            derived = (
+                [(self.exchange.seq, render.interrupted(call)) for call in open_calls]
+                if self.exchange
+                else []
+            )
+            pieces = [*self.results, *derived, *(piece for _, piece in self.blocks)]
+            message = WireMessage.of(self.role, tuple(b for _, b in pieces), tuple(s for s, _ in pieces))
+            if derived:
+                return message
+            self.message = message
+        return self.message
+
+
+class Wire:
+    """The messages of the working context. `show` says what an item contributes with the edits of now."""
+
+    def __init__(self, show: Callable[[Entry], Shown]) -> None:
+        self._show = show
+        self._items: list[Entry] = []
+        self._groups: list[_Group] = []
+        self._chain: list[bytes] = []
+        self._sent = 0
+        self._changed = 0
+
+    def append(self, item: Entry) -> None:
+        """Adds a user message, assistant message or summary at the end."""
+        self._items.append(item)
+        self._place(len(self._items) - 1, item)
+
+    def append_result(self, exchange: Exchange, seq: int, piece: bytes) -> bool:
+        """Adds a result of the last exchange. False where that exchange is no longer last: rebuild instead."""
+        group = self._groups[-1] if self._groups else None
+        if group is None or group.exchange is not exchange:
+            return False
+        self._touch(len(self._groups) - 1)
+        group.results.append((seq, piece))
+        return True
+
+    def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0) -> None:
+        """Lays out again from item `start` on, with new items where they are given."""
+        if items is not None:
+            self._items = list(items)
+        at = bisect_left(self._groups, start, key=lambda group: group.first_item)
+        self._touch(at)
+        del self._groups[at:]
+        if self._groups and self._groups[-1].blocks and self._groups[-1].blocks[-1][0] >= start:
+            self._touch(at - 1)
+            last = self._groups[-1]
+            last.blocks = [block for block in last.blocks if block[0] < start]
+        for index in range(start, len(self._items)):
+            self._place(index, self._items[index])
+
+    def messages(self) -> tuple[WireMessage, ...]:
+        """All messages; an open call is answered by a derived "interrupted" result."""
+        return tuple(group.build() for group in self._groups)
+
+    def digest(self, preamble: bytes) -> bytes:
+        """The end of the hash chain that starts with the preamble's digest."""
+        if not self._chain or self._chain[0] != preamble:
+            self._chain = [preamble]
+        for group in self._groups[len(self._chain) - 1 :]:
+            self._chain.append(link(self._chain[-1], group.build()))
+        return self._chain[-1]
+
+    def sent(self) -> None:
+        """A request was sent: what changes from now on is new."""
+        self._sent = self._changed = len(self._groups)
+
+    @property
+    def unchanged(self) -> int:
+        """How many leading messages are byte-identical to those of the request sent last."""
+        return min(self._sent, self._changed)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def _touch(self, group: int) -> None:
+        self._changed = min(self._changed, group)
+        del self._chain[group + 1 :]
+        if group < len(self._groups):
+            self._groups[group].message = None
+
+    def _group(self, role: Role, index: int) -> _Group:
+        if self._groups and self._groups[-1].role == role:
+            self._touch(len(self._groups) - 1)
+        else:
+            if not self._groups and role == "assistant":
+                opening = _Group("user", index)
+                opening.blocks.append((index, (self._items[index].seq, render.text(render.CONTINUES))))
+                self._groups.append(opening)
+            self._groups.append(_Group(role, index))
+        return self._groups[-1]
+
+    def _place(self, index: int, item: Entry) -> None:
+        shown = self._show(item)
+        if shown.before:
+            self._group("user", index).blocks.extend((index, piece) for piece in shown.before)
+        if shown.blocks:
+            role: Role = "assistant" if item.kind == "assistant" else "user"
+            self._group(role, index).blocks.extend((index, piece) for piece in shown.blocks)
+        if shown.exchange:
+            group = self._group("user", index)
+            group.exchange = shown.exchange
+            group.results.extend(shown.results)

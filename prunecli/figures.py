@@ -1,0 +1,19 @@
+"""How figures are written everywhere: tokens as 45.2K, money as $0.42, shares as 38%."""
+
+
+def short(tokens: int) -> str:
+    """Tokens in at most five characters: 812, 45.2K, 1.3M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "K")):
+        if abs(tokens) >= size:
+            return f"{tokens / size:.1f}{unit}"
+    return str(tokens)
+
+
+def money(usd: float) -> str:
+    """US dollars with as many digits as tell something."""
+    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def share(part: float) -> str:
+    """A share from 0 to 1 as whole percent."""
+    return f"{round(part * 100)}%"

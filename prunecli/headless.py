@@ -1,0 +1,230 @@
+"""Headless: one run per prompt, printed as text, json or stream-json, then an exit code (FORMATS.md).
+
+A reader of the session's stream like the screen is; it never asks anybody anything.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from prunecli.agent.decide import Done
+from prunecli.agent.signals import Notice, RetryScheduled
+from prunecli.errors import PrunecliError, SessionError
+from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    Record,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Json, Usage, plain_text
+from prunecli.runtime import Runtime
+from prunecli.sanitize import visible
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+InputFormat: TypeAlias = Literal["text", "stream-json"]
+Write: TypeAlias = Callable[[str], None]
+
+EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
+EXIT_SESSION = 4
+EXIT_TERMINATED = 143
+_SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
+
+
+@dataclass(slots=True)
+class Printer:
+    """Prints a session's stream. `out` takes lines of the result, `err` lines for the person."""
+
+    runtime: Runtime
+    form: OutputFormat
+    out: Write
+    err: Write
+    turns: int = 0
+    text: str = ""
+    usage: list[Usage] = field(default_factory=list)
+
+    def init(self) -> None:
+        """The first object of stream-json."""
+        session = self.runtime.session
+        self._object(
+            type="system",
+            subtype="init",
+            session_id=session.id,
+            cwd=str(self.runtime.setup.cwd),
+            model=self.runtime.model_name,
+            tools=list(self.runtime.tools),
+            permission_mode=self.runtime.gatekeeper.mode,
+        )
+
+    def read(self, told: object) -> None:
+        """A reader of the session."""
+        match told:
+            case Record(_, _, event):
+                self._event(event)
+            case RetryScheduled(attempt, seconds, reason):
+                self.err(f"{visible(reason)}; trying again in {seconds:.1f} s")
+                self._object(
+                    type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
+                )
+            case Notice(text):
+                self.err(visible(text))
+            case _:
+                pass
+
+    def _event(self, event: object) -> None:
+        match event:
+            case AssistantMessage():
+                self.turns += 1
+                self.text = plain_text(event.content)
+                self.usage.append(event.usage)
+                self._message("assistant", content_to_json(event.content), model=event.model)
+            case ToolResult():
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": event.tool_use_id,
+                    "is_error": event.is_error,
+                    "content": [block_to_json(block) for block in event.content],
+                }
+                self._message("user", [result])
+            case UserMessage(content):
+                self._message("user", content_to_json(content))
+            case PrunApplied():
+                self._object(
+                    type="system",
+                    subtype="prun_applied",
+                    source=event.source,
+                    strategy=event.strategy,
+                    tokens_removed=event.tokens_removed,
+                    messages_removed=event.messages_removed,
+                    memo=event.memo,
+                    reason=event.reason,
+                )
+            case CompactionApplied():
+                self._object(
+                    type="system",
+                    subtype="compaction",
+                    tokens_before=event.tokens_before,
+                    tokens_after=event.tokens_after,
+                )
+            case _:
+                pass
+
+    def _message(self, role: str, content: list[dict[str, Json]], **more: Any) -> None:
+        message = {"role": role, "content": content, **more}
+        self._object(type=role, message=message, session_id=self.runtime.session.id)
+
+    def _object(self, **fields: Any) -> None:
+        if self.form == "stream-json":
+            self.out(json.dumps(fields))
+
+    def result(self, subtype: str, duration_ms: int, note: str = "") -> None:
+        """The last object of json and stream-json; for text the answer itself."""
+        if self.form == "text":
+            if self.text:
+                self.out(visible(self.text))
+            return
+        status = self.runtime.status()
+        self.out(
+            json.dumps(
+                {
+                    "type": "result",
+                    "subtype": subtype,
+                    "is_error": subtype != "success",
+                    "result": self.text,
+                    "session_id": self.runtime.session.id,
+                    "num_turns": self.turns,
+                    "duration_ms": duration_ms,
+                    "usage": usage_to_json(_total(self.usage)),
+                    "total_cost_usd": round(status.bill.cost, 6),
+                    "ledger": status.ledger.to_json(),
+                    **({"note": note} if note else {}),
+                }
+            )
+        )
+
+
+def _total(usages: Sequence[Usage]) -> Usage:
+    return Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        sum(usage.cache_read_input_tokens or 0 for usage in usages),
+        sum(usage.cache_creation_input_tokens or 0 for usage in usages),
+    )
+
+
+def user_turns(text: str, form: InputFormat) -> list[str]:
+    """The prompts of a standard input. Raises PrunecliError that names the line of a malformed one."""
+    if form == "text":
+        return [text] if text.strip() else []
+    prompts: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = strict_loads(line)
+            content = value["message"]["content"]
+            words = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+        except (ValueError, KeyError, TypeError) as error:
+            raise PrunecliError(
+                f"standard input: line {number}: not a user message of stream-json ({error})",
+                'one line each: {"type":"user","message":{"role":"user","content":"…"}}',
+            ) from error
+        prompts.append(words)
+    return prompts
+
+
+async def run_headless(
+    runtime: Runtime, prompts: Sequence[str], *, form: OutputFormat, out: Write, err: Write
+) -> int:
+    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code."""
+    printer = Printer(runtime, form, out, err)
+    unsubscribe = runtime.session.subscribe(printer.read)
+    loop = asyncio.get_running_loop()
+    caught: list[int] = []
+    task = asyncio.ensure_future(_runs(runtime, prompts))
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+    begun = loop.time()
+    printer.init()
+    subtype, note, code = "interrupted", "", 130
+    try:
+        done = await task
+        subtype, note = _SUBTYPES[done.reason], done.note
+        code = EXIT_CODES[subtype]
+    except asyncio.CancelledError:
+        pass
+    except PrunecliError as error:
+        subtype, note = "error", error.message
+        code = EXIT_SESSION if isinstance(error, SessionError) else 1
+        err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+        unsubscribe()
+    if note and subtype in ("limit", "success"):
+        err(f"prunecli: {note}")
+    printer.result(subtype, round((loop.time() - begun) * 1000), note)
+    if any(number != signal.SIGINT for number in caught):
+        return EXIT_TERMINATED
+    return code
+
+
+async def _runs(runtime: Runtime, prompts: Sequence[str]) -> Done:
+    if not prompts:
+        return await runtime.go_on()
+    done = Done("finished")
+    for prompt in prompts:
+        done = await runtime.submit(prompt)
+        if done.reason != "finished":
+            break
+    return done

@@ -1,0 +1,1 @@
+"""The values everything is made of: blocks, events, records, edits, requests, and their JSON."""

@@ -1,0 +1,38 @@
+"""Edits: what a prune does to one target of the working context (PRUNING.md section 2).
+
+An edit names its target by `seq` and carries the exact text that the model will see instead, so that replay
+never recomputes anything.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+EditKind: TypeAlias = Literal["drop", "memo", "clear", "trim", "strip", "repair"]
+_WITH_TEXT = frozenset({"memo", "clear", "trim", "repair"})
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of one target.
+
+    drop: `seq` is the assistant message of the exchange. memo: `seq` is the assistant message of the first
+    dropped exchange, `text` the whole block as sent. clear, trim: `seq` is the tool result, `tool_use_id` its
+    call. strip: the assistant message whose thinking is left out. repair: the entry whose refused blocks are
+    replaced by `text`. `tokens_before` and `tokens_after` are raw estimates of the target.
+    """
+
+    kind: EditKind
+    seq: int
+    tool_use_id: str | None = None
+    text: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.text is not None) != (self.kind in _WITH_TEXT):
+            raise ValueError(f"a {self.kind} edit {'needs' if self.text is None else 'has no'} text")
+
+    @property
+    def tokens_saved(self) -> int:
+        """Tokens that the edit withholds from the working context; negative for a memo."""
+        return self.tokens_before - self.tokens_after

@@ -1,0 +1,180 @@
+"""Events: what a session's log consists of, one frozen value per kind of FORMATS.md's table.
+
+An event says what happened; a `Record` gives it its identity (`seq`, dense from 0) and its time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from prunecli.model.edits import Edit
+from prunecli.model.messages import Block, Json, Usage
+
+Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import"]
+PruneSource: TypeAlias = Literal["model", "strategy", "user"]
+EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
+
+LOG_VERSION = 1
+"""The version of the session file that this program writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """The first record of each session. `parent` is `{"id", "seq"}` of a forked session, or None."""
+
+    id: str
+    cwd: str
+    model: str
+    version: int = LOG_VERSION
+    parent: Mapping[str, Json] | None = None
+    requires: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """Words the user typed; never pruned. Origin `command` is a `!cmd`: block 0 is the typed command, the rest
+    its output, which may be pruned."""
+
+    content: tuple[Block, ...]
+    origin: Origin = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """One response. `stop_reason` is the endpoint's, or `interrupted` where the user cut it."""
+
+    content: tuple[Block, ...]
+    model: str = ""
+    stop_reason: str = "end_turn"
+    usage: Usage = Usage()
+    request_id: str = ""
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """Written, durably, before a tool runs: what a crash finds says that it may have partly run."""
+
+    tool_use_id: str
+    tool_name: str
+    input: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call. `details` is for the screen and for plans (a prun); it is never sent."""
+
+    tool_use_id: str
+    tool_name: str
+    content: tuple[Block, ...]
+    is_error: bool = False
+    details: Mapping[str, Json] = field(default_factory=dict)
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PrunApplied:
+    """A decided prune with the exact edits; the four fields of phi-core's record stand beside them."""
+
+    source: PruneSource
+    edits: tuple[Edit, ...]
+    strategy: str | None = None
+    pruned_timestamps: tuple[int, ...] = ()
+    tokens_removed: int = 0
+    messages_removed: int = 0
+    memo: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrunReverted:
+    """Takes edits back: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins)."""
+
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """From now on (or no longer) no strategy and no prun touches these entries."""
+
+    seqs: tuple[int, ...]
+    pinned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """The conversation goes on from `to_seq`: later records stay in the log and leave the context."""
+
+    to_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionApplied:
+    """A summary stands for the entries between `head_end` and `tail_start`."""
+
+    summary: str
+    head_end: int
+    tail_start: int
+    tokens_before: int = 0
+    tokens_after: int = 0
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """What was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
+
+    model: str
+    tokens: int
+    sha256: str
+    cache_marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """A setting of this session, by its dotted key; `session.name` too."""
+
+    key: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The agent is idle again, and why."""
+
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A record of a kind this version does not know: kept in the file, without effect."""
+
+    type: str
+    payload: Mapping[str, Json]
+
+
+Event: TypeAlias = (
+    SessionStarted
+    | UserMessage
+    | AssistantMessage
+    | ToolStarted
+    | ToolResult
+    | PrunApplied
+    | PrunReverted
+    | Pinned
+    | Rewound
+    | CompactionApplied
+    | RequestSent
+    | SettingChanged
+    | RunEnded
+    | Unknown
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing."""
+
+    seq: int
+    timestamp: int
+    event: Event

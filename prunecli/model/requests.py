@@ -1,0 +1,108 @@
+"""A request as values: the pieces that the fold keeps, joined into the body that is posted.
+
+Each message is its canonical block bytes; the chain of hashes over system, tools and messages proves what was
+sent. Cache marks are added when the body is joined and are no part of any piece or hash.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, TypeAlias
+
+from prunecli.model.codec import canonical
+from prunecli.model.messages import Json
+
+Role: TypeAlias = Literal["user", "assistant"]
+CacheTtl: TypeAlias = Literal["5m", "1h"]
+
+MAX_BODY_BYTES = 24_000_000
+"""The endpoint takes 32 MB; a margin is kept (PRUNING.md section 9, rule 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireMessage:
+    """One message of a request: `blocks` are canonical JSON, `seqs[i]` is the entry that block i comes from,
+    `canonical` is the message's canonical JSON without cache marks."""
+
+    role: Role
+    blocks: tuple[bytes, ...]
+    seqs: tuple[int, ...]
+    canonical: bytes
+
+    @staticmethod
+    def of(role: Role, blocks: tuple[bytes, ...], seqs: tuple[int, ...]) -> "WireMessage":
+        """The message of these blocks."""
+        return WireMessage(
+            role, blocks, seqs, b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """What stands before the messages: system blocks and tool schemas, as canonical JSON."""
+
+    system: tuple[bytes, ...]
+    tools: tuple[bytes, ...]
+
+    @staticmethod
+    def of(system: tuple[str, ...], tools: tuple[Json, ...]) -> "Preamble":
+        """The preamble of these system texts (blank ones left out) and tool definitions."""
+        texts = tuple(canonical({"type": "text", "text": text}) for text in system if text.strip())
+        return Preamble(texts, tuple(canonical(tool) for tool in tools))
+
+    def digest(self) -> bytes:
+        """The first link of the hash chain."""
+        return sha256(
+            b'{"system":[%b],"tools":[%b]}' % (b",".join(self.system), b",".join(self.tools))
+        ).digest()
+
+
+def link(previous: bytes, message: WireMessage) -> bytes:
+    """The next link of the chain: h = sha256(h + piece)."""
+    return sha256(previous + message.canonical).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
+    preamble always gets one. `thinking` is the budget in tokens, 0 for none. `sha256` is the chain's end."""
+
+    model: str
+    max_tokens: int
+    preamble: Preamble
+    messages: tuple[WireMessage, ...]
+    cache_marks: tuple[int, ...] = ()
+    thinking: int = 0
+    cache_ttl: CacheTtl = "5m"
+    tokens: int = 0
+    sha256: str = ""
+
+    def body(self) -> bytes:
+        """The JSON body with cache marks, ready to be posted."""
+        mark = b'"cache_control":{"type":"ephemeral"%b},' % (
+            b',"ttl":"1h"' if self.cache_ttl == "1h" else b""
+        )
+        system, tools = list(self.preamble.system), list(self.preamble.tools)
+        if system or tools:
+            place = system or tools
+            place[-1] = _marked(place[-1], mark)
+        pieces = [message.canonical for message in self.messages]
+        for index in self.cache_marks:
+            message = self.messages[index]
+            blocks = (*message.blocks[:-1], _marked(message.blocks[-1], mark))
+            pieces[index] = WireMessage.of(message.role, blocks, message.seqs).canonical
+        head = canonical(
+            {"max_tokens": self.max_tokens, "model": self.model, "stream": True, **self._thinking()}
+        )
+        return b'%b,"messages":[%b],"system":[%b],"tools":[%b]}' % (
+            head[:-1],
+            b",".join(pieces),
+            b",".join(system),
+            b",".join(tools),
+        )
+
+    def _thinking(self) -> dict[str, Json]:
+        return {"thinking": {"type": "enabled", "budget_tokens": self.thinking}} if self.thinking else {}
+
+
+def _marked(block: bytes, mark: bytes) -> bytes:
+    return b"{%b%b" % (mark, block[1:])

@@ -1,0 +1,6 @@
+"""The composition root: configuration, session, provider, tools and policy put together for one directory."""
+
+from prunecli.runtime.runtime import Runtime
+from prunecli.runtime.setup import Setup, Status
+
+__all__ = ["Runtime", "Setup", "Status"]

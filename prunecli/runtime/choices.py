@@ -1,0 +1,79 @@
+"""What holds for a session now: its settings over the configuration, as model settings and pruning policy."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from prunecli.agent.assemble import ModelSettings
+from prunecli.agent.policy import Policy
+from prunecli.config import Config
+from prunecli.context.strategy import Chosen
+from prunecli.model.messages import Json, Usage
+from prunecli.providers.models import ModelInfo, cost
+
+DEFAULT_MAX_TOKENS = 32_000
+"""Most tokens of an answer where neither configuration nor model table says less."""
+
+AUTO = ("pi",)
+"""What `strategy = "auto"` stands for until the data choose (PRUNING.md section 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choices in force. `settings` are those that the session's log records; they win."""
+
+    config: Config
+    settings: Mapping[str, Json]
+    info_of: Callable[[str], ModelInfo]
+    recall: bool = False
+
+    @property
+    def model(self) -> ModelInfo:
+        """Window, prices and limits of the session's model."""
+        return self.info_of(str(self.settings.get("model.name") or self.config.model.name))
+
+    @property
+    def window(self) -> int:
+        """The model's context window in tokens."""
+        return self.model.context_window or self.config.pruning.context_tokens
+
+    @property
+    def pruning(self) -> bool:
+        """Whether strategies may prune by themselves: `/prune-toggle`, else the configuration."""
+        toggled = self.settings.get("pruning.enabled")
+        return self.config.pruning.enabled if toggled is None else bool(toggled)
+
+    @property
+    def model_settings(self) -> ModelSettings:
+        """What requests say beside their messages."""
+        info, model = self.model, self.config.model
+        most = model.max_tokens or min(info.max_output or DEFAULT_MAX_TOKENS, DEFAULT_MAX_TOKENS)
+        most = min(most, max(1, self.window // 2))
+        thinking = model.thinking if info.thinking and model.thinking < most else 0
+        return ModelSettings(info.name, most, thinking, model.cache_ttl)
+
+    @property
+    def policy(self) -> Policy:
+        """How the session is pruned."""
+        pruning = self.config.pruning
+        return Policy(
+            self._chosen(),
+            self.window,
+            self.model_settings.max_tokens,
+            self.pruning,
+            self.recall,
+            pruning.order,
+            pruning.memo,
+        )
+
+    def price(self, model: str, usage: Usage) -> float:
+        """USD of a usage, 0 where no price is known."""
+        info = self.info_of(model) if model else self.model
+        return cost(usage, info, self.config.model.cache_ttl) or 0.0
+
+    def _chosen(self) -> tuple[Chosen, ...]:
+        configured = self.config.pruning.strategies
+        names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
+        strategies = self.config.strategies
+        return tuple(
+            Chosen(name, strategies.module(name), self.config.strategy_options(name)) for name in names
+        )

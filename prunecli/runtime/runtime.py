@@ -1,0 +1,332 @@
+"""One directory's agent: what a front end starts, asks and shows.
+
+Front ends read the session's stream and call the methods here and nothing below. What changes while a session
+lasts stands here; what holds now is worked out by `choices`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from prunecli.agent.decide import Done, Limits
+from prunecli.agent.execute import Answer, Asked, Executor
+from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
+from prunecli.agent.loop import Mailbox, Run
+from prunecli.agent.permissions import Mode, Rules
+from prunecli.agent.policy import Policy
+from prunecli.agent.prompt import Surroundings, find_instructions, system_prompt
+from prunecli.config import Config
+from prunecli.context.bill import Bill
+from prunecli.context.state import PREAMBLE, Context
+from prunecli.context.tokens import Chars4
+from prunecli.errors import ToolError
+from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
+from prunecli.model.messages import Block, Text
+from prunecli.model.requests import Preamble
+from prunecli.providers.models import ModelInfo, token_factor
+from prunecli.providers.provider import Provider
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.precise import recount
+from prunecli.runtime.setup import Setup, Status
+from prunecli.session.session import Session
+from prunecli.session.store import Store, new_id, random_bytes
+from prunecli.tools.registry import load_tools
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output, definition
+
+
+class Runtime:
+    """The agent of one directory. `provider_for` gives who answers for a model name."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        provider_for: Callable[[str], Provider],
+        info_of: Callable[[str], ModelInfo],
+    ) -> None:
+        self.setup = setup
+        self.config = setup.config
+        self.store = Store(setup.places.sessions)
+        self.mailbox = Mailbox()
+        self.bill = Bill()
+        self.run_limits = Limits()
+        self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
+        self.notices: list[str] = []
+        self.on_session: list[Callable[[Session], None]] = []
+        self._provider_for = provider_for
+        self._info_of = info_of
+        self._providers: dict[str, Provider] = {}
+        self._files_seen = FilesSeen()
+        self._task: asyncio.Task[object] | None = None
+        self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
+        self.gatekeeper = SessionGatekeeper(
+            _rules(self.config), self.config.permissions.mode, setup.trusted, setup.cwd, self._ask
+        )
+        self.session = self._new_session()
+
+    # Sessions ------------------------------------------------------------------------------------------------
+
+    def new_session(self) -> Session:
+        """Leaves the session as it is and begins another."""
+        self._switch(self._new_session())
+        return self.session
+
+    def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
+        """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
+        stays."""
+        clock = self.setup.clock
+        session = Session.load(path, self._new_context(), writable=writable and not fork, clock=clock)
+        if fork:
+            session = session.forked(self._new_context(), self.store, self.setup.cwd)
+        self._switch(session)
+        return session
+
+    def _switch(self, session: Session) -> None:
+        self.session.close()
+        self.mailbox = Mailbox()
+        self._files_seen = FilesSeen()
+        self._watch(session)
+        self.session = session
+        for told in self.on_session:
+            told(session)
+
+    def _new_session(self) -> Session:
+        now = self.setup.clock()
+        started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
+        path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
+        session = Session(started, self._new_context(), path=path, clock=self.setup.clock)
+        self._watch(session)
+        return session
+
+    def _new_context(self) -> Context:
+        return Context(Chars4(), token_factor(self._info_of(self.config.model.name).name))
+
+    def _watch(self, session: Session) -> None:
+        self.bill = Bill()
+        for record in session.records:
+            self._bill(record)
+        session.subscribe(self._bill)
+
+    def _bill(self, told: object) -> None:
+        if isinstance(told, Record):
+            self.bill = self.bill.after(told, Choices(self.config, {}, self._info_of).price)
+
+    # Running -------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is under way."""
+        return self._task is not None
+
+    async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
+        """Says something to the idle agent and runs until it is idle again.
+
+        Raises ProviderError, StorageFailed; cancelling the caller interrupts the run and leaves a valid history.
+        """
+        self._prepare()
+        content: tuple[Block, ...] = (Text(words), *images)
+        self.session.emit(UserMessage(content, origin))
+        return await self.go_on()
+
+    async def go_on(self) -> Done:
+        """Runs from where the session is: after a crash, a failure or a limit."""
+        self._prepare()
+        self._task = asyncio.current_task()
+        try:
+            return await self._run().run()
+        finally:
+            self._task = None
+
+    def interrupt(self) -> None:
+        """Cancels the run that is under way, if any (Esc)."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def steer(self, words: str) -> None:
+        """Says something to the working agent: it goes in after the current tool calls."""
+        self.mailbox.steering.append(UserMessage((Text(words),), "steering"))
+
+    def follow_up(self, words: str) -> None:
+        """Queues something for when the agent would be done."""
+        self.mailbox.follow_ups.append(UserMessage((Text(words),), "follow_up"))
+
+    async def shell(self, command: str, *, show_model: bool) -> str:
+        """`!cmd`: runs the user's own command; the model sees it and its output unless `!!` was typed.
+
+        Returns the output. Raises ToolError where it can't be run.
+        """
+        tool = self.tools.get("bash") or load_tools(("bash",))["bash"]
+        output = await tool.run(tool.Input(command=command), self.tool_context())
+        output = bounded_output(output, self.config.tools.max_output_bytes)
+        text = "\n".join(block.text for block in output.content if isinstance(block, Text))
+        if show_model:
+            self._prepare()
+            self.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
+            self.session.commit()
+        return text
+
+    def _run(self) -> Run:
+        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper)
+        return Run(
+            self.session,
+            self.provider,
+            executor,
+            lambda: self.policy,
+            lambda: self.choices.model_settings,
+            self.mailbox,
+            self.run_limits,
+            cost=lambda usage: self.choices.price("", usage),
+        )
+
+    async def _ask(self, asked: Asked) -> Answer:
+        return await self.asker(asked)
+
+    def _prepare(self) -> None:
+        """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+        place = Surroundings(
+            self.setup.cwd,
+            self.setup.platform,
+            self.setup.today().isoformat(),
+            self.choices.window,
+            "prun" in self.tools,
+        )
+        trusted = self.gatekeeper.trusted
+        texts = system_prompt(
+            place, find_instructions(self.setup.cwd, self.setup.places.config, trusted=trusted)
+        )
+        tools = [definition(tool) for tool in self.tools.values()]
+        if Preamble.of(texts, tuple(tools)) != self.session.context.preamble:
+            self.session.emit(SettingChanged(PREAMBLE, {"system": list(texts), "tools": tools}))
+
+    def tool_context(self) -> ToolContext:
+        """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
+        tokens), or a single result could never be sent."""
+        tools = self.config.tools
+        return ToolContext(
+            self.setup.cwd,
+            self.setup.cwd,
+            self.setup.child_env,
+            self._files_seen,
+            ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
+            plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
+            recall=self._recall,
+        )
+
+    def _recall(self, seq: int) -> tuple[Block, ...]:
+        entry = self.session.context.entries.get(seq)
+        if entry is None or entry.kind not in ("result", "command", "assistant"):
+            raise ToolError(f"There is no tool result or answer numbered {seq}")
+        return tuple(getattr(entry.event, "content", ()))
+
+    # What holds now ------------------------------------------------------------------------------------------
+
+    @property
+    def choices(self) -> Choices:
+        """Model settings and policy in force."""
+        return Choices(self.config, self.session.context.settings, self._info_of, "recall" in self.tools)
+
+    @property
+    def policy(self) -> Policy:
+        """How this session is pruned now."""
+        return self.choices.policy
+
+    @property
+    def model_name(self) -> str:
+        """The model of this session, aliases resolved."""
+        return self.choices.model.name
+
+    @property
+    def provider(self) -> Provider:
+        """Who answers for the model."""
+        name = self.model_name
+        if name not in self._providers:
+            self._providers[name] = self._provider_for(name)
+        return self._providers[name]
+
+    def status(self) -> Status:
+        """The figures of now."""
+        waiting = [*self.mailbox.steering, *self.mailbox.follow_ups]
+        context = self.session.context
+        return Status(
+            self.policy.ledger(context),
+            self.bill,
+            self.model_name,
+            self.gatekeeper.mode,
+            self.choices.pruning,
+            self.running,
+            context.tally.anchor.tokens == 0,
+            self.gatekeeper.trusted,
+            tuple(block.text for message in waiting for block in message.content if isinstance(block, Text)),
+            self.session.name,
+        )
+
+    async def load_tokenizer(self) -> None:
+        """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
+        if (
+            self.config.pruning.estimator == "tiktoken"
+            and self.session.context.tally.counter.name != "tiktoken"
+        ):
+            await recount(self.session.context)
+
+    # What commands do ----------------------------------------------------------------------------------------
+
+    def emit(self, event: Event) -> Record:
+        """Records an event of the user's: a setting, an undo, a pin."""
+        return self.session.emit(event)
+
+    def set_model(self, name: str) -> ModelInfo:
+        """Another model for this session from the next request on. Raises PrunecliError where nobody answers
+        for it."""
+        self._provider_for(self._info_of(name).name)
+        self.emit(SettingChanged("model.name", name))
+        return self.choices.model
+
+    def set_mode(self, mode: Mode) -> None:
+        """Another permission mode for this session."""
+        self.gatekeeper.mode = mode
+
+    def toggle_pruning(self) -> bool:
+        """Switches the strategies on or off for this session; what was pruned stays pruned."""
+        self.emit(SettingChanged("pruning.enabled", not self.choices.pruning))
+        return self.choices.pruning
+
+    def prune_now(self) -> tuple[int, str]:
+        """`/prune`: net tokens removed, and what the strategies say to it."""
+        events, note = self.policy.forced(self.session.context)
+        for event in events:
+            self.emit(replace(event, reason="the user asked for it"))
+        return sum(event.tokens_removed for event in events), note
+
+    def trust(self) -> Sequence[str]:
+        """Trusts the directory from now on and reads what its files configure; notices of that.
+
+        Raises ConfigError where those files are wrong: then the directory stays untrusted.
+        """
+        config = self.setup.load_config(True)
+        self.setup.trust_store.trust(self.setup.cwd)
+        self.gatekeeper.trusted = True
+        self.use_config(config)
+        return config.notices
+
+    def reload(self) -> Sequence[str]:
+        """Reads the configuration again. Raises ConfigError; the old values then stay."""
+        config = self.setup.load_config(self.gatekeeper.trusted)
+        self.use_config(config)
+        return config.notices
+
+    def use_config(self, config: Config) -> None:
+        """Another configuration from now on."""
+        self.config = config
+        self.tools = load_tools(config.tools.enabled)
+        self.gatekeeper.rules = _rules(config)
+
+    async def close(self) -> None:
+        """Closes connections and the session's file."""
+        for provider in self._providers.values():
+            await provider.close()
+        self.session.close()
+
+
+def _rules(config: Config) -> Rules:
+    permissions = config.permissions
+    return Rules(permissions.allow, permissions.ask, permissions.deny)

@@ -1,0 +1,49 @@
+"""What a runtime is made of, and what it shows of itself: two values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from prunecli.agent.permissions import Mode
+from prunecli.agent.trust import TrustStore
+from prunecli.config import Config
+from prunecli.context.bill import Bill
+from prunecli.context.ledger import Ledger
+from prunecli.paths import Places
+from prunecli.session.clock import Clock, system_clock
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a runtime is made of. `child_env` is the whole environment of commands, without any key;
+    `load_config` reads the configuration again, for a trusted directory or not."""
+
+    places: Places
+    cwd: Path
+    config: Config
+    child_env: Mapping[str, str]
+    trusted: bool
+    platform: str
+    load_config: Callable[[bool], Config]
+    trust_store: TrustStore
+    today: Callable[[], date] = date.today
+    clock: Clock = system_clock
+    keep_log: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the status bar shows, all from one ledger and one bill. `waiting` is what the user said that the
+    agent has not heard yet; `estimated` that no request has been measured so far."""
+
+    ledger: Ledger
+    bill: Bill
+    model: str
+    mode: Mode
+    pruning: bool
+    running: bool
+    estimated: bool
+    trusted: bool
+    waiting: tuple[str, ...] = ()
+    session_name: str = ""

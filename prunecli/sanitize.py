@@ -1,0 +1,91 @@
+"""What may reach a terminal: text of models, tools, files and servers with nothing in it that acts or hides.
+
+Every code point that moves the cursor, turns the writing direction or shows nothing is replaced, one for
+one, by one that can be seen, so offsets stay valid. Colours and cursor movement are ours and come afterwards.
+"""
+
+import re
+from functools import cache
+
+# Control (Cc), format (Cf), surrogates (Cs), line and paragraph separators, code points without a glyph
+# (Unicode's Default_Ignorable_Code_Point) and non-characters. Joiners and variation selectors are judged by
+# their neighbours below. The line feed is not in here; the tab is.
+_HIDDEN_BASIC = (
+    "\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff"
+    "\uffa0\ufff0-\ufffb\ufffe\uffff"
+)
+_HIDDEN = (
+    _HIDDEN_BASIC
+    + "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    + "\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+)
+
+# What may stand on both sides of a ZERO WIDTH JOINER: emoji, and before it the selector that makes one.
+# Elsewhere a joiner changes how wide a terminal draws a row, which only hostile text needs.
+_PICTOGRAPH = "\u00a9\u00ae\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+# Arabic to Tibetan: scripts whose spelling needs the ZERO WIDTH NON-JOINER.
+_JOINING_SCRIPT = "\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1\u08e3-\u0fff"
+# What a variation selector 15 or 16 may follow: a key cap, or anything visible that is not Latin text.
+_SELECTABLE = "0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+
+_UNSAFE_ASCII = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
+_BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
+
+
+@cache  # not at import: compiling it takes milliseconds, and ASCII never needs it
+def _unsafe() -> re.Pattern[str]:
+    return re.compile(
+        f"[{_HIDDEN}]"
+        f"|\u200d(?![{_PICTOGRAPH}])|(?<![{_PICTOGRAPH}\ufe0f])\u200d"
+        f"|\u200c(?![{_JOINING_SCRIPT}])|(?<![{_JOINING_SCRIPT}])\u200c"
+        f"|(?<![{_SELECTABLE}])[\ufe0e\ufe0f]"
+    )
+
+
+@cache
+def _suspect() -> re.Pattern[str]:
+    """A first look, ten times as fast: `re` has a table for a class of the basic plane and none beyond it."""
+    return re.compile(f"[{_HIDDEN_BASIC}\u200c\u200d\ufe0e\ufe0f]")
+
+
+TAB_WIDTH = 4
+"""Columns between tab stops where tabs become spaces."""
+
+
+def _symbol(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def visible(text: str) -> str:
+    """`text` of the same length in which nothing acts or hides.
+
+    The line feed stays. Other ASCII controls, the tab among them, become their Unicode symbol (ESC: ␛); C1
+    controls, bidirectional and invisible code points, tags, lone surrogates and non-characters become U+FFFD.
+    Joiners and variation selectors stay where emoji or a script's spelling need them. Applying it twice
+    changes nothing more.
+    """
+    if text.isascii():
+        return _UNSAFE_ASCII.sub(_symbol, text) if _UNSAFE_ASCII.search(text) else text
+    if _suspect().search(text) or _BEYOND_BASIC.search(text):
+        return _unsafe().sub(_symbol, text)
+    return text
+
+
+def source(text: str) -> str:
+    """`visible` for text laid out in lines: CRLF becomes a line feed, a tab spaces up to its stop."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    if "\t" in text:
+        text = text.expandtabs(TAB_WIDTH)
+    return visible(text)
+
+
+def one_line(text: str) -> str:
+    """`visible` for a title, a name or an argument that must stay on one row: the line feed becomes ␊ too."""
+    text = visible(text)
+    return text.replace("\n", "\u240a") if "\n" in text else text

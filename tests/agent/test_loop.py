@@ -1,0 +1,369 @@
+"""The loop: what it says to the model, what it records, and what is left after every kind of end."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.decide import Limits
+from prunecli.agent.execute import Answer
+from prunecli.agent.policy import Policy
+from prunecli.agent.signals import RetryScheduled, StreamDiscarded
+from prunecli.context.strategies import pi
+from prunecli.context.strategy import Chosen
+from prunecli.errors import (
+    BadRequest,
+    ConnectionLost,
+    ContextOverflow,
+    Overloaded,
+    RateLimited,
+    SignatureRejected,
+    Unauthorized,
+)
+from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, RunEnded, ToolResult, UserMessage
+from prunecli.model.messages import INVALID_INPUT, Text, Thinking, ToolUse, Usage
+from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.session.log import read_log
+from tests.agent.running import Bench
+
+
+def echo(id_: str, words: str, times: int = 1, name: str = "echo") -> ToolUse:
+    return ToolUse(id_, name, {"words": words, "times": times})
+
+
+def scripted(*script: Scripted) -> ScriptedProvider:
+    return ScriptedProvider(script)
+
+
+def kinds(bench: Bench) -> list[str]:
+    return [type(record.event).__name__ for record in bench.session.records]
+
+
+def results(bench: Bench) -> list[ToolResult]:
+    return [r.event for r in bench.session.records if isinstance(r.event, ToolResult)]
+
+
+async def test_a_prompt_is_answered_and_recorded() -> None:
+    bench = Bench(scripted(says("Hello.")))
+    done = await bench.talk("hi")
+    assert done.reason == "finished"
+    assert kinds(bench) == ["SessionStarted", "UserMessage", "RequestSent", "AssistantMessage", "RunEnded"]
+    assert bench.texts() == ["hi", "Hello."]
+
+
+async def test_a_call_is_run_and_its_result_is_sent() -> None:
+    provider = scripted(calls(echo("t1", "one")), says("Done."))
+    bench = Bench(provider)
+    await bench.talk("go")
+    assert results(bench)[0].content == (Text("one"),)
+    assert b'"tool_use_id":"t1"' in provider.requests[1].messages[-1].canonical
+
+
+async def test_a_start_is_recorded_before_its_call_runs() -> None:
+    bench = Bench(scripted(calls(echo("t1", "one", name="change")), says("Done.")))
+    await bench.talk("go")
+    assert kinds(bench).index("ToolStarted") < kinds(bench).index("ToolResult")
+
+
+async def test_calls_that_change_nothing_run_beside_each_other_and_are_recorded_in_source_order() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait"), echo("t2", "two")), says("Done.")))
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    while bench.echo.ran != ["wait", "two"]:
+        await asyncio.sleep(0)
+    assert results(bench) == []
+    bench.echo.gate.set()
+    await running
+    assert [result.tool_use_id for result in results(bench)] == ["t1", "t2"]
+
+
+async def test_calls_that_change_something_run_alone() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait", name="change"), echo("t2", "two")), says("Done.")))
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    await bench.change.started.wait()
+    assert bench.echo.ran == []
+    bench.change.gate.set()
+    await running
+    assert bench.echo.ran == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (ToolUse("t1", "nothing", {}), "There is no tool"),
+        (ToolUse("t1", "echo", {INVALID_INPUT: '{"words":"rm'}), "not a complete JSON object"),
+        (ToolUse("t1", "echo", {}), "words is missing"),
+        (ToolUse("t1", "echo", {"words": 3}), "words must be a string"),
+        (ToolUse("t1", "echo", {"words": None}), "words must be a string"),
+        (ToolUse("t1", "echo", {"words": "boom"}), "it went boom"),
+        (ToolUse("t1", "echo", {"words": "defect"}), "The tool failed: RuntimeError"),
+    ],
+)
+async def test_a_bad_call_becomes_an_error_result(call: ToolUse, said: str) -> None:
+    """API-11, API-12, API-13."""
+    bench = Bench(scripted(calls(call), says("Done.")))
+    done = await bench.talk("go")
+    assert done.reason == "finished"
+    result = results(bench)[0]
+    assert result.is_error
+    assert said in bench.texts()[2]
+
+
+async def test_an_input_that_was_cut_is_never_executed() -> None:
+    """API-10."""
+    bench = Bench(scripted(calls(ToolUse("t1", "echo", {INVALID_INPUT: "{", "words": "x"})), says("Done.")))
+    await bench.talk("go")
+    assert bench.echo.ran == []
+
+
+async def test_a_denied_call_says_so_to_the_model() -> None:
+    bench = Bench(
+        scripted(calls(echo("t1", "x", name="change")), says("Done.")),
+        answers=[Answer("deny", "not today")],
+        mode="ask",
+    )
+    await bench.talk("go")
+    assert bench.change.ran == []
+    assert "not today" in bench.texts()[2]
+
+
+async def test_a_steering_message_goes_in_after_the_current_calls() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait", name="change")), says("Done.")))
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    await bench.change.started.wait()
+    bench.mailbox.steering.append(UserMessage((Text("and mind the gap"),), "steering"))
+    bench.change.gate.set()
+    await running
+    last = bench.provider.requests[1].messages[-1]
+    assert [b'"tool_result"' in block for block in last.blocks] == [True, False]
+    assert b"mind the gap" in last.blocks[1]
+    assert bench.mailbox.steering == []
+
+
+async def test_a_follow_up_waits_until_the_agent_would_be_done() -> None:
+    bench = Bench(scripted(calls(echo("t1", "x")), says("First."), says("Second.")))
+    bench.mailbox.follow_ups.append(UserMessage((Text("then this"),), "follow_up"))
+    await bench.talk("go")
+    assert bench.texts()[-3:] == ["First.", "then this", "Second."]
+
+
+async def test_esc_in_mid_stream_keeps_the_partial_text_marked() -> None:
+    """API-02."""
+    gate = asyncio.Event()
+    provider = scripted(Scripted((Text("word " * 20),), after=3, until=gate), says("Again."))
+    bench = Bench(provider)
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    await provider.paused.wait()
+    running.cancel()
+    done = await running
+    assert done.reason == "interrupted"
+    last = [r.event for r in bench.session.records if isinstance(r.event, AssistantMessage)][-1]
+    assert last.stop_reason == "interrupted"
+    assert "word" in bench.texts()[-1]
+    assert (await bench.talk("go on")).reason == "finished"
+
+
+async def test_esc_in_a_tool_answers_every_open_call() -> None:
+    """API-02."""
+    script = calls(echo("t1", "one"), echo("t2", "wait", name="change"), echo("t3", "three"))
+    bench = Bench(scripted(script, says("Again.")))
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    await bench.change.started.wait()
+    running.cancel()
+    assert (await running).reason == "interrupted"
+    assert [result.is_error for result in results(bench)] == [False, True, True]
+    assert (await bench.talk("go on")).reason == "finished"
+    assert bench.change.ran == ["wait"]
+
+
+async def test_esc_keeps_what_parallel_calls_had_finished() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait"), echo("t2", "two")), says("Again.")))
+    bench.say("go")
+    running = asyncio.ensure_future(bench.run().run())
+    while bench.echo.ran != ["wait", "two"]:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    running.cancel()
+    await running
+    by_id = {result.tool_use_id: result.is_error for result in results(bench)}
+    assert by_id == {"t1": True, "t2": False}
+    assert (await bench.talk("go on")).reason == "finished"
+
+
+@pytest.mark.parametrize("error", [Overloaded("busy"), RateLimited("slow", "", 3.0), ConnectionLost("gone")])
+async def test_what_passes_by_itself_is_tried_again_with_a_countdown(error: Exception) -> None:
+    """API-05, API-08, API-09."""
+    bench = Bench(scripted(fails(error), fails(error), says("Now.")))
+    assert (await bench.talk("go")).reason == "finished"
+    waits = [told for told in bench.told if isinstance(told, RetryScheduled)]
+    assert [wait.attempt for wait in waits] == [1, 2]
+    assert bench.slept == [wait.seconds for wait in waits]
+    assert kinds(bench).count("RequestSent") == 1
+
+
+async def test_what_a_failed_stream_showed_is_discarded_and_not_recorded() -> None:
+    """API-07."""
+    bench = Bench(scripted(fails(Overloaded("busy"), text="half of it", after=1), says("All of it.")))
+    await bench.talk("go")
+    assert any(isinstance(told, StreamDiscarded) for told in bench.told)
+    assert bench.texts() == ["go", "All of it."]
+
+
+@pytest.mark.parametrize("error", [Unauthorized("no"), BadRequest("bad"), RateLimited("tomorrow", "", 86_400.0)])
+async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) -> None:
+    """API-09, API-26."""
+    bench = Bench(scripted(fails(error)))
+    with pytest.raises(type(error)):
+        await bench.talk("go")
+    assert len(bench.provider.requests) == 1
+    assert bench.session.records[-1].event == RunEnded("error")
+
+
+async def test_trying_again_ends() -> None:
+    bench = Bench(scripted(*[fails(Overloaded("busy"))] * 10))
+    with pytest.raises(Overloaded):
+        await bench.talk("go")
+
+
+async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() -> None:
+    """API-15."""
+    bench = Bench(
+        scripted(
+            calls(echo("t1", "long ", 5_000)),
+            calls(echo("t2", "x")),
+            fails(ContextOverflow("prompt is too long")),
+            says("Done."),
+        ),
+        policy=Policy(window=20_000, max_tokens=1_000),
+    )
+    assert (await bench.talk("go")).reason == "finished"
+    prunes = [r.event for r in bench.session.records if isinstance(r.event, PrunApplied)]
+    assert [prune.strategy for prune in prunes] == ["pressure"]
+    assert len(bench.provider.requests) == 4
+
+
+async def test_a_length_that_nothing_can_reduce_ends_the_run() -> None:
+    """API-16."""
+    bench = Bench(scripted(fails(ContextOverflow("prompt is too long"))))
+    with pytest.raises(ContextOverflow):
+        await bench.talk("go")
+    assert len(bench.provider.requests) == 1
+
+
+async def test_a_refused_signature_strips_earlier_thinking_once_and_for_all() -> None:
+    """API-23."""
+    thought = Scripted((Thinking("hm", "sig"), Text("First.")))
+    bench = Bench(scripted(thought, fails(SignatureRejected("signature")), says("Second."), says("Third.")))
+    await bench.talk("one")
+    await bench.talk("two")
+    await bench.talk("three")
+    assert b"thinking" not in bench.provider.requests[-1].body()
+    assert len(bench.provider.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "reason"),
+    [("end_turn", "finished"), ("refusal", "limit"), ("max_tokens", "finished"), ("something_new", "finished")],
+)
+async def test_every_stop_reason_ends_the_run_in_its_way(stop_reason: str, reason: str) -> None:
+    """API-17, API-18."""
+    bench = Bench(scripted(Scripted((Text("so"),), stop_reason)))
+    assert (await bench.talk("go")).reason == reason
+
+
+async def test_a_refusal_is_shown_and_not_replayed() -> None:
+    """API-18."""
+    provider = scripted(Scripted((Text("I will not"),), "refusal"), says("Fine."))
+    bench = Bench(provider)
+    await bench.talk("bad")
+    await bench.talk("good")
+    assert b"I will not" not in provider.requests[1].body()
+
+
+async def test_turns_are_limited() -> None:
+    bench = Bench(scripted(*[calls(echo(f"t{n}", f"{n}")) for n in range(3)]), limits=Limits(max_turns=3))
+    done = await bench.talk("go")
+    assert done.reason == "limit"
+    assert "3 turns" in done.note
+
+
+async def test_the_same_call_with_the_same_answer_stops_the_run() -> None:
+    """API-30."""
+    bench = Bench(scripted(*[calls(echo(f"t{n}", "same")) for n in range(9)]))
+    done = await bench.talk("go")
+    assert done.reason == "limit"
+    assert len(bench.provider.requests) == 5
+
+
+async def test_a_prun_is_applied_before_the_next_request_exactly_as_it_was_promised() -> None:
+    provider = scripted(
+        calls(echo("t1", "long ", 2_000)),
+        calls(ToolUse("p1", "prun_with_memo", {"tokens": 100, "memo": "it was <long>"})),
+        says("Done."),
+    )
+    bench = Bench(provider)
+    await bench.talk("go")
+    prune = next(r.event for r in bench.session.records if isinstance(r.event, PrunApplied))
+    assert prune.source == "model"
+    assert prune.memo == "it was <long>"
+    assert "Will remove 1 exchange" in bench.texts()[4]
+    body = provider.requests[2].body()
+    assert b"long long" not in body
+    assert b'<pruned-memo by=\\"assistant\\" entries=\\"3-5\\">it was &lt;long&gt;</pruned-memo>' in body
+
+
+async def test_several_pruns_of_one_message_are_applied_in_their_order() -> None:
+    provider = scripted(
+        calls(echo("t1", "aa ", 900)),
+        calls(echo("t2", "bb ", 900)),
+        calls(ToolUse("p1", "prun", {"tokens": 10}), ToolUse("p2", "prun", {"tokens": 10})),
+        says("Done."),
+    )
+    bench = Bench(provider)
+    await bench.talk("go")
+    prunes = [r.event for r in bench.session.records if isinstance(r.event, PrunApplied)]
+    assert [len(prune.edits) for prune in prunes] == [1, 1]
+    assert [prune.edits[0].seq for prune in prunes] == [7, 3]
+
+
+async def test_nothing_to_prune_is_no_error() -> None:
+    bench = Bench(scripted(calls(ToolUse("p1", "prun", {"tokens": 10})), says("Done.")))
+    await bench.talk("go")
+    assert not results(bench)[0].is_error
+    assert bench.texts()[2].startswith("Nothing to prune")
+
+
+async def test_a_strategy_prunes_between_turns_and_its_edits_stay() -> None:
+    options = pi.Options(prune_minimum=100, prune_protect=100, protected_turns=0, prunable_tools=())
+    policy = Policy((Chosen("pi", pi, options),))
+    script = [calls(echo(f"t{n}", f"{n} ", 500)) for n in range(4)]
+    provider = scripted(*script, says("Done."))
+    bench = Bench(provider, policy=policy)
+    await bench.talk("go")
+    prunes = [r.event for r in bench.session.records if isinstance(r.event, PrunApplied)]
+    assert prunes
+    assert {prune.strategy for prune in prunes} == {"pi"}
+    assert b"[output pruned" in provider.requests[-1].body()
+
+
+async def test_a_context_that_outgrows_its_window_is_pruned_before_the_endpoint_refuses() -> None:
+    script = [
+        replace(calls(echo(f"t{n}", f"{n} ", 4_000)), usage=Usage()) for n in range(12)
+    ]
+    bench = Bench(scripted(*script, says("Done.")), policy=Policy(window=20_000, max_tokens=1_000))
+    assert (await bench.talk("go")).reason == "finished"
+    sent = [r.event for r in bench.session.records if isinstance(r.event, RequestSent)]
+    assert max(request.tokens for request in sent) < 20_000
+    assert any(isinstance(r.event, PrunApplied) for r in bench.session.records)
+
+
+async def test_what_was_recorded_reads_back_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    bench = Bench(scripted(calls(echo("t1", "one")), says("Done.")), path=path)
+    await bench.talk("go")
+    assert read_log(path).records == bench.session.records

@@ -1,0 +1,359 @@
+"""The strict parser of shell lines, and which lines pass without a question."""
+
+import os
+import random
+import shutil
+import stat
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.agent.judged import Scene, corpus, scene
+
+from prunecli.agent.judging.harmless import Surroundings, is_listed, read_command
+from prunecli.agent.judging.harmless_commands import FORMS
+from prunecli.agent.judging.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
+from prunecli.agent.permissions import MODES, Rules
+
+BYPASSES = corpus("bypass_corpus.txt")
+BENIGN = corpus("benign_corpus.txt")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    return scene(tmp_path_factory.mktemp("scene"))
+
+
+# The parser --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "commands", "joins"),
+    [
+        ("ls", [["ls"]], []),
+        ("  ls   -la  ", [["ls", "-la"]], []),
+        ("grep 'a b' \"c d\" e'f'\"g\"", [["grep", "a b", "c d", "efg"]], []),
+        ("a|b&&c;d||e", [["a"], ["b"], ["c"], ["d"], ["e"]], ["|", "&&", ";", "||"]),
+        ('grep "foo\\|bar\\d" x', [["grep", "foo\\|bar\\d", "x"]], []),
+        ("ls 2>&1 | head >/dev/null", [["ls"], ["head"]], ["|"]),
+        ("ls > /dev/null 2>/dev/null&&b", [["ls"], ["b"]], ["&&"]),
+        ("echo '' \"\"", [["echo", "", ""]], []),
+        ("git diff HEAD~2 HEAD^ a@b", [["git", "diff", "HEAD~2", "HEAD^", "a@b"]], []),
+        ("echo 'größe' \"→\" '$x `y` \\z !'", [["echo", "größe", "→", "$x `y` \\z !"]], []),
+    ],
+)
+def test_plain_lines_are_split_as_bash_splits_them(
+    text: str, commands: list[list[str]], joins: list[str]
+) -> None:
+    assert parse(text) == Line(tuple(map(tuple, commands)), tuple(joins))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "an empty command"),
+        ("ls;", "an empty command"),
+        ("| ls", "an empty command"),
+        ("ls &&", "an empty command"),
+        ("ls ;; ls", "an empty command"),
+        ("ls & ls", "a command in the background"),
+        ("ls |& ls", "a redirection"),
+        ("echo $x", "a variable or substitution"),
+        ('echo "$x"', "a variable or substitution"),
+        ("echo `x`", "a substitution"),
+        ("ls *", "a wildcard"),
+        ("ls {a,b}", "braces"),
+        ("(ls)", "a subshell"),
+        ("cat < x", "a redirection"),
+        ("ls > x", "a redirection to a file"),
+        ("ls 2>&1x", "a redirection to a file"),
+        ("ls >/dev/null/x", "a redirection to a file"),
+        ("foo2>&1", "a redirection to a file"),
+        ("cat ~/x", "a tilde"),
+        ("echo a=~/x", "a tilde"),
+        ("echo a:~", "a tilde"),
+        ("echo ''~", "a tilde"),
+        ("echo \\a", "a backslash"),
+        ('echo "\\$x"', "a backslash"),
+        ('echo "a\\', "a backslash"),
+        ("echo 'a", "a quote that is not closed"),
+        ('echo "a', "a quote that is not closed"),
+        ("echo 'a\nb'", "a line break"),
+        ("ls\trm", "the character U+0009"),
+        ("ls\u00a0rm", "the character U+00A0"),
+        ("ls 'a\u202eb'", "the character U+202E"),
+        ("ls \ud800", "the character U+D800"),
+        ("ls é", "the character é"),
+        ("ls #x", "a comment"),
+        ("! ls", "history or negation"),
+        ("A=1 ls", "an assignment"),
+        ("if ls", "the shell's word 'if'"),
+        ("'time' ls", "the shell's word 'time'"),
+    ],
+)
+def test_what_bash_could_read_in_another_way_is_doubt(text: str, reason: str) -> None:
+    with pytest.raises(Doubt) as caught:
+        parse(text)
+    assert caught.value.reason == reason
+
+
+@given(st.lists(st.lists(st.text(), min_size=1), min_size=1, max_size=4), st.data())
+def test_a_line_written_out_is_read_back_as_itself(commands: list[list[str]], data: st.DataObject) -> None:
+    joins = data.draw(
+        st.lists(
+            st.sampled_from(["|", "&&", ";", "||"]), min_size=len(commands) - 1, max_size=len(commands) - 1
+        )
+    )
+    line = Line(tuple(map(tuple, commands)), tuple(joins))
+    try:
+        assert parse(str(line)) == line
+    except Doubt:
+        words = [word for command in commands for word in command]
+        firsts = [command[0] for command in commands]
+        assert not all(word.isprintable() for word in words) or any(
+            "=" in first or not first.isalpha() or not first.islower() or len(first) < 9 for first in firsts
+        )
+
+
+# The corpora -------------------------------------------------------------------------------------------------
+
+
+def test_the_corpora_are_as_large_as_they_are_said_to_be() -> None:
+    assert len(set(BYPASSES)) == len(BYPASSES) >= 120
+    assert len(set(BENIGN)) == len(BENIGN) >= 60
+
+
+@pytest.mark.parametrize("line", BYPASSES, ids=ascii)
+def test_no_line_of_the_bypass_corpus_passes_without_a_question(here: Scene, line: str) -> None:
+    """SEC-10, SEC-12, SEC-14: every known way around a list of harmless commands is asked about."""
+    assert here.bash(line, mode="ask").kind == "ask"
+    assert here.bash(line, mode="edits").kind == "ask"
+    assert here.bash(line, mode="plan").kind == "deny"
+    assert here.bash(line, mode="auto", trusted=False).kind == "deny"
+
+
+def test_nine_of_ten_everyday_lines_pass_without_a_question(here: Scene) -> None:
+    """SEC-10: the other side of the scale."""
+    asked = [line for line in BENIGN if here.bash(line).kind != "allow"]
+    assert len(asked) * 10 <= len(BENIGN), asked
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "auto"])
+def test_a_harmless_line_passes_in_every_mode(here: Scene, mode: str) -> None:
+    assert here.bash("git log --oneline -5 | head -3", mode=mode).kind == "allow"
+
+
+def test_a_directory_outside_of_the_workspace_leaves_no_command_harmless(here: Scene) -> None:
+    """SEC-12: a line is judged with the directory it really runs in."""
+    assert here.bash("cat x", cwd=here.outside).kind == "ask"
+    assert here.bash("cat ../README.md", cwd=here.workspace / "src").kind == "allow"
+    assert here.bash("cat ../../outside/x", cwd=here.workspace / "src").kind == "ask"
+    assert here.bash("cat x", cwd=here.workspace / "out").kind == "ask"
+
+
+def test_an_input_that_the_judgement_does_not_know_is_asked_about(here: Scene) -> None:
+    """SBX-10: a directory or environment given by the model never passes unseen."""
+    for extra in ({"cwd": "/etc"}, {"env": {"PATH": "."}}):
+        assert here.judge("run", "bash", {"command": "ls", **extra}).kind == "ask"
+    assert here.judge("run", "bash", {"command": "ls", "timeout": 5}).kind == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        " && ".join(["ls"] * 10_000),
+        " | ".join(["cat README.md"] * (MAX_COMMANDS + 1)),
+        "echo " + "a" * 1_000_000,
+        "echo " + "'" * 999_999,
+        "ls " + "-a " * MAX_LINE,
+        "$(" * 100_000,
+    ],
+    ids=["ten thousand commands", "too many commands", "a megabyte", "quotes", "options", "nesting"],
+)
+def test_an_oversized_line_is_asked_about_and_denied_under_a_deny_rule(here: Scene, line: str) -> None:
+    """SEC-13: size never turns a denial or a question into consent."""
+    assert here.bash(line).kind == "ask"
+    for mode in MODES:
+        verdict = here.bash(line + "; rm -rf /", rules=Rules(deny=("bash(rm:*)", "read(secret)")), mode=mode)
+        assert verdict.kind in ("ask", "deny")
+
+
+def test_every_listed_command_runs_nothing_when_an_unknown_option_is_added(here: Scene) -> None:
+    around = Surroundings(here.workspace, here.workspace, here.home)
+    for name in [*FORMS, "find"]:
+        assert is_listed(name)
+        if FORMS.get(name) and FORMS[name].all_text:
+            continue
+        for option in ("--no-such-option", "--exec=x", "-%"):
+            with pytest.raises(Doubt):
+                read_command((name, option), around)
+
+
+# The same line, read by bash ---------------------------------------------------------------------------------
+
+NAMES = sorted({*FORMS, "git", "find", "rm", "tee", "sh", "xargs"})
+BUILTINS = ("echo", "pwd", "test", "true", "false", "type", "command")
+_SHIM = """#!/bin/sh
+{ printf '%s\\0' "${0##*/}" "$@"; } > "LOG/$$"
+"""
+
+
+class Recorder:
+    """A PATH of programs that only write down what they were called with, and a bash that has no other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log, self.bin, self.cwd = folder / "log", folder / "bin", folder / "cwd"
+        for path in (self.log, self.bin, self.cwd):
+            path.mkdir()
+        shim = folder / "shim"
+        shim.write_text(_SHIM.replace("LOG", str(self.log)))
+        shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+        for name in NAMES:
+            os.symlink(shim, self.bin / name)
+
+    def run(self, line: str) -> Counter[tuple[str, ...]]:
+        """The argument vectors that bash ran for the line, builtins included."""
+        for path in self.log.iterdir():
+            path.unlink()
+        subprocess.run(
+            ["/bin/bash", "-c", f"enable -n {' '.join(BUILTINS)}\n{line}"],
+            env={"PATH": str(self.bin), "LC_ALL": "C.UTF-8"},
+            cwd=self.cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        records = [path.read_bytes().split(b"\0")[:-1] for path in self.log.iterdir()]
+        return Counter(tuple(word.decode() for word in record) for record in records)
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    if not shutil.which("bash", path="/bin"):
+        pytest.skip("needs /bin/bash")
+    return Recorder(tmp_path_factory.mktemp("recorder"))
+
+
+_SAFE_BENIGN = [line for line in BENIGN if "/usr" not in line and "command" not in line]
+_INSERTED = st.one_of(
+    st.sampled_from(list("|&;()<>$`\\\"'*?[]{}~!#=%^ \t\n\r:,@+-/")),
+    st.sampled_from(
+        ["&&", "||", "|&", ">&", "2>", "$(", "${", "<<", "\\\n", "2>&1", ">/dev/null", "''", "--", " rm a "]
+    ),
+    st.characters(codec="utf-8", exclude_categories=["Cs"]),
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """A benign line with up to three things put in, taken out or doubled."""
+    line = draw(st.sampled_from(_SAFE_BENIGN))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(line)))
+        cut = draw(st.integers(0, 2))
+        line = line[:at] + draw(st.one_of(st.just(""), _INSERTED)) + line[at + cut :]
+    return line
+
+
+def _agrees(here: Scene, recorder: Recorder, line: str) -> None:
+    if "\0" in line or here.bash(line).kind != "allow":
+        return
+    assert recorder.run(line) == Counter(parse(line).commands)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=mutated())
+def test_bash_runs_exactly_what_was_allowed(here: Scene, recorder: Recorder, line: str) -> None:
+    """SEC-11, a short dose: an allowed mutation of a benign line runs the parsed words and nothing else."""
+    _agrees(here, recorder, line)
+
+
+@pytest.mark.slow
+def test_bash_runs_exactly_what_was_allowed_in_a_long_run(here: Scene, recorder: Recorder) -> None:
+    """SEC-11: many mutations, most of which are asked about at once."""
+
+    @settings(max_examples=20_000, deadline=None, database=None)
+    @given(line=mutated())
+    def run(line: str) -> None:
+        _agrees(here, recorder, line)
+
+    run()
+
+
+_PIECES = st.one_of(
+    st.sampled_from(
+        [
+            "ls",
+            "rm",
+            "echo",
+            "cat",
+            "tee",
+            " ",
+            " ",
+            " ",
+            "|",
+            "&&",
+            ";",
+            "||",
+            "'",
+            '"',
+            "\\",
+            "a",
+            "b~",
+            "~",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "2>&1",
+            ">/dev/null",
+            "2>/dev/null",
+            "=",
+            "#",
+            "-x",
+            "--",
+            "é",
+            "!",
+            "^",
+            "%1",
+            ":",
+            "{",
+            "}",
+            "[",
+            "*",
+        ]
+    ),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(_PIECES, min_size=1, max_size=14))
+def test_what_the_parser_accepts_bash_reads_the_same_way(recorder: Recorder, pieces: list[str]) -> None:
+    """SEC-11: not only harmless lines; a rule of the user's may allow any program."""
+    line = "".join(pieces)
+    try:
+        parsed = parse(line)
+    except Doubt:
+        return
+    assume(all(words[0] in NAMES for words in parsed.commands))
+    ran = recorder.run(line)
+    assert ran <= Counter(parsed.commands)
+    if "||" not in parsed.joins:
+        assert ran == Counter(parsed.commands)
+
+
+def test_the_recorder_notices_a_line_that_runs_something_else(recorder: Recorder) -> None:
+    """Otherwise the tests above could not fail."""
+    assert recorder.run("ls $(rm a)") == Counter({("ls",): 1, ("rm", "a"): 1})
+    assert recorder.run("echo 'a b' \"c\\|d\" | cat -n && pwd") == Counter(
+        {("echo", "a b", "c\\|d"): 1, ("cat", "-n"): 1, ("pwd",): 1}
+    )
+
+
+def test_benign_lines_run_as_parsed(here: Scene, recorder: Recorder) -> None:
+    for line in random.Random(1).sample(_SAFE_BENIGN, 20):
+        _agrees(here, recorder, line)

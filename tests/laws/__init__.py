@@ -1,0 +1,1 @@
+"""Laws: what holds for every log, property-tested."""

@@ -1,0 +1,130 @@
+"""Random logs: what sessions look like, and what they never should but may."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Image, Text, Thinking, ToolUse, Usage
+
+TOOLS = ("read", "bash", "grep", "edit", "prun", "image_read")
+WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).map(lambda words: f"w{words}")
+
+
+@dataclass
+class Draft:
+    """A log being written: what a step may refer to."""
+
+    records: list[Record] = field(default_factory=list)
+    open_calls: list[ToolUse] = field(default_factory=list)
+    calls: int = 0
+
+    def add(self, event: Event) -> None:
+        seq = len(self.records)
+        self.records.append(Record(seq, 1_700_000_000_000 + seq * 1000, event))
+
+    def seqs(self, kind: type) -> list[int]:
+        return [record.seq for record in self.records if isinstance(record.event, kind)]
+
+
+STEPS = ("user", "assistant", "assistant", "result", "result", "result", "steer", "command", "prune", "prune")
+RARE = ("revert", "pin", "rewind", "compact", "orphan", "sent", "refusal", "thinking")
+
+
+@st.composite
+def logs(draw: st.DrawFn, max_steps: int = 40, *, rare: bool = True) -> list[Record]:
+    """A log of up to `max_steps` steps, each of which appends a record or a few."""
+    log = Draft()
+    log.add(UserMessage((Text(draw(WORDS)),)))
+    steps = st.sampled_from(STEPS + RARE if rare else STEPS)
+    for step in draw(st.lists(steps, max_size=max_steps)):
+        _step(draw, log, step)
+    return log.records
+
+
+def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
+    match step:
+        case "user":
+            log.add(UserMessage((Text(draw(WORDS)),)))
+        case "steer":
+            log.add(UserMessage((Text(draw(WORDS)),), "steering"))
+        case "command":
+            output = "out " * draw(st.integers(1, 80))
+            log.add(UserMessage((Text("!ls"), Text(output)), "command"))
+        case "assistant" | "thinking" | "refusal":
+            _assistant(draw, log, step)
+        case "result":
+            if log.open_calls:
+                call = log.open_calls.pop(0)
+                log.add(ToolStarted(call.id, call.name, call.input))
+                log.add(_result(draw, call))
+        case "orphan":
+            log.add(_result(draw, ToolUse("toolu_nobody", "read", {})))
+        case "sent":
+            log.add(RequestSent("m", 10, "00"))
+        case _:
+            _decide(draw, log, step)
+
+
+def _assistant(draw: st.DrawFn, log: Draft, step: str) -> None:
+    blocks: list[object] = [Thinking("hm", "sig")] if step == "thinking" else []
+    if draw(st.booleans()):
+        blocks.append(Text(draw(st.one_of(WORDS, st.just(" ")))))
+    calls = []
+    for _ in range(draw(st.integers(0, 3))):
+        log.calls += 1
+        path = draw(st.sampled_from(["a.py", "b/c.py"]))
+        calls.append(ToolUse(f"toolu_{log.calls}", draw(st.sampled_from(TOOLS)), {"path": path}))
+    log.open_calls = list(calls)
+    reason = "refusal" if step == "refusal" else "tool_use" if calls else "end_turn"
+    log.add(AssistantMessage((*blocks, *calls), "m", reason, Usage(draw(st.integers(0, 500)), 5)))  # type: ignore[arg-type]
+
+
+def _result(draw: st.DrawFn, call: ToolUse) -> ToolResult:
+    content: list[Text | Image] = [Text("line\n" * draw(st.integers(0, 200)))]
+    if draw(st.integers(0, 9)) == 0:
+        content.append(Image("image/png", "iVBORw0KGgo="))
+    return ToolResult(call.id, call.name, tuple(content), draw(st.integers(0, 5)) == 0)
+
+
+def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
+    anything = st.integers(0, len(log.records))
+    match step:
+        case "prune":
+            log.add(PrunApplied("strategy", tuple(draw(st.lists(_edits(log), min_size=1, max_size=4)))))
+        case "revert":
+            log.add(PrunReverted(tuple(draw(st.lists(anything, max_size=3)))))
+        case "pin":
+            log.add(Pinned(tuple(draw(st.lists(anything, max_size=3))), draw(st.booleans())))
+        case "rewind":
+            log.add(Rewound(draw(anything)))
+            log.open_calls = []
+        case "compact":
+            head = draw(anything)
+            log.add(CompactionApplied("what was said", head, head + draw(st.integers(1, 20))))
+
+
+@st.composite
+def _edits(draw: st.DrawFn, log: Draft) -> Edit:
+    kind = draw(st.sampled_from(["drop", "clear", "trim", "memo", "strip", "repair"]))
+    wanted = {"drop": AssistantMessage, "memo": AssistantMessage, "strip": AssistantMessage}.get(
+        kind, ToolResult
+    )
+    seqs = log.seqs(wanted)
+    seq = draw(st.sampled_from(seqs)) if seqs and draw(st.integers(0, 9)) else draw(st.integers(0, 60))
+    text = None if kind in ("drop", "strip") else draw(WORDS)
+    return Edit(kind, seq, None, text, 10, 2)  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+"""The fold always equals the slow, obvious projection."""
+
+from hypothesis import given, settings
+
+from prunecli.context.project import project
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.codec import decode_record, encode_record
+from prunecli.model.events import Record
+from tests.laws.logs import logs
+
+
+def folded(records: list[Record]) -> Context:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    return context
+
+
+@given(logs())
+@settings(max_examples=300, deadline=None)
+def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
+    context = Context(Chars4())
+    for index, record in enumerate(records):
+        context.apply(record)
+        assert context.messages() == project(records[: index + 1])
+
+
+@given(logs())
+@settings(max_examples=100, deadline=None)
+def test_the_chain_of_hashes_does_not_depend_on_when_it_is_asked_for(records: list[Record]) -> None:
+    asked = Context(Chars4())
+    for record in records:
+        asked.apply(record)
+        asked.sha256()
+    assert asked.sha256() == folded(records).sha256()
+
+
+@given(logs())
+@settings(max_examples=100, deadline=None)
+def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) -> None:
+    asked = Context(Chars4())
+    for record in records:
+        asked.apply(record)
+        assert asked.tally.pruned_tokens is not None
+    fresh = folded(records)
+    assert asked.tally.scanned_tokens == fresh.tally.scanned_tokens
+    assert asked.tally.pruned_tokens == fresh.tally.pruned_tokens
+    assert asked.tally.weight == fresh.tally.weight
+
+
+@given(logs())
+@settings(max_examples=100, deadline=None)
+def test_a_record_reads_back_as_it_was_written(records: list[Record]) -> None:
+    for record in records:
+        assert decode_record(encode_record(record)[:-1]) == record
+
+
+@given(logs())
+@settings(max_examples=100, deadline=None)
+def test_messages_called_unchanged_are_those_that_were_sent(records: list[Record]) -> None:
+    context = Context(Chars4())
+    sent = ()
+    for record in records:
+        context.apply(record)
+        if type(record.event).__name__ == "RequestSent":
+            sent = context.messages()
+        elif type(record.event).__name__ != "Rewound":
+            same = context.wire.unchanged
+            assert context.messages()[:same] == sent[:same]

@@ -1,0 +1,227 @@
+"""What was agreed about the house, measured. The numbers change only with a reason in the same commit."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "prunecli"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_CLASS_LINES = 320
+ASYNC_ALLOWED = (
+    "providers",
+    "tools",
+    "agent/loop.py",
+    "agent/execute.py",
+    "agent/gatekeeper.py",
+    "runtime",
+    "commands",
+    "tui",
+    "headless.py",
+    "launch.py",
+)
+"""headless is a front end as tui is; launch holds the coroutine that asyncio.run gets; the gatekeeper asks."""
+BLIND_EXCEPTS = {"agent/execute.py": 1}
+"""A tool's defect must not kill the run."""
+
+
+def name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (
+        node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+def length(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_no_file_is_too_large() -> None:
+    large = {
+        name(path): n for path in FILES if (n := len(path.read_text("utf-8").splitlines())) > MAX_FILE_LINES
+    }
+    assert large == {}
+
+
+def test_no_function_is_too_long() -> None:
+    long = {
+        f"{name(path)}:{function.name}": length(function)
+        for path in FILES
+        for function in functions(path)
+        if length(function) > MAX_FUNCTION_LINES
+    }
+    assert long == {}
+
+
+def test_no_class_is_too_long() -> None:
+    long = {
+        f"{name(path)}:{node.name}": length(node)
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef) and length(node) > MAX_CLASS_LINES
+    }
+    assert long == {}
+
+
+def test_async_stands_only_where_it_may() -> None:
+    wrong = {
+        name(path)
+        for path in FILES
+        for function in functions(path)
+        if isinstance(function, ast.AsyncFunctionDef) and not name(path).startswith(ASYNC_ALLOWED)
+    }
+    assert wrong == set()
+
+
+def test_blind_excepts_are_counted() -> None:
+    found: dict[str, int] = {}
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception")
+            ):
+                found[name(path)] = found.get(name(path), 0) + 1
+    assert found == BLIND_EXCEPTS
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [name(path) for path in FILES if not ast.get_docstring(tree(path))] == []
+
+
+def undocumented(path: Path) -> Iterator[str]:
+    for node in tree(path).body:
+        if isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ) and not node.name.startswith("_"):
+            if not ast.get_docstring(node):
+                yield f"{name(path)}:{node.name}"
+            if isinstance(node, ast.ClassDef):
+                yield from (
+                    f"{name(path)}:{node.name}.{inner.name}"
+                    for inner in node.body
+                    if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and not inner.name.startswith("_")
+                    and not ast.get_docstring(inner)
+                )
+
+
+def test_everything_public_is_documented() -> None:
+    inherited = ("on_", "watch_", "action_", "compose", "render", "check_", "validate_", "get_")
+    missing = [
+        one for path in FILES for one in undocumented(path) if not one.split(".")[-1].startswith(inherited)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("folder", ["context/strategies", "tools", "commands"])
+def test_each_thing_that_is_added_by_a_file_is_tested(folder: str) -> None:
+    tests = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    shared = {"__init__", "tool", "registry", "command"}
+    names = {path.stem for path in (PACKAGE / folder).glob("*.py")} - shared
+    spellings = {stem: (stem, stem.replace("_", "-")) for stem in names}
+    assert {stem for stem, ways in spellings.items() if not any(way in tests for way in ways)} == set()
+
+
+def test_each_event_is_tested() -> None:
+    events = {
+        node.name for node in tree(PACKAGE / "model" / "events.py").body if isinstance(node, ast.ClassDef)
+    }
+    tests = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    assert {event for event in events if event not in tests} == set()
+
+
+def test_the_layers_hold() -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command; lint_imports_command()",
+            "--no-cache",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def loaded(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has after running this."""
+    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+HEAVY = {"anthropic", "textual", "tiktoken", "httpx2", "pydantic", "markdown_it", "pygments"}
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_version_and_help_import_nothing_heavy(flag: str) -> None:
+    modules = loaded(f"sys.argv = ['prunecli', '{flag}']; from prunecli.__main__ import main; main()")
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "may"),
+    [
+        ("prunecli.launch", set()),
+        ("prunecli.headless", set()),
+        ("prunecli.providers.anthropic", set()),
+        ("prunecli.runtime", set()),
+        ("prunecli.tui.app", {"textual"}),
+    ],
+)
+def test_importing_a_module_brings_no_more_than_it_may(module: str, may: set[str]) -> None:
+    assert loaded(f"import {module}") & HEAVY - may == set()
+
+
+def test_the_core_knows_no_clock_no_chance_and_no_environment() -> None:
+    banned = {"time", "datetime", "random", "os", "asyncio", "socket", "subprocess", "threading"}
+    found = {
+        f"{name(path)}: {module}"
+        for path in FILES
+        if name(path).startswith(("model/", "context/"))
+        for node in ast.walk(tree(path))
+        for module in imported(node)
+        if module in banned
+    }
+    assert found == set()
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").split(".")[0]]
+    return []
+
+
+ONLY_IN = {"anthropic": "providers/", "textual": "tui/", "typer": "cli", "tiktoken": "providers/tokenizer.py"}
+
+
+def test_each_large_dependency_is_imported_in_one_place() -> None:
+    wrong = {
+        f"{name(path)}: {module}"
+        for path in FILES
+        for node in ast.walk(tree(path))
+        for module in imported(node)
+        if module in ONLY_IN and not name(path).startswith(ONLY_IN[module])
+    }
+    assert wrong == set()
