@@ -29,9 +29,9 @@ from prunecli.providers.provider import Provider
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.precise import recount
 from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.registry import load_tools
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output, definition
 
 
