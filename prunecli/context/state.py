@@ -67,6 +67,7 @@ class Context:
         self.exchanges: list[Exchange] = []
         self.live_exchanges: list[Exchange] = []
         self.live_results: list[Entry] = []
+        self.trimmed_results: list[Entry] = []
         self.user_turns: list[int] = []
         self.turns = 0
         self.boundary = -1
@@ -286,7 +287,7 @@ class Context:
         self.boundary = record.seq
         self.items = _sequence(self.entries.values(), self._compacted, self._summaries)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
-        self.live_exchanges, self.live_results, self.user_turns = [], [], []
+        self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
         self.tally.keep(self._positions)
         self._weigh(summary)
@@ -317,7 +318,11 @@ class Context:
         if head.exchange:
             _file(self.live_exchanges, head.exchange, present=not dropped)
         for entry in [head] if head.kind == "command" else head.exchange.results if head.exchange else []:
-            _file(self.live_results, entry, present=not dropped and self.text_edit(entry.seq) is None)
+            edit = self.text_edit(entry.seq)
+            _file(self.live_results, entry, present=not dropped and edit is None)
+            _file(
+                self.trimmed_results, entry, present=not dropped and edit is not None and edit.kind == "trim"
+            )
 
     def _weigh(self, head: Entry) -> None:
         if head.seq in self._positions:

@@ -25,8 +25,11 @@ class _Item:
     hidden: bool
     countable: bool
     weight: int = 0
+    chars: int = 0
+    images: int = 0
     scanned: int = 0
     withheld: int = 0
+    fixed: int = 0
 
 
 class Tally:
@@ -36,6 +39,7 @@ class Tally:
         self.counter = counter
         self._factor = factor
         self._preamble_weight = 0
+        self._preamble: tuple[bytes, ...] = ()
         self._sent_weight = 0
         self.anchor: Anchor = unanchored(factor)
         self.clear()
@@ -44,40 +48,49 @@ class Tally:
         """Forgets all items; what the endpoint reported stays."""
         self._items: dict[int, _Item] = {}
         self._uncounted: dict[int, None] = {}
-        self._weight = 0
-        self._scanned = 0
-        self._withheld = 0
+        self._weight = self.chars = self.images = 0
+        self._scanned = self._withheld = self._fixed = 0
 
     # Writing -------------------------------------------------------------------------------------------------
 
     def preamble(self, preamble: Preamble) -> None:
         """System prompt and tool schemas changed."""
-        self._preamble_weight = sum(map(len, (*preamble.system, *preamble.tools)))
+        self._preamble = (*preamble.system, *preamble.tools)
+        self._preamble_weight = sum(map(len, self._preamble))
 
     def weigh(
         self, head: Entry, edits: Mapping[int, Edit], memos: list[str], *, hidden: bool, countable: bool
     ) -> None:
         """An item is new or shows something else now. Only `countable` items enter scanned and withheld."""
-        old = self._items.get(head.seq)
+        if old := self._items.get(head.seq):
+            self._add(old, -1)
         item = _Item(head, edits, memos, hidden, countable)
         item.weight = _weight(item)
-        self._weight += item.weight
-        if old:
-            self._weight -= old.weight
-            self._scanned -= old.scanned
-            self._withheld -= old.withheld
+        if not hidden:
+            item.chars = sum(self.shown_chars(entry, edits.get(entry.seq)) for entry in _parts(item))
+            item.images = sum(entry.images for entry in _parts(item) if entry.seq not in edits)
+        self._add(item, 1)
         self._items[head.seq] = item
-        if countable:
-            self._uncounted[head.seq] = None
+        self._uncounted[head.seq] = None
+
+    def _add(self, item: _Item, sign: int) -> None:
+        self._weight += sign * item.weight
+        self.chars += sign * item.chars
+        self.images += sign * item.images
+        self._scanned += sign * item.scanned
+        self._withheld += sign * item.withheld
+        self._fixed += sign * item.fixed
 
     def keep(self, present: Container[int]) -> None:
         """After a compaction: only these items are shown, and none of them counts as scanned or withheld."""
-        self._items = {seq: item for seq, item in self._items.items() if seq in present}
-        for item in self._items.values():
+        for seq, item in list(self._items.items()):
+            self._add(item, -1)
+            if seq not in present:
+                del self._items[seq]
+                self._uncounted.pop(seq, None)
+                continue
             item.countable, item.scanned, item.withheld = False, 0, 0
-        self._uncounted.clear()
-        self._weight = sum(item.weight for item in self._items.values())
-        self._scanned = self._withheld = 0
+            self._add(item, 1)
 
     def sent(self) -> None:
         """A request goes out with what is shown now."""
@@ -94,10 +107,9 @@ class Tally:
         for item in self._items.values():
             for entry in _parts(item):
                 entry.tokens = known.get(entry.seq, -1)
-            item.scanned = item.withheld = 0
-            if item.countable:
-                self._uncounted[item.head.seq] = None
-        self._scanned = self._withheld = 0
+            item.scanned = item.withheld = item.fixed = 0
+            self._uncounted[item.head.seq] = None
+        self._scanned = self._withheld = self._fixed = 0
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -123,6 +135,24 @@ class Tally:
         self._count()
         return self._withheld
 
+    @property
+    def fixed_tokens(self) -> int:
+        """Raw estimate of system prompt, tools, the user's messages, memos and summaries."""
+        self._count()
+        preamble = sum(self.counter.count(piece.decode()) for piece in self._preamble)
+        return self._fixed + preamble
+
+    def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
+        """Characters that an entry shows, images aside: of an answer its text, thinking and inputs as JSON."""
+        if edit is not None:
+            return sum(map(len, [*entry.typed, edit.text or ""]))
+        names = (
+            sum(len(call.name) for call in entry.exchange.calls)
+            if entry.kind == "assistant" and entry.exchange
+            else 0
+        )
+        return sum(map(len, entry.countable)) - names
+
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""
         if entry.tokens < 0:
@@ -142,10 +172,13 @@ class Tally:
             shown = 0
             if not item.hidden:
                 shown = sum(self.shown_tokens(entry, item.edits.get(entry.seq)) for entry in _parts(item))
-            item.scanned = sum(self.tokens(entry) for entry in _parts(item) if entry.prunable)
-            item.withheld = before - shown - sum(map(self.counter.count, item.memos))
-            self._scanned += item.scanned
-            self._withheld += item.withheld
+            memos = sum(map(self.counter.count, item.memos))
+            self._add(item, -1)
+            if item.countable:
+                item.scanned = sum(self.tokens(entry) for entry in _parts(item) if entry.prunable)
+                item.withheld = before - shown - memos
+            item.fixed = memos + (shown if item.head.exchange is None else 0)
+            self._add(item, 1)
         self._uncounted.clear()
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.state import Context
 from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied
 
 NEVER = 1 << 62
 """A seq after every entry."""
@@ -97,6 +98,64 @@ class View:
         between = context.items[context.position(first.seq) + 1 : context.position(second.seq)]
         return any(item.exchange is None or not context.dropped(item.exchange) for item in between)
 
+    def uncleared(self, before: int) -> list[Entry]:
+        """Results before a seq that show their text, whole or trimmed, oldest first."""
+        live = [entry for entry in self.results if entry.seq < before]
+        trimmed = [
+            entry
+            for entry in self.context.trimmed_results
+            if entry.seq < before and not self._cleared(entry) and not self._dropping(entry.exchange)
+        ]
+        pending = [
+            entry
+            for entry in self.context.live_results
+            if entry.seq < before and (edit := self.pending.get(entry.seq)) and edit.kind == "trim"
+        ]
+        return (
+            sorted([*live, *trimmed, *pending], key=lambda entry: entry.seq) if trimmed or pending else live
+        )
+
+    def text_edit(self, entry: Entry) -> Edit | None:
+        """The edit that stands for the entry's text, a pending one first."""
+        pending = self.pending.get(entry.seq)
+        return pending if pending and pending.text is not None else self.context.text_edit(entry.seq)
+
+    def shown_chars(self, entry: Entry) -> int:
+        """Characters that a result shows now."""
+        edit = self.text_edit(entry)
+        return entry.chars if edit is None else len(edit.text or "")
+
+    def total_chars(self, image_chars: int) -> int:
+        """Characters of all messages as they stand, without system prompt and tools; an image counts as given."""
+        tally = self.context.tally
+        total = tally.chars + image_chars * tally.images
+        for seq, edit in self.pending.items():
+            entry = self.context.entries[seq]
+            if edit.kind == "drop" and entry.exchange:
+                total -= sum(
+                    tally.shown_chars(part, self.context.text_edit(part.seq))
+                    for part in entry.exchange.entries
+                )
+            elif edit.text is not None:
+                total += len(edit.text) - tally.shown_chars(entry, self.context.text_edit(seq))
+        return total
+
+    @property
+    def fixed_tokens(self) -> int:
+        """Raw estimate of system prompt, tools and everything of the user's: what no strategy can remove."""
+        return self.context.tally.fixed_tokens
+
+    def last_cleared_by(self, strategy: str) -> int:
+        """The seq of the newest result that this strategy cleared and that still is, -1 for none."""
+        cleared = [
+            edit.seq
+            for record in self.context.live_pruns()
+            if isinstance(record.event, PrunApplied) and record.event.strategy == strategy
+            for edit in record.event.edits
+            if edit.kind == "clear" and self.context.text_edit(edit.seq) is not None
+        ]
+        return max(cleared, default=-1)
+
     # Edits ---------------------------------------------------------------------------------------------------
 
     def replaced(self, kind: str, entry: Entry, text: str) -> Edit | None:
@@ -119,8 +178,20 @@ class View:
         """`[what | tool argument]`, with the handle for recall where that tool is enabled."""
         argument = call_argument(entry.call.input) if entry.call else None
         shown = f' {argument[0]}="{argument[1][:_ARGUMENT_CHARS]}"' if argument else ""
-        handle = f" | recall {entry.seq}" if self.recall else ""
-        return f"[{what} | {entry.tool_name}{shown}{handle}]"
+        return self.with_handle(entry, f"[{what} | {entry.tool_name}{shown}]")
+
+    def with_handle(self, entry: Entry, text: str) -> str:
+        """A replacement with the handle for recall where that tool is enabled: inside the bracket of a
+        placeholder, as a last line of anything else."""
+        if not self.recall:
+            return text
+        if text.startswith("[") and text.endswith("]") and "\n" not in text:
+            return f"{text[:-1]} | recall {entry.seq}]"
+        return f"{text}\n[recall {entry.seq} for the full text]"
+
+    def _cleared(self, entry: Entry) -> bool:
+        edit = self.pending.get(entry.seq)
+        return edit is not None and edit.kind == "clear"
 
     def _dropping(self, exchange: Exchange | None) -> bool:
         edit = self.pending.get(exchange.seq) if exchange else None

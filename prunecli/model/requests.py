@@ -4,6 +4,7 @@ Each message is its canonical block bytes; the chain of hashes over system, tool
 sent. Cache marks are added when the body is joined and are no part of any piece or hash.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeAlias
@@ -64,14 +65,15 @@ def link(previous: bytes, message: WireMessage) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
-    preamble always gets one. `thinking` is the budget in tokens, 0 for none. `sha256` is the chain's end."""
+    preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none. `sha256` is
+    the chain's end."""
 
     model: str
     max_tokens: int
     preamble: Preamble
     messages: tuple[WireMessage, ...]
     cache_marks: tuple[int, ...] = ()
-    thinking: int = 0
+    thinking: Mapping[str, Json] | None = None
     cache_ttl: CacheTtl = "5m"
     tokens: int = 0
     sha256: str = ""
@@ -101,7 +103,7 @@ class Request:
         )
 
     def _thinking(self) -> dict[str, Json]:
-        return {"thinking": {"type": "enabled", "budget_tokens": self.thinking}} if self.thinking else {}
+        return {} if self.thinking is None else {"thinking": self.thinking}
 
 
 def _marked(block: bytes, mark: bytes) -> bytes:

@@ -1,0 +1,83 @@
+"""Which keys a class of options declares: name, type, documentation, bounds and default of each field.
+
+A class of options is a frozen dataclass. `Annotated[type, "doc"]` documents a field and a pair of numbers bounds
+it, None for no bound: `Annotated[float, "Share of the window.", (0, 1)]`.
+"""
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+Key = tuple[str, ...]
+"""A dotted key in parts: ("pruning", "pi", "prune_protect")."""
+
+
+class Declared(NamedTuple):
+    """One field. `type` is bare of Annotated and of None; `optional` says that None (unset) is a value."""
+
+    name: str
+    type: Any
+    doc: str = ""
+    low: float | None = None
+    high: float | None = None
+    optional: bool = False
+    default: Any = MISSING
+
+
+@cache
+def declared(options: type) -> Mapping[str, Declared]:
+    """The fields of a class of options, by name, in order."""
+    hints = get_type_hints(options, include_extras=True)
+    found = {}
+    for item in fields(options):
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        found[item.name] = from_hint(item.name, hints[item.name], default)
+    return found
+
+
+def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
+    """The field that an annotation declares."""
+    doc, bounds, optional = "", (None, None), False
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *extras = get_args(hint)
+            doc = next((extra for extra in extras if isinstance(extra, str)), doc)
+            bounds = next((extra for extra in extras if isinstance(extra, tuple)), bounds)
+        elif is_union(hint) and type(None) in get_args(hint):
+            optional = True
+            left = tuple(part for part in get_args(hint) if part is not type(None))
+            hint = Union[left]  # noqa: UP007  # the operator can't join a tuple of types
+        else:
+            return Declared(name, hint, doc, *bounds, optional, default)
+
+
+def is_union(hint: Any) -> bool:
+    """Whether this is `A | B`, however it was written."""
+    return get_origin(hint) in (Union, types.UnionType)
+
+
+def is_table(hint: Any) -> bool:
+    """Whether this type is a table of declared keys."""
+    return is_dataclass(hint)
+
+
+def is_mapping(hint: Any) -> bool:
+    """Whether this type is a table of free keys, like `Mapping[str, str]`."""
+    return get_origin(hint) in (Mapping, dict)
+
+
+def is_list(hint: Any) -> bool:
+    """Whether this type is a list of one type of item, like `tuple[str, ...]`."""
+    return get_origin(hint) in (tuple, list)
+
+
+def choices(hint: Any) -> tuple[str, ...]:
+    """What an enumeration allows; empty for any other type."""
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def item_type(hint: Any) -> Any:
+    """The type of a list's items or of a free table's values."""
+    return get_args(hint)[1 if is_mapping(hint) else 0]

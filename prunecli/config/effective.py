@@ -1,0 +1,217 @@
+"""What is in effect: the layers merged, each value with where it came from.
+
+A `Config` is a value; a change for the session gives a new one, validated like everything else.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from prunecli.config.declared import Declared, Key, declared, is_mapping, is_table
+from prunecli.config.keys import dotted, nearest, parse, shown
+from prunecli.config.layer import KINDS, Kind, Layer, text_value
+from prunecli.config.options import (
+    SECTIONS,
+    Compaction,
+    Model,
+    ModelFacts,
+    Permissions,
+    Pruning,
+    Sandbox,
+    Tools,
+    Ui,
+)
+from prunecli.config.project import ADDED_UP, is_stricter
+from prunecli.config.schema import Schema
+from prunecli.config.strategies import Strategies, shipped_strategies
+from prunecli.errors import ConfigError
+
+
+class Found(NamedTuple):
+    """A merged value and the layers that made it, the one that counts most last."""
+
+    value: Any
+    layers: tuple[Layer, ...]
+
+
+class Item(NamedTuple):
+    """One line of `config show`: `value` is None for what is unset."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Config:
+    """The effective configuration. `Config()` is the built-in one.
+
+    `notices` are lines for the user about what was not read. `layers` go from the least to the most important.
+    """
+
+    model: Model = field(default_factory=Model)
+    models: Mapping[str, ModelFacts] = field(default_factory=dict)
+    tools: Tools = field(default_factory=Tools)
+    pruning: Pruning = field(default_factory=Pruning)
+    compaction: Compaction = field(default_factory=Compaction)
+    permissions: Permissions = field(default_factory=Permissions)
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    ui: Ui = field(default_factory=Ui)
+    notices: tuple[str, ...] = ()
+    strategies: Strategies = field(default_factory=shipped_strategies, repr=False)
+    layers: tuple[Layer, ...] = field(default=(), repr=False)
+    found: Mapping[Key, Found] = field(default_factory=dict, repr=False)
+
+    def strategy_options(self, name: str) -> Any:
+        """The strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""
+        return _build(self.strategies.options_class(name), ("pruning", name), self.found)
+
+    def origin(self, key: str) -> str:
+        """Where the value of a dotted key came from: "default", "~/.config/prunecli/config.toml:12",
+        "environment PRUNECLI_MODEL", "flag --model", "session". Raises ConfigError for an unknown key."""
+        return self._origin(self._key(key))
+
+    def value(self, key: str) -> Any:
+        """The value of a dotted key, which may leave out `pruning`. Raises ConfigError for an unknown key."""
+        full = self._key(key)
+        value: Any = self
+        for at, name in enumerate(full):
+            if at == 1 and full[0] == "pruning" and name not in declared(Pruning):
+                value = self.strategy_options(name)
+            else:
+                value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        return value
+
+    def with_value(self, key: str, text: str, label: str = "") -> "Config":
+        """The configuration with one value changed for the session; the key may leave out `pruning`.
+
+        Raises ConfigError, as `label` if given, for an unknown key or a value that does not fit.
+        """
+        full, value = text_value(key, text, label, Schema(self.strategies))
+        return self._replaced("session", full, value, "session")
+
+    def saved(self, key: Key, value: Any, place: str) -> "Config":
+        """The configuration with a typed value in settings.toml (`place`) and none for the session."""
+        return self._replaced("settings", key, value, place)
+
+    def items(self, strategies: Iterable[str] | None = None) -> Iterator[Item]:
+        """Every value in effect, in the order of the sections.
+
+        Of the strategies those named here, or else those that run and those that some layer configures.
+        """
+        for section, owner in SECTIONS.items():
+            yield from self._items((section,), owner, getattr(self, section))
+            if section == "pruning":
+                for name in self._strategy_names() if strategies is None else strategies:
+                    options = self.strategy_options(name)
+                    yield from self._items(("pruning", name), type(options), options)
+
+    def _replaced(self, kind: Kind, key: Key, value: Any, place: str) -> "Config":
+        """This with a value in the layer of one kind and in none above it that the user can't see."""
+        layer = next((layer for layer in self.layers if layer.kind == kind), Layer(kind, {}))
+        rest = [other.without(key) if other.kind == "session" else other for other in self.layers]
+        rest = [other for other in rest if other.kind != kind]
+        layers = sorted([*rest, layer.with_value(key, value, place)], key=lambda each: KINDS.index(each.kind))
+        return config_of(tuple(layers), self.strategies, self.notices)
+
+    def _strategy_names(self) -> tuple[str, ...]:
+        configured = sorted({key[1] for key in self.found if key[0] == "pruning" and len(key) > 2})
+        return tuple(dict.fromkeys((*self.pruning.strategies, *configured)))
+
+    def _key(self, text: str) -> Key:
+        schema = Schema(self.strategies)
+        key = parse(text)
+        full = schema.resolve(key) if key else ()
+        item = schema.find(full)
+        if item is None or is_table(item.type) or is_mapping(item.type):
+            near = nearest(text, [entry.key for entry in self.items()])
+            raise ConfigError(f"{shown(key or (text,))}: unknown key, the nearest is {near}")
+        return full
+
+    def _origin(self, key: Key) -> str:
+        found = self.found.get(key)
+        return ", ".join(layer.where(key) for layer in found.layers) if found else "default"
+
+    def _items(self, above: Key, owner: Any, value: Any) -> Iterator[Item]:
+        if is_mapping(owner):
+            for name in sorted(value):
+                yield from self._items((*above, name), type(value[name]), value[name])
+        elif is_table(owner):
+            for item in declared(owner).values():
+                yield from self._items((*above, item.name), item.type, getattr(value, item.name))
+        else:
+            yield Item(dotted(above), value, self._origin(above))
+
+
+def config_of(layers: tuple[Layer, ...], strategies: Strategies, notices: tuple[str, ...] = ()) -> Config:
+    """The configuration that the layers make, the last counting most.
+
+    Raises ConfigError where values that fit one by one do not fit together.
+    """
+    found = merged(layers)
+    sections = {name: _build(owner, (name,), found) for name, owner in SECTIONS.items()}
+    config = Config(**sections, notices=notices, strategies=strategies, layers=layers, found=found)
+    for name in {key[1] for key in found if len(key) > 2 and key[0] == "pruning"}:
+        config.strategy_options(name)
+    return config
+
+
+def merged(layers: Iterable[Layer]) -> Mapping[Key, Found]:
+    """The values that any layer sets, by key, later layers counting more.
+
+    Permission rules add up; a project's value counts only where it is stricter, for the keys that have an order.
+    """
+    found = dict[Key, Found]()
+    for layer in layers:
+        for key, value in layer.values.items():
+            before = found.get(key)
+            if key in ADDED_UP and before:
+                both = tuple(dict.fromkeys((*before.value, *value)))
+                found[key] = Found(both, (*before.layers, layer))
+            elif layer.kind != "project" or is_stricter(key, value, _current(key, before)):
+                found[key] = Found(value, (layer,))
+    return found
+
+
+def _current(key: Key, before: Found | None) -> Any:
+    """The value below a layer: what was found, or the built-in one."""
+    if before:
+        return before.value
+    owner = SECTIONS.get(key[0])
+    return declared(owner)[key[1]].default if is_table(owner) and key[1] in declared(owner) else None
+
+
+def _build(owner: Any, above: Key, found: Mapping[Key, Found]) -> Any:
+    """The value of a table's type from what was found below a key; the rest keeps its default."""
+    below = {key for key in found if key[: len(above)] == above}
+    if is_mapping(owner):
+        names = sorted({key[len(above)] for key in below})
+        inner = owner.__args__[1]
+        return {name: _member(Declared(name, inner), (*above, name), found) for name in names}
+    if not below:
+        return owner()
+    given = {
+        item.name: _member(item, (*above, item.name), found)
+        for item in declared(owner).values()
+        if any(key[len(above)] == item.name for key in below)
+    }
+    try:
+        return owner(**given)
+    except ValueError as error:  # the class's own rule about its values
+        raise _unfit(above, below, found, str(error)) from error
+
+
+def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
+    if is_table(item.type) or is_mapping(item.type):
+        return _build(item.type, key, found)
+    return found[key].value
+
+
+def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
+    """The error of values that do not fit together; `what` may begin with the name of a field."""
+    name, colon, rest = what.partition(": ")
+    named = (*above, name)
+    key, text = (named, rest) if colon and name.isidentifier() else (above, what)
+    blamed = named if named in found else max(below)
+    error = found[blamed].layers[-1].error(blamed, text)
+    return ConfigError(error.message.replace(shown(blamed), shown(key)), error.hint)

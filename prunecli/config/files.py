@@ -1,0 +1,142 @@
+"""Reading a TOML file that anybody may have written: what can be wrong with it, and where in it a key stands.
+
+A file that is missing is no error; anything else that can't be used is a ConfigError which names the file and,
+where there is one, the line (CFG-06).
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from prunecli.config.declared import Key
+from prunecli.config.keys import parse
+from prunecli.errors import ConfigError
+
+MAX_BYTES = 1_000_000
+MAX_PARTS = 16
+"""Parts of a dotted key. tomllib's time grows with their third power: 50,000 of them take it a minute."""
+
+_STRING = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}"
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
+_DOTTED = rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+"
+# Compiled when a file is there to be read, by re's own cache.
+_LONG_KEY = rf"(?s){_STRING}|#[^\n]*|({_DOTTED})"
+_STATEMENT = rf"[ \t]*(\[\[?)?[ \t]*({_DOTTED})[ \t]*(?:\]|=)"
+_PIECE = rf"(?s)({_STRING}|{_PART}|#[^\n]*)|(\n)|([\[{{])|([\]}}])|[^\"'#\n\[\]{{}}A-Za-z0-9_-]+|."
+_PLACE = r" \(at (line \d+, column \d+|end of document)\)$"
+
+
+def read(path: Path, label: str) -> str | None:
+    """The text of a configuration file, None where there is none. Raises ConfigError as `label`."""
+    found = read_bytes(path, label, MAX_BYTES + 1, str(path))
+    if found is None:
+        return None
+    data, _ = found
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{label}: is larger than {MAX_BYTES:,} bytes", str(path))
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise ConfigError(
+            f"{label}: line 1: begins with a byte order mark", f"save {path} as UTF-8 without one"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{label}: line {line}: is not UTF-8", f"save {path} as UTF-8") from error
+
+
+def read_bytes(path: Path, label: str, limit: int, hint: str) -> tuple[bytes, int] | None:
+    """The first `limit` bytes of a regular file with its mode, None where there is none. Raises ConfigError."""
+    try:
+        # Not to wait for a writer where the name is a FIFO.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{label}: can't be read: {reason(error)}", hint) from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise ConfigError(f"{label}: is not a file", hint)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(limit), mode
+    except OSError as error:
+        raise ConfigError(f"{label}: can't be read: {reason(error)}", hint) from error
+    finally:
+        os.close(descriptor)
+
+
+def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:
+    """The table that a text holds. Raises ConfigError as `label`, with the line."""
+    import tomllib  # a start without files does not need it
+
+    for match in re.finditer(_LONG_KEY, text):
+        if match[1] and match[1].count(".") >= MAX_PARTS and len(re.findall(_PART, match[1])) > MAX_PARTS:
+            line = text.count("\n", 0, match.start()) + 1
+            raise ConfigError(f"{label}: line {line}: a key of more than {MAX_PARTS} parts", str(path))
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what = str(error)
+        if place := re.search(_PLACE, what):
+            what = f"{place[1]}: {what[: place.start()]}"
+        raise ConfigError(f"{label}: {what}", str(path)) from error
+    except RecursionError as error:
+        raise ConfigError(f"{label}: is nested too deeply", str(path)) from error
+    except ValueError as error:  # a number or a date which Python can't hold
+        raise ConfigError(f"{label}: {str(error).partition(';')[0]}", str(path)) from error
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What the system says, without the path: "Permission denied"."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+@lru_cache(maxsize=8)
+def lines(text: str) -> Mapping[Key, int]:
+    """The line, from 1, of each key and table header of a text that tomllib has accepted.
+
+    Keys inside an inline table are not listed; they stand on the line of the table's own key.
+    """
+    return dict(_statements(text))
+
+
+def line_of(text: str, key: Key) -> int | None:
+    """The line on which a key stands; else the first key below it, else the innermost table around it."""
+    known = lines(text)
+    below = (line for name, line in known.items() if name[: len(key)] == key)
+    around = (known[key[:end]] for end in range(len(key) - 1, 0, -1) if key[:end] in known)
+    return known.get(key) or next(below, None) or next(around, None)
+
+
+def _statements(text: str) -> Iterator[tuple[Key, int]]:
+    statement, piece = re.compile(_STATEMENT), re.compile(_PIECE)
+    at, line, table = 0, 1, Key()
+    while at < len(text):
+        if match := statement.match(text, at):
+            key = parse(match[2]) or ()
+            if match[1]:
+                table = key
+                yield table, line
+            else:
+                yield (*table, *key), line
+            at = match.end()
+        at, passed = _line_end(piece, text, at)
+        line += passed
+
+
+def _line_end(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
+    """Where the statement around `at` ends, and how many lines were passed."""
+    depth = passed = 0
+    while at < len(text) and (piece := pattern.match(text, at)):
+        string, newline, opening, closing = piece.groups()
+        at = piece.end()
+        passed += string.count("\n") if string else bool(newline)
+        depth += bool(opening) - bool(closing)
+        if newline and depth <= 0:
+            break
+    return at, passed

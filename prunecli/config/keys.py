@@ -1,0 +1,75 @@
+"""Dotted keys: how they are read, written, and what to suggest for one that does not exist.
+
+A part is a bare TOML key or quoted: `models."claude-3.5".context_window`.
+"""
+
+import re
+from collections.abc import Collection
+
+from prunecli.config.declared import Key
+
+_PART = re.compile(r'[ \t]*([A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|\'[^\']*\')[ \t]*')
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SHOWN = 60
+
+
+def parse(text: str) -> Key | None:
+    """The parts of a dotted key, or None where it is not one."""
+    parts, at = list[str](), 0
+    while match := _PART.match(text, at):
+        if (part := _unquoted(match[1])) is None:
+            return None
+        parts.append(part)
+        at = match.end()
+        if at == len(text):
+            return tuple(parts)
+        if text[at] != ".":
+            return None
+        at += 1
+    return None
+
+
+def dotted(key: Key) -> str:
+    """The key as text; parts that are not bare are quoted, so that no control character gets through."""
+    return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in key)
+
+
+def shown(key: Key) -> str:
+    """The key as an error message shows it: as `dotted`, and short."""
+    text = dotted(key)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def quoted(text: str) -> str:
+    """The text as a TOML string; whatever can't be seen is escaped."""
+    return '"' + "".join(_escaped(char) for char in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+
+
+def _unquoted(part: str) -> str | None:
+    if part[0] != '"':
+        return part[1:-1] if part[0] == "'" else part
+    if "\\" not in part:
+        return part[1:-1]
+    import tomllib  # only for a key with an escape in it
+
+    try:
+        value = tomllib.loads(f"key = {part}")["key"]
+    except tomllib.TOMLDecodeError:
+        return None
+    return str(value)
+
+
+def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
+    """The known name that is most like this one and at least so much (0 to 1); "" where there is none."""
+    from difflib import get_close_matches  # only on the way to an error
+
+    found = get_close_matches(name[:_SHOWN], known, 1, likeness)
+    return found[0] if found else ""

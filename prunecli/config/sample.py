@@ -1,0 +1,113 @@
+"""sample-config.toml, made from the classes of options: `python -m prunecli.config.sample > sample-config.toml`.
+
+Each value is a comment with the built-in default, so that copying the file changes nothing and a later version's
+better default is not held back.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
+from typing import Any
+
+from prunecli.config.declared import Key, declared, is_mapping, is_table, item_type
+from prunecli.config.keys import dotted
+from prunecli.config.options import SECTIONS
+from prunecli.config.sources import FLAGS, VARIABLES
+from prunecli.config.strategies import Strategies, shipped_strategies
+from prunecli.config.typed import expected, in_toml
+
+WIDTH = 100
+
+HEADER = """\
+prunecli's configuration, every key with its default. Copy what you need to
+$XDG_CONFIG_HOME/prunecli/config.toml (~/.config/prunecli/config.toml), or write it all there with
+`prunecli config init`, and take the # away from what you change. `prunecli config show` shows what is in effect
+and where each value came from, `prunecli config check` whether every file is right.
+
+What counts more stands further right: defaults, config.toml, settings.toml beside it (the program's own, written by
+--save), .prunecli/config.toml of a trusted project (of several up to the repository's root the nearest), the
+environment, flags and --set KEY=VALUE. Rules in [permissions] add up instead.
+
+A credential never stands here: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or what `prunecli login` keeps."""
+
+EXAMPLES: Mapping[Key, str] = {("models",): "my-model", ("ui", "keys"): "submit"}
+"""A name for each table of free keys."""
+
+UNSET: Mapping[str, Any] = {
+    "max_tokens": 32_000,
+    "context_window": 200_000,
+    "input": 3.0,
+    "output": 15.0,
+    "cache_read": 0.3,
+    "cache_write_5m": 3.75,
+    "cache_write_1h": 6.0,
+}
+"""What stands for a value that is unset by default, so that every line is valid once its # is gone."""
+
+
+def sample(strategies: Strategies) -> str:
+    """The text of sample-config.toml; the options of these strategies are in it."""
+    lines = [*_comment(HEADER), ""]
+    lines += _comment(
+        "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
+    )
+    lines += _comment("Flags: " + ", ".join(f"{name} sets {key}" for name, key in FLAGS.items()) + ".")
+    for section, hint in SECTIONS.items():
+        lines += ["", *_section((section,), hint)]
+        if section == "pruning":
+            for name in strategies.names():
+                if strategies.has_module(name):
+                    lines += ["", *_strategy(name, strategies)]
+    return "\n".join(lines) + "\n"
+
+
+def _strategy(name: str, strategies: Strategies) -> Iterator[str]:
+    doc = (strategies.module(name).__doc__ or "").strip().partition("\n\n")[0]
+    yield from _comment(" ".join(doc.split()))
+    yield f"[{dotted(('pruning', name))}]"
+    yield from _fields(("pruning", name), strategies.options_class(name))
+
+
+def _section(key: Key, hint: Any) -> Iterator[str]:
+    if is_mapping(hint):
+        inner = item_type(hint)
+        yield from _comment(f"{inner.__doc__} One table for each name.")
+        yield f"#[{key[0]}.{EXAMPLES[key]}]"
+        yield from _fields((*key, EXAMPLES[key]), inner)
+    else:
+        yield from _comment(hint.__doc__)
+        yield f"[{key[0]}]"
+        yield from _fields(key, hint)
+
+
+def _fields(key: Key, options: type, prefix: Key = ()) -> Iterator[str]:
+    """The fields of a table; those of a table inside it follow as dotted keys."""
+    for item in declared(options).values():
+        name = (*prefix, item.name)
+        if is_table(item.type):
+            yield from _comment(item.doc) if item.doc else ()
+            yield from _fields(key, item.type, name)
+            continue
+        yield from _comment(_doc(item.doc, item))
+        if is_mapping(item.type):
+            yield f'#{dotted((*name, EXAMPLES[(*key, *name)]))} = "ctrl+s"'
+        else:
+            default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
+            yield f"#{dotted(name)} = {in_toml(default)}"
+
+
+def _doc(doc: str, item: Any) -> str:
+    """The field's documentation with what it takes, where that is not plain from the default."""
+    plain = is_mapping(item.type) or item.type is bool or (item.type is str and not item.optional)
+    unset = "; unset by default" if item.default is None else ""
+    return doc if plain else f"{doc} ({expected(item)}{unset})".strip()
+
+
+def _comment(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.split("\n\n")):
+        yield from ["#"] if number else []
+        yield from (f"# {line}" for line in wrap(" ".join(paragraph.split()), WIDTH - 2))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(sample(shipped_strategies()))

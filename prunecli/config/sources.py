@@ -1,0 +1,117 @@
+"""Which files, variables and flags make the configuration, and in which order they count.
+
+Built-in < config.toml < settings.toml < the project's files < environment < flags and --set.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from prunecli.config.effective import Config, config_of
+from prunecli.config.files import read
+from prunecli.config.layer import Kind, Layer, file_layer, text_layer
+from prunecli.config.project import project_files
+from prunecli.config.schema import Schema
+from prunecli.config.strategies import Strategies
+from prunecli.errors import ConfigError
+from prunecli.paths import Places, absolute
+
+VARIABLES: Mapping[str, str] = {
+    "ANTHROPIC_BASE_URL": "model.base_url",
+    "PRUNECLI_MODEL": "model.name",
+    "PRUNECLI_PROVIDER": "model.provider",
+    "PRUNECLI_STRATEGY": "pruning.strategy",
+    "PRUNECLI_THEME": "ui.theme",
+}
+"""The environment variables that set a key; an empty one sets nothing."""
+
+FLAGS: Mapping[str, str] = {
+    "--model": "model.name",
+    "--base-url": "model.base_url",
+    "--theme": "ui.theme",
+    "--permission-mode": "permissions.mode",
+    "--sandbox": "sandbox.mode",
+    "--allowed-tools": "permissions.allow",
+    "--disallowed-tools": "permissions.deny",
+    "--estimator": "pruning.estimator",
+}
+"""The flags that set a key. Their values are text as --set takes it, a list being JSON."""
+
+
+def load(
+    places: Places,
+    cwd: Path,
+    environ: Mapping[str, str],
+    *,
+    flags: Mapping[str, str] | None = None,
+    sets: Sequence[str] = (),
+    config_file: Path | None = None,
+    trusted: bool = False,
+    strategies: Strategies | None = None,
+) -> Config:
+    """The configuration for a directory.
+
+    `flags` maps a flag ("--model") or a dotted key to its text, `sets` are the KEY=VALUE of --set in order.
+    `config_file` (--config) is read instead of the user's config.toml and settings.toml and has to exist.
+    Without `trusted` no project file is opened; a notice says that there is one.
+    Raises ConfigError for whatever is wrong in any of them: there is no start with half a configuration (CFG-06).
+    """
+    strategies = strategies or Strategies.of(places)
+    schema = Schema(strategies)
+    if (home := environ.get("PRUNECLI_HOME")) and not absolute(home, places.home):
+        raise ConfigError(f"PRUNECLI_HOME: expected an absolute path, got {home!r}")
+    layers = list(_user_layers(places, config_file, schema))
+    notices = list[str]()
+    for path in project_files(cwd):
+        if trusted:
+            name = os.path.relpath(path, cwd.resolve())
+            layers += _layer("project", path, name, places, Schema(strategies.only_shipped()))
+        elif os.path.lexists(path):
+            notices.append(
+                f"{places.shown(path)} is not read: this directory is not trusted (prunecli trust)"
+            )
+    layers.append(text_layer("environment", _from_environment(environ), schema))
+    layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
+    return config_of(tuple(layer for layer in layers if layer.values), strategies, tuple(notices))
+
+
+def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:
+    """The user's files, whether or not they exist, the one that counts less first: `config path`."""
+    return (config_file,) if config_file else (places.config_file, places.settings_file)
+
+
+def assignment(text: str, label: str = "--set") -> tuple[str, str]:
+    """The key and the value's text of KEY=VALUE: everything after the first "=" as it stands."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"{label}: expected KEY=VALUE, got {text[:60]!r}", "like --set pruning.gate=always")
+    return key.strip(), value
+
+
+def _user_layers(places: Places, config_file: Path | None, schema: Schema) -> Iterator[Layer]:
+    if config_file:
+        found = _layer("user", config_file, str(config_file), places, schema)
+        if not found:
+            raise ConfigError(f"{config_file}: there is no such file", "--config names a file that exists")
+        yield from found
+    else:
+        yield from _layer("user", places.config_file, places.config_file.name, places, schema)
+        yield from _layer("settings", places.settings_file, places.settings_file.name, places, schema)
+
+
+def _layer(kind: Kind, path: Path, label: str, places: Places, schema: Schema) -> list[Layer]:
+    text = read(path, label)
+    return [] if text is None else [file_layer(kind, text, label, path, places.shown(path), schema)]
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    for name, key in VARIABLES.items():
+        if text := environ.get(name):
+            yield key, text, name, f"environment {name}"
+
+
+def _from_flags(flags: Mapping[str, str], sets: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    for name, text in flags.items():
+        yield FLAGS.get(name, name), text, name, f"flag {name}"
+    for given in sets:
+        yield *assignment(given), "--set", "flag --set"

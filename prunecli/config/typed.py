@@ -1,0 +1,139 @@
+"""What a value of a file or of the command line means for a declared type, and what to say when it means nothing.
+
+In text, a string is everything as it stands; numbers, booleans and lists are JSON.
+"""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from prunecli.config.declared import (
+    Declared,
+    choices,
+    from_hint,
+    is_list,
+    is_mapping,
+    is_table,
+    is_union,
+    item_type,
+)
+from prunecli.config.keys import quoted
+
+INT_LIMIT = 2**63
+"""TOML's integers have 64 bits."""
+
+_SHOWN = 40
+_TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+_PLURALS = {bool: "booleans", int: "integers", float: "numbers", str: "strings"}
+
+
+class MistypedError(ValueError):
+    """A value that does not fit; the text is "expected X, got Y"."""
+
+
+def from_toml(item: Declared, value: Any) -> Any:
+    """The value of a TOML file as the declared type. Raises MistypedError."""
+    if is_union(item.type) and isinstance(value, str | list):  # a name or a list of names
+        return from_toml(item._replace(type=tuple[str, ...] if isinstance(value, list) else str), value)
+    if is_list(item.type):
+        return _items(item, value)
+    if allowed := choices(item.type):
+        if value not in allowed or isinstance(value, bool):
+            _refuse(item, value)
+        return value
+    if item.type is float and type(value) is int and abs(value) < INT_LIMIT:
+        value = float(value)
+    if type(value) is not item.type or not _in_bounds(item, value):
+        _refuse(item, value)
+    return value
+
+
+def from_text(item: Declared, text: str) -> Any:
+    """The value of `key=text` as the declared type; `null` unsets what can be unset. Raises MistypedError."""
+    if item.optional and text == "null":
+        return None
+    listed = is_union(item.type) and text.lstrip().startswith("[")
+    if not listed and (item.type is str or choices(item.type) or is_union(item.type)):
+        return from_toml(item, text)
+    try:
+        return from_toml(item, json.loads(text))
+    except MistypedError as error:
+        raise error from None
+    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or nested too deeply
+        _refuse(item, text)
+
+
+def expected(item: Declared) -> str:
+    """What the declared type takes: "an integer of at least 1", "one of always, cache_aware"."""
+    if is_table(item.type) or is_mapping(item.type):
+        return "a table"
+    if is_union(item.type):
+        return "a string or a list of strings"
+    if is_list(item.type):
+        return f"a list of {_PLURALS.get(item_type(item.type), 'values')}"
+    if allowed := choices(item.type):
+        return f"one of {', '.join(allowed)}"
+    what, low, high = _TYPES[item.type], item.low, item.high
+    if low is not None and high is not None:
+        return f"{what} from {low} to {high}"
+    if low is not None:
+        return f"{what} of at least {low}"
+    return what if high is None else f"{what} of at most {high}"
+
+
+def got(value: Any) -> str:
+    """The value as an error message shows it: short, one line, every control character escaped."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        value = value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
+        return repr(value)
+    if isinstance(value, int) and abs(value) >= INT_LIMIT:
+        return "a number of more than 64 bits"
+    return "null" if value is None else str(value)
+
+
+def in_toml(value: Any) -> str:
+    """The value as one line of TOML, which is also what `key=text` takes for it; "" for what is unset."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(in_toml(item) for item in value)}]"
+    if isinstance(value, str):
+        return quoted(value)
+    return "" if value is None else json.dumps(value)
+
+
+def _items(item: Declared, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        _refuse(item, value)
+    inner = from_hint(item.name, item_type(item.type))
+    try:
+        return tuple(from_toml(inner, part) for part in value)
+    except MistypedError:
+        wrong = next(part for part in value if not _fits(inner, part))
+        raise MistypedError(f"expected {expected(item)}, got {got(wrong)} in it") from None
+
+
+def _fits(item: Declared, value: Any) -> bool:
+    try:
+        from_toml(item, value)
+    except MistypedError:
+        return False
+    return True
+
+
+def _in_bounds(item: Declared, value: Any) -> bool:
+    if isinstance(value, str):  # half a surrogate pair can't be written to any file
+        return not any("\ud800" <= char <= "\udfff" for char in value)
+    if isinstance(value, int) and abs(value) >= INT_LIMIT:
+        return False
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return (item.low is None or value >= item.low) and (item.high is None or value <= item.high)
+
+
+def _refuse(item: Declared, value: Any) -> NoReturn:
+    raise MistypedError(f"expected {expected(item)}, got {got(value)}")

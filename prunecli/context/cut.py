@@ -1,0 +1,44 @@
+"""Cutting texts: never between a character and its combining marks, variation selector or joiner.
+
+A cut moves inward to the nearest boundary (PRUNING.md section 4). Lengths are code points.
+"""
+
+from unicodedata import combining
+
+_JOINER = "\u200d"
+_SELECTORS = (
+    range(0xFE00, 0xFE10),
+    range(0xE0100, 0xE01F0),
+    range(0x1F3FB, 0x1F400),
+    range(0xE0020, 0xE0080),
+)
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether the character at `at` belongs to the one before it."""
+    char = text[at]
+    if char.isascii():
+        return False
+    code = ord(char)
+    marks = combining(char) != 0 or char == _JOINER or any(code in selectors for selectors in _SELECTORS)
+    return marks or text[at - 1] == _JOINER
+
+
+def head(text: str, length: int) -> str:
+    """The first `length` characters, or fewer where the cut would separate what belongs together."""
+    end = max(0, length)
+    if end >= len(text):
+        return text
+    while end > 0 and _joined(text, end):
+        end -= 1
+    return text[:end]
+
+
+def tail(text: str, length: int) -> str:
+    """The last `length` characters, or fewer as for `head`."""
+    start = len(text) - max(0, length)
+    if start <= 0:
+        return text
+    while start < len(text) and _joined(text, start):
+        start += 1
+    return text[start:]

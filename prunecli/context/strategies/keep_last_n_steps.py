@@ -1,0 +1,28 @@
+"""keep_last_n_steps (tinyAgent): drop all but the last n exchanges; the user's messages stay in place.
+
+Source: PRUNING.md section 4. A step is an exchange, also one without calls; n <= 0 drops all but the one in
+progress.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from prunecli.context.strategy import Proposal
+from prunecli.context.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `[pruning.keep_last_n_steps]`."""
+
+    n: Annotated[int, "Exchanges that are kept, counted from the end; 0 or less keeps none."] = 10
+
+
+def propose(view: View, options: Options) -> Proposal:
+    """Drops of every older exchange that nothing locks."""
+    exchanges = view.exchanges
+    older = exchanges[: max(0, len(exchanges) - max(0, options.n))]
+    drops = tuple(
+        view.drop(exchange) for exchange in older if exchange.head.wire and not view.locked(exchange)
+    )
+    return Proposal(drops, f"{len(exchanges)} exchanges, the last {options.n} are kept")

@@ -1,0 +1,200 @@
+"""What a theme is: a TOML file of named colours, read into one value for Textual and for the transcript.
+
+A file's name is the theme's name. `colors` names every colour, or `base` names a shipped theme for those that are
+left out. Each colour is "#rrggbb"; with `ansi = true` each is one of the terminal's sixteen, or "default".
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from textual.theme import Theme as TextualTheme
+
+from prunecli.config.declared import Key
+from prunecli.config.files import line_of, parse_toml, read
+from prunecli.config.keys import nearest, shown
+from prunecli.config.typed import got
+from prunecli.errors import ConfigError
+from prunecli.paths import Places, is_name, names_in
+from prunecli.tui.transcript.palette import Palette
+
+DEFAULT = "prune-dark"
+
+_HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+ANSI_COLORS = ("default", *_HUES, *(f"bright_{hue}" for hue in _HUES))
+"""The terminal's own colours by Rich's names; Textual puts `ansi_` before them."""
+
+_OF_SCREENS = ("primary", "secondary", "surface")
+_OF_TRANSCRIPT = tuple(item.name for item in fields(Palette))
+COLORS = (*_OF_SCREENS, *_OF_TRANSCRIPT)
+"""The names of a theme's colours."""
+
+_KEYS = ("description", "dark", "ansi", "base", "colors")
+
+_VARIABLES: Mapping[str, str] = {
+    "block-cursor-background": "primary",
+    "block-cursor-blurred-background": "cursor",
+    "block-cursor-blurred-foreground": "foreground",
+    "block-cursor-foreground": "background",
+    "block-hover-background": "cursor",
+    "border": "accent",
+    "border-blurred": "faint",
+    "button-color-foreground": "background",
+    "footer-background": "panel",
+    "footer-description-foreground": "muted",
+    "footer-key-foreground": "accent",
+    "foreground-muted": "muted",
+    "input-cursor-background": "foreground",
+    "input-cursor-foreground": "background",
+    "input-selection-background": "selection",
+    "link-color": "link",
+    "screen-selection-background": "selection",
+    "scrollbar": "faint",
+    "scrollbar-active": "accent",
+    "scrollbar-background": "background",
+    "scrollbar-background-active": "background",
+    "scrollbar-background-hover": "background",
+    "scrollbar-corner-color": "background",
+    "scrollbar-hover": "muted",
+    "text-muted": "muted",
+}
+"""Textual's variables that would be blended from other colours, and so could lose their contrast."""
+
+_ANSI_VARIABLES: Mapping[str, str] = {
+    "ansi-background": "background",
+    "ansi-foreground": "foreground",
+    "foreground-disabled": "muted",
+    "surface-active": "surface",
+}
+"""Variables that Textual's style sheets use and that it does not make for a theme of the terminal's colours."""
+
+
+Fault = Callable[[Key, str], NoReturn]
+"""(key, what is wrong): raises the ConfigError that names the file too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """One theme. `colors` has all of COLORS; `description` is one printable line."""
+
+    name: str
+    description: str
+    dark: bool
+    ansi: bool
+    colors: Mapping[str, str]
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the transcript."""
+        return Palette(**{name: self.colors[name] for name in _OF_TRANSCRIPT})
+
+    def to_textual(self) -> TextualTheme:
+        """The theme for `App.register_theme`; tcss can use every colour by name: `$code-background`."""
+        prefix = "ansi_" if self.ansi else ""
+        colors = {name: prefix + color for name, color in self.colors.items()}
+        named = {name.replace("_", "-"): color for name, color in colors.items()}
+        sources = {**_VARIABLES, **_ANSI_VARIABLES} if self.ansi else _VARIABLES
+        return TextualTheme(
+            name=self.name,
+            primary=colors["primary"],
+            secondary=colors["secondary"],
+            accent=colors["accent"],
+            foreground=colors["foreground"],
+            background=colors["background"],
+            surface=colors["surface"],
+            panel=colors["panel"],
+            success=colors["success"],
+            warning=colors["warning"],
+            error=colors["error"],
+            dark=self.dark,
+            ansi=self.ansi,
+            variables={**named, **{name: colors[source] for name, source in sources.items()}},
+        )
+
+
+def theme_names(places: Places) -> tuple[str, ...]:
+    """The names of all themes, those that came with the program first. Nothing is opened."""
+    shipped = names_in(places.themes, ".toml")
+    return tuple(dict.fromkeys((*shipped, *names_in(places.user_themes, ".toml"))))
+
+
+def load_theme(places: Places, name: str) -> Theme:
+    """The theme of that name; the user's own counts more than a shipped one.
+
+    Raises ConfigError for an unknown name, with the nearest, and for a file that is no theme. A name can't lead
+    out of the two folders, and neither can a link in them (CFG-10).
+    """
+    for folder in (places.user_themes, places.themes):
+        if is_name(name) and name in names_in(folder, ".toml"):
+            return _read(folder, name, places)
+    known = theme_names(places)
+    raise ConfigError(
+        f"there is no theme {got(name)}, the nearest is {nearest(name, known)}",
+        f"there are {', '.join(known)}",
+    )
+
+
+def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | None" = None) -> Theme:
+    """The theme that a text holds; colours that it leaves out come from `base`. Raises ConfigError as `label`."""
+
+    def fault(key: Key, what: str) -> NoReturn:
+        line = line_of(text, key)
+        raise ConfigError(f"{label}: {shown(key)}: {what}", f"line {line} of {path}" if line else str(path))
+
+    table = parse_toml(text, label, path)
+    for key in table:
+        if key not in _KEYS:
+            fault((key,), f"unknown key, the nearest is {nearest(key, _KEYS)}")
+    ansi = _flag(table, "ansi", base.ansi if base else False, fault)
+    given = _colors(table.get("colors", {}), ansi, fault)
+    if base and ansi == base.ansi:
+        given = {**base.colors, **given}
+    if missing := [color for color in COLORS if color not in given]:
+        fault(("colors",), f'lacks {", ".join(missing)} (a base = "{DEFAULT}" would give them)')
+    description = table.get("description", "")
+    if not isinstance(description, str) or not description.isprintable():
+        fault(("description",), f"expected one line of text, got {got(description)}")
+    return Theme(name, description, _flag(table, "dark", base.dark if base else True, fault), ansi, given)
+
+
+def _read(folder: Path, name: str, places: Places) -> Theme:
+    path = folder / f"{name}.toml"
+    label = f"{folder.name}/{path.name}"
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(f"{label}: is a link that leads out of its folder", str(path))
+    text = read(path, label)
+    if text is None:
+        raise ConfigError(f"{label}: is gone", str(path))
+    base = parse_toml(text, label, path).get("base")
+    if base is None:
+        return parse_theme(name, text, label, path)
+    shipped = names_in(places.themes, ".toml")
+    if base not in shipped or folder == places.themes:
+        near = nearest(str(base), shipped)
+        raise ConfigError(
+            f"{label}: base: expected a shipped theme, got {got(base)}, the nearest is {near}", str(path)
+        )
+    return parse_theme(name, text, label, path, _read(places.themes, base, places))
+
+
+def _flag(table: Mapping[str, Any], key: str, default: bool, fault: Fault) -> bool:
+    value = table.get(key, default)
+    if not isinstance(value, bool):
+        fault((key,), f"expected true or false, got {got(value)}")
+    return value
+
+
+def _colors(given: Any, ansi: bool, fault: Fault) -> dict[str, str]:
+    """The colours of a file, checked."""
+    if not isinstance(given, dict):
+        fault(("colors",), f"expected a table, got {got(given)}")
+    for name, color in given.items():
+        if name not in COLORS:
+            fault(("colors", name), f"unknown key, the nearest is {nearest(name, COLORS)}")
+        if ansi and color not in ANSI_COLORS:
+            fault(("colors", name), f"expected one of {', '.join(ANSI_COLORS)}, got {got(color)}")
+        if not ansi and not (isinstance(color, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", color)):
+            fault(("colors", name), f'expected a colour like "#82aaff", got {got(color)}')
+    return given

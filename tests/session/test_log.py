@@ -1,0 +1,284 @@
+"""The session file: what is written is read back, and nothing damaged is ever taken for good."""
+
+import errno
+import multiprocessing
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
+from prunecli.model.codec import decode_record, encode_record
+from prunecli.model.events import Record, SessionStarted, ToolResult, Unknown, UserMessage
+from prunecli.model.messages import Text
+from prunecli.session.log import LogWriter, lock_holder, quarantine, read_log
+
+START = SessionStarted("s", "/w", "m")
+
+
+def record(seq: int, words: str = "hello") -> Record:
+    return Record(seq, 1_000 + seq, START if seq == 0 else UserMessage((Text(words),)))
+
+
+def written(path: Path, count: int = 5) -> list[Record]:
+    records = [record(seq, f"words {seq}") for seq in range(count)]
+    log = LogWriter(path)
+    for one in records:
+        log.append(one)
+    log.commit()
+    log.close()
+    return records
+
+
+def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
+    records = written(tmp_path / "s.jsonl")
+    assert read_log(tmp_path / "s.jsonl").records == records
+
+
+def test_folder_and_file_are_the_users_alone(tmp_path: Path) -> None:
+    """LOG-27."""
+    path = tmp_path / "deep" / "s.jsonl"
+    written(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_planted_link_is_refused(tmp_path: Path) -> None:
+    """LOG-27."""
+    (tmp_path / "s.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageFailed):
+        LogWriter(tmp_path / "s.jsonl")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_cut_at_any_byte_keeps_its_complete_records(tmp_path: Path) -> None:
+    """LOG-02."""
+    records = written(tmp_path / "s.jsonl", 3)
+    whole = (tmp_path / "s.jsonl").read_bytes()
+    ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
+    cut = tmp_path / "cut.jsonl"
+    for size in range(ends[0], len(whole)):
+        cut.write_bytes(whole[:size])
+        complete = sum(end - 1 <= size for end in ends)
+        assert read_log(cut).records == records[:complete]
+        log = LogWriter(cut)
+        log.append(record(9, "after the cut"))
+        log.close()
+        assert read_log(cut).records[-1] == record(9, "after the cut")
+
+
+def test_no_flipped_bit_is_ever_accepted(tmp_path: Path) -> None:
+    """LOG-03."""
+    records = written(tmp_path / "s.jsonl", 3)
+    whole = (tmp_path / "s.jsonl").read_bytes()
+    bad = tmp_path / "bad.jsonl"
+    for at in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << random.Random(at).randrange(8)
+        bad.write_bytes(flipped)
+        try:
+            loaded = read_log(bad).records
+        except SessionCorrupt:
+            continue
+        assert all(one in records for one in loaded)
+        assert len(loaded) >= len(records) - 2
+
+
+def test_a_hole_of_zero_bytes_is_noticed_and_the_rest_kept(tmp_path: Path) -> None:
+    """LOG-04."""
+    records = written(tmp_path / "s.jsonl")
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
+    lines[2] = b"\0" * len(lines[2])
+    (tmp_path / "s.jsonl").write_bytes(b"".join(lines))
+    loaded = read_log(tmp_path / "s.jsonl")
+    assert loaded.bad
+    assert len(loaded.records) >= len(records) - 2
+
+
+def test_a_good_record_behind_a_stub_is_salvaged(tmp_path: Path) -> None:
+    """LOG-05."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(encode_record(record(0)) + b'{"seq":1,"timestamp":5,"ty' + encode_record(record(1)))
+    assert [one.seq for one in read_log(path).records] == [0, 1]
+
+
+@pytest.mark.parametrize("kept", [1, 7, 30])
+def test_short_writes_are_completed(tmp_path: Path, kept: int) -> None:
+    """LOG-09."""
+    log = LogWriter(tmp_path / "s.jsonl", write=lambda fd, data: os.write(fd, data[:kept]))
+    log.append(record(0))
+    log.close()
+    assert read_log(tmp_path / "s.jsonl").records == [record(0)]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
+def test_a_full_disk_leaves_the_file_as_it_was_and_the_writer_usable(tmp_path: Path, code: int) -> None:
+    """LOG-06, LOG-07."""
+    room = [10**6, 10, 0, 10**6]
+
+    def write(fd: int, data: bytes) -> int:
+        left = room.pop(0)
+        if left == 0:
+            raise OSError(code, os.strerror(code))
+        return os.write(fd, data[:left])
+
+    log = LogWriter(tmp_path / "s.jsonl", write=write)
+    log.append(record(0))
+    with pytest.raises(StorageFailed, match="s.jsonl"):
+        log.append(record(1))
+    assert (tmp_path / "s.jsonl").read_bytes() == encode_record(record(0))
+    log.append(record(1))
+    assert read_log(tmp_path / "s.jsonl").records == [record(0), record(1)]
+
+
+def test_after_a_failed_sync_nothing_is_accepted(tmp_path: Path) -> None:
+    """LOG-08."""
+
+    def sync(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    log = LogWriter(tmp_path / "s.jsonl", sync=sync)
+    log.append(record(0))
+    with pytest.raises(StorageFailed, match="synced"):
+        log.commit()
+    with pytest.raises(StorageFailed):
+        log.append(record(1))
+
+
+def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """LOG-10."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageFailed) as caught:
+        LogWriter(tmp_path / "file" / "s.jsonl")
+    assert "--no-session" in caught.value.hint
+
+
+def hold(path: str, ready: object, release: object) -> None:
+    log = LogWriter(Path(path))
+    log.append(record(0))
+    ready.set()  # type: ignore[attr-defined]
+    release.wait(30)  # type: ignore[attr-defined]
+
+
+def test_a_second_writer_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+    """LOG-11, LOG-12."""
+    spawn = multiprocessing.get_context("spawn")
+    ready, release = spawn.Event(), spawn.Event()
+    path = tmp_path / "s.jsonl"
+    other = spawn.Process(target=hold, args=(str(path), ready, release))
+    other.start()
+    assert ready.wait(30)
+    with pytest.raises(SessionLocked) as caught:
+        LogWriter(path)
+    assert caught.value.pid in (other.pid, None)
+    assert lock_holder(path) in (other.pid, None)
+    other.kill()
+    other.join()
+    LogWriter(path).close()
+
+
+HARD_TEXT = st.text(
+    st.characters(codec="utf-8") | st.sampled_from("\u2028\u2029\x85\x0b\x0c\x1c\r\n\0\ufeff")
+)
+
+
+@given(HARD_TEXT)
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_one_line_and_reads_back(words: str) -> None:
+    """LOG-15."""
+    line = encode_record(Record(1, 2, UserMessage((Text(words),))))
+    assert line.count(b"\n") == 1
+    assert line.isascii()
+    assert decode_record(line[:-1]).event == UserMessage((Text(words),))
+
+
+@given(st.text(st.characters(categories=["Cs", "L"]), max_size=20))
+@settings(deadline=None)
+def test_lone_surrogates_become_replacement_characters(words: str) -> None:
+    """LOG-16."""
+    back = decode_record(encode_record(Record(1, 2, UserMessage((Text(words),))))[:-1]).event
+    assert isinstance(back, UserMessage)
+    text = back.content[0]
+    assert isinstance(text, Text)
+    text.text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        '"type":"UserMessage","content":[{"type":"text","text":NaN}]',
+        '"type":"UserMessage","content":[{"type":"text"}]',
+        '"type":"UserMessage","content":5',
+        '"type":"UserMessage","content":[],"content":[]',
+        '"type":"RequestSent","model":"m","tokens":' + "9" * 5_000,
+        '"type":"RequestSent","model":"m","tokens":[],"sha256":"x"',
+        '"type":"PrunApplied","source":"user","edits":[{"kind":"clear","seq":1}]',
+        '"type":7',
+        '"type":"UserMessage","content":' + "[" * 100_000,
+    ],
+)
+def test_a_record_with_a_good_crc_and_a_bad_content_is_set_aside(tmp_path: Path, payload: str) -> None:
+    """LOG-19."""
+    from zlib import crc32
+
+    body = ('{"seq":1,"timestamp":2000,' + payload).encode()
+    path = tmp_path / "s.jsonl"
+    line = body + b',"crc":"%08x"}\n' % crc32(body)
+    path.write_bytes(encode_record(record(0)) + line + encode_record(record(2)))
+    loaded = read_log(path)
+    assert [one.seq for one in loaded.records] == [0, 2]
+    assert loaded.bad[0].number == 2
+
+
+def test_unknown_records_are_kept_and_have_no_effect(tmp_path: Path) -> None:
+    """LOG-22."""
+    path = tmp_path / "s.jsonl"
+    strange = Record(1, 2_000, Unknown("HologramShown", {"depth": [1, {"x": None}]}))
+    path.write_bytes(encode_record(record(0)) + encode_record(strange))
+    before = path.read_bytes()
+    assert read_log(path).records[1] == strange
+    log = LogWriter(path)
+    log.append(record(2))
+    assert path.read_bytes().startswith(before)
+
+
+def test_byte_order_mark_carriage_returns_and_a_missing_last_newline_are_no_matter(tmp_path: Path) -> None:
+    """LOG-25."""
+    path = tmp_path / "s.jsonl"
+    records = written(path, 3)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n").rstrip())
+    assert read_log(path).records == records
+
+
+def test_damaged_lines_are_copied_once_and_the_log_is_never_rewritten(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    written(path, 2)
+    path.write_bytes(path.read_bytes() + b"garbage\n")
+    before = path.read_bytes()
+    for _ in range(2):
+        quarantine(path, read_log(path).bad)
+    assert path.read_bytes() == before
+    assert (tmp_path / "s.quarantine").read_bytes() == b"garbage\n"
+
+
+def test_a_file_that_was_replaced_is_noticed(tmp_path: Path) -> None:
+    """LOG-34."""
+    path = tmp_path / "s.jsonl"
+    log = LogWriter(path)
+    assert not log.lost
+    path.unlink()
+    assert log.lost
+
+
+def test_a_file_without_a_single_record_is_corrupt(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(b"nothing here\n")
+    with pytest.raises(SessionCorrupt, match="line 1"):
+        read_log(tmp_path / "s.jsonl")
+
+
+def test_details_are_kept_as_they_are() -> None:
+    event = ToolResult("t", "bash", (Text("x"),), True, {"exit_code": 1, "deep": {"a": [None, 2.5]}}, 7)
+    assert decode_record(encode_record(Record(1, 2, event))[:-1]).event == event

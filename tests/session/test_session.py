@@ -1,0 +1,244 @@
+"""A session: what it writes, tells and answers, and how it goes on after a crash."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prunecli.context import render
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.errors import SessionLocked, SessionNotFound, SessionTooNew, StorageFailed
+from prunecli.model.codec import encode_record
+from prunecli.model.events import (
+    AssistantMessage,
+    Pinned,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Image, Text, ToolUse
+from prunecli.session.log import LogWriter, read_log
+from prunecli.session.session import Session
+from prunecli.session.store import Store
+from prunecli.session.verify import verify_session
+
+PIXEL = "iVBORw0KGgo="
+
+
+def new(path: Path | None, clock: list[int] | None = None) -> Session:
+    times = clock or [1_000]
+    tick = (lambda: times.pop(0) if len(times) > 1 else times[0]) if clock else (lambda: 1_000)
+    return Session(SessionStarted("s", "/w", "m"), Context(Chars4()), path=path, clock=tick)
+
+
+def loaded(path: Path, *, writable: bool = False) -> Session:
+    return Session.load(path, Context(Chars4()), writable=writable, clock=lambda: 1)
+
+
+def said(words: str) -> UserMessage:
+    return UserMessage((Text(words),))
+
+
+def test_a_session_that_nobody_used_leaves_no_file(tmp_path: Path) -> None:
+    session = new(tmp_path / "s.jsonl")
+    session.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_its_first_record_says_what_it_is(tmp_path: Path) -> None:
+    session = new(tmp_path / "s.jsonl")
+    session.emit(said("hi"))
+    assert [type(r.event) for r in read_log(tmp_path / "s.jsonl").records] == [SessionStarted, UserMessage]
+
+
+def test_what_a_reader_is_told_is_in_the_file_already(tmp_path: Path) -> None:
+    session = new(tmp_path / "s.jsonl")
+    seen: list[int] = []
+    session.subscribe(lambda told: seen.append(len(read_log(tmp_path / "s.jsonl").records)))
+    session.emit(said("hi"))
+    assert seen == [1, 2]
+
+
+def test_timestamps_increase_whatever_the_clock_does() -> None:
+    """LOG-14."""
+    session = new(None, [5_000, 5_000, 4_000, 90, 9_000])
+    stamps = [session.emit(said(f"{n}")).timestamp for n in range(4)]
+    assert stamps == sorted(set(stamps))
+    assert session.records[-1].timestamp == 9_000
+
+
+def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
+    """LOG-06."""
+
+    def write(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    session = Session(
+        SessionStarted("s", "/w", "m"),
+        Context(Chars4()),
+        path=tmp_path / "s.jsonl",
+        open_log=lambda path: LogWriter(path, write=write),
+    )
+    told: list[object] = []
+    session.subscribe(told.append)
+    with pytest.raises(StorageFailed):
+        session.emit(said("hi"))
+    assert (session.records, told, session.context.items) == ([], [], [])
+
+
+def test_large_texts_and_images_lie_beside_the_log_and_come_back(tmp_path: Path) -> None:
+    session = new(tmp_path / "s.jsonl")
+    long = "x" * 70_000
+    session.emit(UserMessage((Text(long), Image("image/png", PIXEL, 3, 4))))
+    assert len((tmp_path / "s.jsonl").read_bytes()) < 2_000
+    assert len(list((tmp_path / "blobs").iterdir())) == 2
+    assert loaded(tmp_path / "s.jsonl").records == session.records
+
+
+@pytest.mark.parametrize("damage", ["unlink", "alter"])
+def test_a_missing_or_altered_blob_is_noticed_and_the_request_stays_valid(
+    tmp_path: Path, damage: str
+) -> None:
+    """LOG-32."""
+    session = new(tmp_path / "s.jsonl")
+    session.emit(UserMessage((Text("see:"), Text("x" * 70_000))))
+    session.close()
+    blob = next((tmp_path / "blobs").iterdir())
+    blob.unlink() if damage == "unlink" else blob.write_text("y")
+    again = loaded(tmp_path / "s.jsonl")
+    assert any("blob" in notice for notice in again.notices)
+    assert b"missing" in again.context.messages()[0].canonical
+
+
+def crashed(path: Path) -> Session:
+    session = new(path)
+    session.emit(said("go"))
+    session.emit(
+        AssistantMessage((ToolUse("a", "bash", {}), ToolUse("b", "bash", {}), ToolUse("c", "bash", {})))
+    )
+    session.emit(ToolStarted("a", "bash", {}))
+    session.emit(ToolResult("a", "bash", (Text("one"),)))
+    session.emit(ToolStarted("b", "bash", {}))
+    return session
+
+
+def test_what_a_crash_left_open_is_answered_by_records_that_say_the_same_as_a_reader_derives(
+    tmp_path: Path,
+) -> None:
+    """LOG-28, LOG-29."""
+    crashed(tmp_path / "s.jsonl").close()
+    derived = loaded(tmp_path / "s.jsonl").context.messages()
+    resumed = loaded(tmp_path / "s.jsonl", writable=True)
+    assert [block for m in resumed.context.messages() for block in m.blocks] == [
+        b for m in derived for b in m.blocks
+    ]
+    results = [r.event for r in resumed.records if isinstance(r.event, ToolResult)]
+    assert [(result.tool_use_id, result.is_error) for result in results] == [
+        ("a", False),
+        ("b", True),
+        ("c", True),
+    ]
+    assert results[1].content == (Text(render.INTERRUPTED),)
+
+
+def test_only_one_process_writes(tmp_path: Path) -> None:
+    """LOG-11."""
+    first = new(tmp_path / "s.jsonl")
+    first.emit(said("hi"))
+    with pytest.raises(SessionLocked):
+        loaded(tmp_path / "s.jsonl", writable=True)
+    assert loaded(tmp_path / "s.jsonl").records == first.records
+    first.close()
+    loaded(tmp_path / "s.jsonl", writable=True).close()
+
+
+@pytest.mark.parametrize(
+    "started",
+    [SessionStarted("s", "/w", "m", requires=("time-travel",)), SessionStarted("s", "/w", "m", version=99)],
+)
+def test_a_session_that_needs_what_we_lack_can_only_be_read(tmp_path: Path, started: SessionStarted) -> None:
+    """LOG-23."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(encode_record(Record(0, 1, started)) + encode_record(Record(1, 2, said("hi"))))
+    session = loaded(path, writable=True)
+    assert session.read_only
+    with pytest.raises(SessionTooNew):
+        session.emit(said("more"))
+
+
+def test_a_fork_begins_with_all_of_it_and_leaves_the_original_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.new_path(Path("/w"), "s")
+    original = new(path)
+    original.emit(said("hi"))
+    original.close()
+    before = path.read_bytes()
+    copy = loaded(path).forked(Context(Chars4()), store, Path("/w"))
+    copy.emit(said("elsewhere"))
+    assert path.read_bytes() == before
+    assert copy.started.parent == {"id": "s", "seq": 1}
+    assert [r.timestamp for r in copy.records][:2] == [r.timestamp for r in original.records]
+
+
+def test_verify_finds_the_first_request_that_differs(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    session = new(path)
+    session.emit(said("hi"))
+    session.emit(RequestSent("m", 3, session.context.sha256()))
+    assert verify_session(path, read_log(path)).clean
+    session.emit(RequestSent("m", 3, "00"))
+    report = verify_session(path, read_log(path))
+    assert not report.clean
+    assert "request 2 differs" in report.lines[0]
+
+
+def test_settings_pins_and_rewinds_are_records_like_all_others(tmp_path: Path) -> None:
+    session = new(tmp_path / "s.jsonl")
+    session.emit(said("one"))
+    session.emit(SettingChanged("session.name", "my work"))
+    session.emit(Pinned((1,)))
+    session.emit(said("two"))
+    session.emit(Rewound(1))
+    session.emit(PrunReverted((99,)))
+    again = loaded(tmp_path / "s.jsonl")
+    assert again.name == "my work"
+    assert again.context.messages() == session.context.messages()
+    assert [item.text for item in again.context.items] == ["one"]
+
+
+def make(store: Store, name: str, cwd: str, title: str = "hello") -> None:
+    session = new(store.new_path(Path(cwd), name))
+    session.emit(said(title))
+    session.close()
+
+
+def test_sessions_are_found_by_id_prefix_and_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    make(store, "20260101-aaaa", "/w", "first words")
+    make(store, "20260102-bbbb", "/w")
+    assert store.find("20260101-aaaa").stem == "20260101-aaaa"
+    assert store.find("20260102").stem == "20260102-bbbb"
+    with pytest.raises(SessionNotFound, match="2 sessions begin"):
+        store.find("2026")
+    session = Session.load(store.find("20260101"), Context(Chars4()), writable=True)
+    session.emit(SettingChanged("session.name", "the one"))
+    session.close()
+    assert store.find("the one").stem == "20260101-aaaa"
+    os.utime(store.find("20260102"), (1, 1))
+    assert store.last(Path("/w")).stem == "20260101-aaaa"
+    assert {one.title for one in store.list(Path("/w"))} == {"first words", "hello"}
+    assert store.list(Path("/elsewhere")) == []
+
+
+@pytest.mark.parametrize("wanted", ["../../x", "/etc/passwd", "a\0b", "x" * 300, "-rf", "", "."])
+def test_no_id_leads_out_of_the_folder(tmp_path: Path, wanted: str) -> None:
+    """LOG-26."""
+    with pytest.raises(SessionNotFound):
+        Store(tmp_path).find(wanted)

@@ -1,0 +1,154 @@
+"""A project's file: not opened before its directory is trusted, and never able to loosen anything."""
+
+import os
+
+import pytest
+
+from prunecli.config.project import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, USER_ONLY, project_files
+from prunecli.errors import ConfigError
+from tests.configuring import Desk, desk
+
+
+@pytest.fixture
+def here(tmp_path) -> Desk:
+    return desk(tmp_path)
+
+
+def test_an_untrusted_project_has_no_effect_and_is_not_even_opened(here):
+    """CFG-01."""
+    path = here.project("this is no TOML at all")
+    os.rename(path, path.with_name("moved"))
+    os.mkfifo(path)  # opening this for reading would wait, or fail
+    config = here.load()
+    assert config.model.name == "sonnet"
+    assert len(config.notices) == 1
+    assert ".prunecli/config.toml is not read: this directory is not trusted" in config.notices[0]
+
+
+def test_a_trusted_project_sets_ordinary_keys(here):
+    here.project('[model]\nname = "opus"\n[pruning]\nstrategy = "pi"\n[pruning.pi]\nprune_protect = 1\n')
+    config = here.load(trusted=True)
+    assert (config.model.name, config.strategy_options("pi").prune_protect) == ("opus", 1)
+    assert config.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[model]\nbase_url = 'https://evil.example'", "model.base_url"),
+        ("[permissions]\nallow = ['bash']", "permissions.allow"),
+        ("[permissions]\nallow = []", "permissions.allow"),
+        ("[permissions]\nmode = 'auto'", "permissions.mode"),
+        ("[permissions]\nmode = 'edits'", "permissions.mode"),
+        ("[sandbox]\nmode = 'off'", "sandbox.mode"),
+        ("[sandbox]\nnetwork = true", "sandbox.network"),
+        ("[sandbox]\nwritable = ['/']", "sandbox.writable"),
+        ("[ui.keys]\nallow = 'enter'", "ui.keys.allow"),
+        ("[models.sonnet]\nprices.input = 0", "models.sonnet.prices.input"),
+        ("[pruning.importance]\nfunction = 'evil:run'", "pruning.importance.function"),
+    ],
+)
+def test_a_trusted_project_can_never_loosen_anything(here, text, key):
+    """CFG-01."""
+    here.project(text)
+    with pytest.raises(ConfigError) as failed:
+        here.load(trusted=True)
+    assert failed.value.message.startswith(f".prunecli/config.toml: {key}: a project's file can't set this")
+    here.user(text)
+    (here.cwd / ".prunecli/config.toml").unlink()
+    here.load()
+
+
+@pytest.mark.parametrize(
+    "text", ["[hooks]\nstart = 'x'", "[mcp]\nservers = {}", "[env]\nA = '1'", "[model]\napi_key = 'x'"]
+)
+def test_what_no_file_can_set_a_project_can_not_set_either(here, text):
+    """CFG-01."""
+    here.project(text)
+    with pytest.raises(ConfigError, match=r"^\.prunecli/config\.toml: "):
+        here.load(trusted=True)
+
+
+def test_a_project_can_not_make_the_users_own_strategies_run(here):
+    """CFG-01."""
+    marker = here.root / "imported"
+    (here.strategies.folders[1].path / "mine.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    for text in (
+        "[pruning]\nstrategy = 'mine'",
+        "[pruning.mine]\nn = 1",
+        "[pruning]\nstrategy = ['pi', 'mine']",
+    ):
+        here.project(text)
+        with pytest.raises(ConfigError, match=r"\.prunecli/config\.toml: pruning\.(strategy|mine)"):
+            here.load(trusted=True)
+        assert not marker.exists()
+    here.user("[pruning]\nstrategy = 'mine'")
+    here.project("")
+    assert here.load(trusted=True).pruning.strategy == "mine"
+
+
+def test_a_project_makes_things_stricter_but_not_looser_than_the_user_has_them(here):
+    """CFG-01."""
+    here.project("[permissions]\nmode = 'ask'\n[sandbox]\nmode = 'auto'\nnetwork = false")
+    here.user("[permissions]\nmode = 'auto'\n[sandbox]\nmode = 'off'\nnetwork = true")
+    config = here.load(trusted=True)
+    assert (config.permissions.mode, config.sandbox.mode, config.sandbox.network) == ("ask", "auto", False)
+    here.user("[permissions]\nmode = 'plan'\n[sandbox]\nmode = 'require'")
+    config = here.load(trusted=True)
+    assert (config.permissions.mode, config.sandbox.mode) == ("plan", "require")
+    assert config.origin("permissions.mode") == "~/.config/prunecli/config.toml:2"
+    assert here.load(trusted=True, flags={"--permission-mode": "auto"}).permissions.mode == "auto"
+
+
+def test_permission_rules_add_up_so_that_no_file_takes_a_deny_rule_away(here):
+    """CFG-01."""
+    here.user("[permissions]\ndeny = ['a', 'b']\nallow = ['r']")
+    here.project("[permissions]\ndeny = ['b', 'c']\nask = []")
+    config = here.load("permissions.deny=[]", trusted=True)
+    assert config.permissions.deny == ("a", "b", "c")
+    assert config.permissions.allow == ("r",)
+    assert config.origin("permissions.deny") == (
+        f"~/.config/prunecli/config.toml:2, {here.cwd}/.prunecli/config.toml:2, flag --set"
+    )
+
+
+def test_files_are_looked_for_up_to_the_repository_and_no_further(here):
+    root = here.cwd.parent
+    deep = here.cwd / "a" / "b"
+    deep.mkdir(parents=True)
+    here.project("broken", here.root)
+    names = [path.parent.parent for path in project_files(deep)]
+    assert names == [root, here.cwd, here.cwd / "a", deep]
+    (root / ".git").rmdir()
+    assert [path.parent.parent for path in project_files(deep)] == [deep]
+
+
+def test_a_worktree_whose_git_is_a_file_is_a_repository_of_its_own(here):
+    """CFG-05."""
+    inner = here.cwd / "worktree"
+    inner.mkdir()
+    (inner / ".git").write_text("gitdir: /somewhere/trusted\n")
+    assert [path.parent.parent for path in project_files(inner)] == [inner]
+
+
+def test_a_linked_directory_is_the_directory_it_leads_to(here):
+    """CFG-05."""
+    link = here.root / "link"
+    link.symlink_to(here.cwd)
+    assert project_files(link) == project_files(here.cwd)
+
+
+def test_a_wrong_file_of_a_parent_is_named_by_its_way_there(here):
+    here.project("[model]\nname = 1", here.cwd.parent)
+    with pytest.raises(ConfigError, match=r"^\.\./\.prunecli/config\.toml: model\.name: expected a string"):
+        here.load(trusted=True)
+
+
+def test_every_rule_names_a_key_that_exists(here):
+    config = here.load()
+    for key in (*STRICTEST_FIRST, *LOOSER_THAN_DEFAULT, *USER_ONLY):
+        if key[:2] not in (("pruning", "semantic"), ("ui", "keys")):
+            assert config.origin(".".join(key)) == "default"
+    for key, loose in LOOSER_THAN_DEFAULT.items():
+        default = STRICTEST_FIRST[key].index(config.value(".".join(key)))
+        assert loose == STRICTEST_FIRST[key][default + 1 :]

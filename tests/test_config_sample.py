@@ -1,0 +1,53 @@
+"""sample-config.toml: the file at the top level is what the classes make, and every line of it is right."""
+
+import re
+import tomllib
+
+from prunecli.config import Config
+from prunecli.config.sample import UNSET, sample
+from prunecli.config.strategies import shipped_strategies
+from prunecli.paths import PACKAGE, Places
+from tests.configuring import desk
+
+UNCOMMENT = re.compile(r"^#(?! |$)", re.MULTILINE)
+
+
+def test_the_file_at_the_top_level_is_fresh():
+    """Stale? `python -m prunecli.config.sample > sample-config.toml`."""
+    assert (PACKAGE.parent / "sample-config.toml").read_text() == sample(shipped_strategies())
+
+
+def test_as_it_stands_it_changes_nothing(tmp_path):
+    here = desk(tmp_path)
+    here.user(sample(here.strategies))
+    assert here.load().layers == ()
+
+
+def test_uncommented_every_value_is_the_default(tmp_path):
+    here = desk(tmp_path)
+    here.user(UNCOMMENT.sub("", sample(here.strategies)))
+    config = here.load()
+    plain = Config()
+    for section in ("tools", "pruning", "compaction", "permissions", "sandbox"):
+        assert getattr(config, section) == getattr(plain, section)
+    assert config.model.max_tokens == UNSET["max_tokens"]
+    assert config.strategy_options("pi") == here.strategies.options_class("pi")()
+    documented = {item.key for item in config.items(["pi", "adaptive", "importance"])}
+    assert documented == {".".join(key) for key in config.found}
+
+
+def test_the_shipped_one_uncommented_loads_too(tmp_path):
+    here = desk(tmp_path)
+    text = Places.of({"HOME": "/"}).sample_config.read_text()
+    here.user(UNCOMMENT.sub("", text))
+    here.load(strategies=shipped_strategies())
+    assert all(len(line) <= 110 for line in text.splitlines())
+    assert set(tomllib.loads(text)) == {
+        "model",
+        "tools",
+        "pruning",
+        "compaction",
+        "permissions",
+        "sandbox",
+        "ui",
+    }

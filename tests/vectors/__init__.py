@@ -1,0 +1,1 @@
+"""What the original programs answered to random transcripts."""

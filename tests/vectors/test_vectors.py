@@ -1,0 +1,71 @@
+"""Each strategy gives the answers of its original, compared by the rule in README.md."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.config import Config
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
+from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage
+from prunecli.session.importers.anthropic_messages import records_of
+
+FOLDER = Path(__file__).parent
+CASES = [
+    json.loads(line)
+    for path in sorted(FOLDER.glob("*.jsonl.gz"))
+    for line in gzip.open(path, "rt", encoding="utf-8")
+]
+
+
+def options_of(case: dict[str, Any]) -> Any:
+    config = Config()
+    for key, value in case["options"].items():
+        config = config.with_value(f"{case['strategy']}.{key}", value if isinstance(value, str) else json.dumps(value))
+    return config.strategy_options(case["strategy"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
+    records = records_of(case["messages"])
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    module = Config().strategies.module(case["strategy"])
+    proposal = module.propose(View(context, case["context_window"]), options_of(case))
+    before = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
+    context.apply(Record(len(records), 9_999_999_999_999, PrunApplied("strategy", proposal.edits, case["strategy"])))
+    sent = [json.loads(message.canonical) for message in context.messages()]
+    shown = {
+        block["tool_use_id"]: "\n".join(part.get("text", "") for part in block["content"])
+        for message in sent
+        if message["role"] == "user"
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    }
+    check(case["expected"], before, shown)
+    words = [block.text for r in records if isinstance(r.event, UserMessage) for block in r.event.content]  # type: ignore[union-attr]
+    said = [b["text"] for m in sent if m["role"] == "user" for b in m["content"] if b["type"] == "text"]
+    assert said == words
+    assert module.propose(View(context, case["context_window"]), options_of(case)).edits == ()
+
+
+def check(expected: dict[str, Any], before: dict[str, ToolResult], shown: dict[str, str]) -> None:
+    original = {use: "\n".join(getattr(b, "text", "") for b in result.content) for use, result in before.items()}
+    if "kept" in expected:
+        assert set(shown) == set(expected["kept"])
+    if "changed" in expected:
+        for use, text in shown.items():
+            wanted = expected["changed"].get(use, original[use])
+            unchanged = text == original[use]
+            if unchanged and len(original[use]) - len(wanted) < 8:
+                continue
+            assert text == (wanted or "(no output)") or (unchanged and not original[use].strip())
+    if "cleared" in expected:
+        cleared = {use for use, text in shown.items() if text != original[use] and original[use].strip()}
+        wanted_cleared = {use for use in expected["cleared"] if len(original[use]) >= 200}
+        assert wanted_cleared <= cleared <= set(expected["cleared"])
