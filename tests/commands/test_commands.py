@@ -1,0 +1,220 @@
+"""The slash commands: what each does and answers."""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.commands.command import (
+    Choose,
+    EditFile,
+    Quit,
+    Say,
+    SetTheme,
+    SwitchSession,
+    Table,
+    all_commands,
+    command_names,
+    run_line,
+)
+from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import calls, says
+from prunecli.runtime import Runtime
+from tests.starting import start
+
+SMALL = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=10", "permissions.mode=auto")
+
+
+def say(effects: object) -> str:
+    assert isinstance(effects, list)
+    return "\n".join(effect.text for effect in effects if isinstance(effect, Say))
+
+
+async def with_results(folder: Path, *, sets: tuple[str, ...] = SMALL) -> Runtime:
+    """A runtime after three reads of a long file."""
+    runtime = start(
+        folder,
+        [
+            *(calls(ToolUse(f"t{n}", "read", {"path": "long.txt"})) for n in range(3)),
+            says("Read."),
+            says("Again."),
+        ],
+        sets=sets,
+    )
+    (runtime.setup.cwd / "long.txt").write_text("a line of some length\n" * 300)
+    await runtime.submit("read it")
+    return runtime
+
+
+def test_every_command_has_one_line_of_help() -> None:
+    for command in all_commands():
+        assert command.help, command.name
+        assert len(command.help) < 100, command.name
+
+
+def test_help_lists_every_command(tmp_path: Path) -> None:
+    table = next(e for e in run_line(start(tmp_path), "/help") if isinstance(e, Table))
+    assert len(table.rows) == len(command_names())
+    assert any("/new, /clear" in row[0] for row in table.rows)
+
+
+def test_an_unknown_command_suggests_the_nearest(tmp_path: Path) -> None:
+    assert "/prune-stats" in say(list(run_line(start(tmp_path), "/prune-stat")))
+
+
+async def test_prune_applies_at_once_and_undo_brings_it_back(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    before = runtime.session.context.messages()
+    assert "Pruned 2 results" in say(list(run_line(runtime, "/prune")))
+    assert runtime.session.context.messages() != before
+    event = next(r.event for r in runtime.session.records if isinstance(r.event, PrunApplied))
+    assert (event.source, event.reason) == ("user", "the user asked for it")
+    assert "1 prune," in say(list(run_line(runtime, "/undo")))
+    assert runtime.session.context.messages() == before
+    assert isinstance(runtime.session.records[-1].event, PrunReverted)
+    assert "Nothing to undo" in say(list(run_line(runtime, "/undo")))
+
+
+async def test_prune_with_nothing_to_prune_says_why(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path, sets=("permissions.mode=auto",))
+    assert "Nothing to prune" in say(list(run_line(runtime, "/prune")))
+    assert "Nothing to prune" in say(list(run_line(start(tmp_path / "home"), "/prune")))
+
+
+async def test_prune_toggle_holds_for_the_session_and_is_recorded(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    assert "off" in say(list(run_line(runtime, "/prune-toggle")))
+    assert runtime.session.records[-1].event == SettingChanged("pruning.enabled", False)
+    assert not runtime.status().pruning
+    assert runtime.policy.prunes(runtime.session.context) == []
+    assert "on" in say(list(run_line(runtime, "/prune-toggle")))
+
+
+async def test_prune_stats_shows_the_ledger_and_each_prune(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    assert "no prune so far" in say(list(run_line(runtime, "/prune-stats")))
+    run_line(runtime, "/prune")
+    effects = list(run_line(runtime, "/stats"))
+    table = next(e for e in effects if isinstance(e, Table))
+    assert table.rows[0][1:3] == ("user", "pi")
+    assert "scanned" in say(effects)
+
+
+def test_prune_config_shows_origins_and_changes_a_value_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    table = next(e for e in run_line(runtime, "/prune-config") if isinstance(e, Table))
+    assert ("pi.prune_protect", "40000", "default") in table.rows
+    assert "20000" in say(list(run_line(runtime, "/prune-config pi.prune_protect 20000")))
+    assert runtime.config.strategy_options("pi").prune_protect == 20_000
+    assert "session" in say(list(run_line(runtime, "/prune-config pi.prune_protect")))
+
+
+def test_prune_config_saves_only_when_asked(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    run_line(runtime, "/prune-config pi.prune_protect 20000")
+    assert not runtime.setup.places.settings_file.exists()
+    assert "saved" in say(list(run_line(runtime, "/prune-config pi.prune_protect 10000 --save")))
+    assert "10000" in runtime.setup.places.settings_file.read_text()
+
+
+@pytest.mark.parametrize("line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1"])
+def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str) -> None:
+    effects = list(run_line(start(tmp_path), line))
+    assert isinstance(effects[0], Say)
+    assert effects[0].level == "error"
+    assert "pi." in effects[0].text
+
+
+def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    choose = run_line(runtime, "/model")[0]
+    assert isinstance(choose, Choose)
+    assert any(choice.value == "opus" for choice in choose.choices)
+    assert "claude-opus" in say(list(run_line(runtime, "/model opus")))
+    assert runtime.model_name.startswith("claude-opus")
+
+
+def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert isinstance(run_line(runtime, "/theme")[0], Choose)
+    assert run_line(runtime, "/theme prune-light")[0] == SetTheme("prune-light")
+    assert "no theme" in say(list(run_line(runtime, "/theme ../../x")))
+
+
+async def test_new_and_resume_switch_sessions(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    first = runtime.session.id
+    assert run_line(runtime, "/new") == [SwitchSession()]
+    assert runtime.session.id != first
+    choose = run_line(runtime, "/resume")[0]
+    assert isinstance(choose, Choose)
+    assert [choice.value for choice in choose.choices] == [first]
+    assert choose.choices[0].label == "read it"
+    assert run_line(runtime, f"/resume {first}") == [SwitchSession()]
+    assert runtime.session.id == first
+    assert runtime.status().ledger.scanned_tokens > 0
+
+
+def test_resume_of_nothing_says_so(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert "No earlier session" in say(list(run_line(runtime, "/resume")))
+    assert "no session" in say(list(run_line(runtime, "/resume 2020")))
+
+
+async def test_context_shows_each_entry_with_its_state_and_why(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    run_line(runtime, "/prune")
+    table = run_line(runtime, "/context")[0]
+    assert isinstance(table, Table)
+    assert [row[3] for row in table.rows if "read" in row[1] and row[1].startswith("  ")] == [
+        "cleared",
+        "cleared",
+        "live",
+    ]
+    assert "tokens" in table.note
+
+
+def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    effect = run_line(runtime, "/config")[0]
+    assert effect == EditFile(runtime.setup.places.config_file, "reload")
+    runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 7\n")
+    assert "Configuration read" in say(list(run_line(runtime, "/reload")))
+    assert runtime.config.strategy_options("pi").prune_protect == 7
+    runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
+    assert "prune_protect" in say(list(run_line(runtime, "/reload")))
+    assert runtime.config.strategy_options("pi").prune_protect == 7
+
+
+def test_trust_is_asked_for_and_kept(tmp_path: Path) -> None:
+    runtime = start(tmp_path, trusted=False)
+    assert isinstance(run_line(runtime, "/trust")[0], Choose)
+    assert not runtime.gatekeeper.trusted
+    run_line(runtime, "/trust yes")
+    assert runtime.gatekeeper.trusted
+    assert runtime.setup.trust_store.is_trusted(runtime.setup.cwd)
+    assert "is trusted" in say(list(run_line(runtime, "/trust")))
+
+
+def test_not_trusting_leaves_it_read_only(tmp_path: Path) -> None:
+    runtime = start(tmp_path, trusted=False)
+    assert "Read-only" in say(list(run_line(runtime, "/trust no")))
+    assert not runtime.gatekeeper.trusted
+
+
+def test_permissions_change_the_mode(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert any(isinstance(effect, Choose) for effect in run_line(runtime, "/permissions"))
+    run_line(runtime, "/permissions edits")
+    assert runtime.status().mode == "edits"
+    assert "no mode" in say(list(run_line(runtime, "/permissions yolo")))
+
+
+def test_rename_names_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    run_line(runtime, "/rename parser fix")
+    assert runtime.session.name == "parser fix"
+
+
+def test_quit_leaves(tmp_path: Path) -> None:
+    assert run_line(start(tmp_path), "/exit") == [Quit()]

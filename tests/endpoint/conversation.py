@@ -1,0 +1,206 @@
+"""Are these messages right together? Order, pairs of call and result, thinking, breakpoints, images.
+
+Works on the facts of each message, so that it costs little for the messages that were examined before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from tests.endpoint.content import THINKING, Facts
+from tests.endpoint.images import Picture, check_images_together
+from tests.endpoint.rules import VERSION_2023, Model, Rules
+from tests.endpoint.shape import RefusedError
+from tests.endpoint.signatures import Origin
+
+UNANSWERED = (
+    "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+)
+UNASKED = (
+    "unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
+    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+)
+TWICE = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
+MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+UNTHOUGHT = (
+    "Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` "
+    "message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). "
+    "We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
+)
+
+
+_NONE: Set[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Replies:
+    """What this endpoint sent so far: the kinds of each message's blocks, and where each call stood."""
+
+    kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: dict[str, Origin] = field(default_factory=dict)
+
+    def add(self, message_id: str, kinds: Sequence[str], calls: Mapping[str, int]) -> None:
+        """Remember a reply; `calls` are the places of its calls by their ids."""
+        self.kinds[message_id] = tuple(kinds)
+        for name, place in calls.items():
+            self.calls[name] = Origin(message_id, place)
+
+
+def check_messages(
+    facts: Sequence[Facts], model: Model, rules: Rules, replies: Replies, version: str
+) -> None:
+    """Refuse a conversation that the service would refuse; `version` is that of the API. Raises RefusedError."""
+    if not facts:
+        raise RefusedError("messages", "at least one message is required")
+    for index, message in enumerate(facts):
+        if message.problem is not None:
+            raise message.problem.below(f"messages.{index}")
+        if message.cites and version != VERSION_2023:
+            raise RefusedError(f"messages.{index}.{message.cites}", "Extra inputs are not permitted")
+    if facts[0].role != "user":
+        raise RefusedError("messages", 'first message must use the "user" role')
+    _check_empty(facts)
+    _check_pairs(facts)
+    _check_thinking(facts, replies)
+    check_images_together(list(_pictures(facts)), rules)
+    _check_prefill(facts[-1], model)
+
+
+def check_breakpoints(marks: Sequence[tuple[str, str]], limit: int) -> None:
+    """Refuse too many breakpoints, or a longer lifetime behind a shorter one; `marks` are (where, lifetime)."""
+    if len(marks) > limit:
+        raise RefusedError(
+            "", f"A maximum of {limit} blocks with cache_control may be provided. Found {len(marks)}."
+        )
+    seen_short = False
+    for where, ttl in marks:
+        if ttl == "1h" and seen_short:
+            raise RefusedError(
+                f"{where}.cache_control.ttl",
+                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks "
+                "are processed in the following order: `tools`, `system`, `messages`.",
+            )
+        seen_short = seen_short or ttl == "5m"
+
+
+def _check_empty(facts: Sequence[Facts]) -> None:
+    for index, message in enumerate(facts):
+        if message.kinds:
+            continue
+        if message.role == "user":
+            raise RefusedError(f"messages.{index}", "user messages must have non-empty content")
+        if index + 1 < len(facts):
+            raise RefusedError(
+                f"messages.{index}",
+                "all messages must have non-empty content except for the optional final assistant message",
+            )
+
+
+def _check_pairs(facts: Sequence[Facts]) -> None:
+    seen: set[str] = set()
+    previous: Set[str] = _NONE
+    for index, message in enumerate(facts):
+        if message.results:
+            _check_results(f"messages.{index}.content", message, previous)
+        if not message.calls:
+            previous = _NONE
+            continue
+        previous = {name for _, name in message.calls}
+        for place, name in message.calls:
+            if name in seen:
+                raise RefusedError(f"messages.{index}.content.{place}", "`tool_use` ids must be unique")
+            seen.add(name)
+        answers = facts[index + 1].leading if index + 1 < len(facts) else frozenset()
+        missing = [name for _, name in message.calls if name not in answers]
+        if missing:
+            raise RefusedError(f"messages.{index}", UNANSWERED.format(ids=", ".join(missing)))
+
+
+def _check_results(where: str, message: Facts, asked: Set[str]) -> None:
+    """Each result answers a call of the message before, and no call is answered twice."""
+    answered: set[str] = set()
+    for place, name in message.results:
+        if name not in asked:
+            raise RefusedError(f"{where}.{place}", UNASKED.format(id=name))
+        if name in answered:
+            raise RefusedError(f"{where}.{place}", TWICE.format(id=name))
+        answered.add(name)
+
+
+def _check_thinking(facts: Sequence[Facts], replies: Replies) -> None:
+    """Signed blocks stand in the message and the order in which they were issued, each once; the latest assistant
+    message has all of those in front of its last block that is known."""
+    seen: set[str] = set()
+    latest = next((at for at in range(len(facts) - 1, -1, -1) if facts[at].role == "assistant"), -1)
+    for index, message in enumerate(facts):
+        if not message.thoughtful:
+            continue
+        if message.kinds[-1] in THINKING:
+            where = f"messages.{index}.content.{len(message.kinds) - 1}"
+            raise RefusedError(
+                where, f"The final block in an assistant message cannot be `{message.kinds[-1]}`."
+            )
+        known = [(thought.index, thought.origin) for thought in message.thinking if thought.origin.message_id]
+        last = -1
+        for place, origin in known:
+            if (
+                origin.message_id != known[0][1].message_id
+                or origin.message_id in seen
+                or origin.position <= last
+            ):
+                raise RefusedError(f"messages.{index}.content.{place}", MODIFIED)
+            last = origin.position
+        if not known:
+            continue
+        seen.add(known[0][1].message_id)
+        if index == latest:
+            _check_complete(index, message, [origin for _, origin in known], replies)
+
+
+def _check_complete(index: int, message: Facts, thoughts: list[Origin], replies: Replies) -> None:
+    name = thoughts[0].message_id
+    calls = [replies.calls[call] for _, call in message.calls if call in replies.calls]
+    end = max(origin.position for origin in [*thoughts, *calls] if origin.message_id == name)
+    wanted = [place for place, kind in enumerate(replies.kinds.get(name, ())[:end]) if kind in THINKING]
+    there = {origin.position for origin in thoughts}
+    if any(place not in there for place in wanted):
+        raise RefusedError(f"messages.{index}.content.{message.thinking[0].index}", MODIFIED)
+
+
+def check_open_loop(facts: Sequence[Facts]) -> None:
+    """With thinking of type "enabled", the first assistant message of the open tool loop begins with thinking."""
+    start = None
+    index = len(facts) - 1
+    while index > 0 and facts[index].role == "user" and facts[index].results:
+        start = index - 1
+        index -= 2
+    if facts[-1].role == "assistant":
+        start = len(facts) - 1
+    if start is None or not facts[start].kinds:
+        return
+    kind = facts[start].kinds[0]
+    if kind not in THINKING:
+        raise RefusedError(f"messages.{start}.content.0.type", UNTHOUGHT.format(kind=kind))
+
+
+def _pictures(facts: Sequence[Facts]) -> Iterator[Picture]:
+    for index, message in enumerate(facts):
+        if not message.pictures:
+            continue
+        for picture in message.pictures:
+            yield Picture(f"messages.{index}.{picture.where}", picture.width, picture.height)
+
+
+def _check_prefill(last: Facts, model: Model) -> None:
+    if last.role != "assistant":
+        return
+    if not model.prefill:
+        raise RefusedError(
+            "",
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        )
+    if last.ends_with_space:
+        raise RefusedError("messages", "final assistant content cannot end with trailing whitespace")

@@ -1,0 +1,128 @@
+"""Would the service take this request? The order of the checks, and what is remembered from one to the next.
+
+Three modes with the same verdicts: "full" reads every request from its first byte, "incremental" does not read
+again the messages that the previous request had, "off" accepts everything unread (for measuring a client).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from tests.endpoint.binding import UNBOUND, Prefix, PrefixChain, bind
+from tests.endpoint.body import Body, Fresh, Known, parse_body
+from tests.endpoint.content import Facts, examine
+from tests.endpoint.conversation import Replies, check_breakpoints, check_messages, check_open_loop
+from tests.endpoint.fields import Preamble, check_fields
+from tests.endpoint.headers import check_headers
+from tests.endpoint.http1 import HttpRequest
+from tests.endpoint.render import Prompt, RenderedBlock, compact
+from tests.endpoint.rules import Rules
+from tests.endpoint.shape import Json, RefusedError, cache_ttl
+
+Mode: TypeAlias = Literal["full", "incremental", "off"]
+
+_MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
+_STREAM = re.compile(rb'"stream"\s*:\s*true')
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A message with its facts, kept for the next request."""
+
+    value: Json
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A request that the service would answer. `json` is None when it was not read (mode "off"); `prefix` is what
+    the reply's thinking is bound to."""
+
+    json: dict[str, Json] | None
+    prompt: Prompt
+    stream: bool
+    prefix: Prefix = UNBOUND
+
+
+class Judge:
+    """Judges requests of one endpoint, in the order they arrive."""
+
+    def __init__(self, rules: Rules, mode: Mode = "incremental"):
+        self.replies = Replies()
+        """What was sent so far; the service adds to it."""
+        self._rules = rules
+        self._mode = mode
+        self._known: Known[Examined] | None = None
+        self._chain = PrefixChain()
+
+    def judge(self, request: HttpRequest, counting: bool = False) -> Accepted:
+        """Judge a POST request; `counting` for count_tokens. Raises RefusedError."""
+        rules = self._rules
+        client = check_headers(request.headers, rules)
+        if request.oversized or len(request.body) > rules.body_limit:
+            raise RefusedError("", "Request exceeds the maximum size", 413, "request_too_large")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError("content-type", "header must be application/json")
+        if self._mode == "off":
+            return self._unread(request.body)
+        parsed = parse_body(request.body, self._known)
+        preamble = check_fields(parsed.fields, parsed.messages is not None, client, rules, counting)
+        messages = self._examined(parsed)
+        facts = [message.facts for message in messages]
+        check_messages(facts, preamble.model, rules, self.replies, client.version)
+        if preamble.thinking == "enabled":
+            check_open_loop(facts)
+        prefix = self._bound(preamble, facts)
+        prompt = self._prompt(parsed, preamble, facts)
+        window = preamble.model.window
+        if (tokens := prompt.tokens) > window:
+            raise RefusedError("", f"prompt is too long: {tokens} tokens > {window} maximum")
+        json = {**parsed.fields, "messages": [message.value for message in messages]}
+        return Accepted(json, prompt, parsed.fields.get("stream") is True, prefix)
+
+    def _bound(self, preamble: Preamble, facts: Sequence[Facts]) -> Prefix:
+        """What the reply's thinking will be bound to; refuses thinking that is out of its conversation."""
+        if not preamble.model.preserved:
+            return UNBOUND
+        prefix, refusal = bind(preamble.blocks, facts, self._chain)
+        if refusal is not None and self._rules.prefix_check and not preamble.drop_block:
+            raise refusal
+        return prefix
+
+    def _examined(self, parsed: Body[Examined]) -> list[Examined]:
+        """The messages with their facts, which are not made again for those of the previous request."""
+        messages = [
+            Examined(message.value, examine(message.value, self._rules))
+            if isinstance(message, Fresh)
+            else message
+            for message in parsed.messages or []
+        ]
+        if self._mode == "incremental" and all(isinstance(message.value, dict) for message in messages):
+            self._known = Known(parsed.places, messages)
+        return messages
+
+    def _prompt(self, parsed: Body[Examined], preamble: Preamble, facts: Sequence[Facts]) -> Prompt:
+        fields = parsed.fields
+        marks = list(preamble.marks)
+        blocks: list[RenderedBlock] = [*preamble.blocks]
+        for index, message in enumerate(facts):
+            blocks += message.blocks
+            if message.marks:
+                marks.extend((f"messages.{index}.{where}", ttl) for where, ttl in message.marks)
+        automatic = cache_ttl(fields, "")
+        if automatic:
+            marks.append(("", automatic))
+            last = max((place for place, block in enumerate(blocks) if not block.thinking), default=None)
+            if last is not None:
+                blocks[last] = replace(blocks[last], ttl=blocks[last].ttl or automatic)
+        check_breakpoints(marks, self._rules.max_breakpoints)
+        parameters = compact([fields.get("tool_choice"), fields.get("thinking")])
+        return Prompt(tuple(blocks), len(preamble.blocks), preamble.model.id, parameters)
+
+    def _unread(self, body: bytes) -> Accepted:
+        model = _MODEL.search(body)
+        name = model[1].decode(errors="replace") if model else ""
+        whole = RenderedBlock(b"", max(1, -(-len(body) // self._rules.chars_per_token)))
+        return Accepted(None, Prompt((whole,), 0, name, ""), _STREAM.search(body) is not None)

@@ -1,0 +1,179 @@
+"""What is sent for a reply? Its blocks with ids, signatures and deltas, its usage.
+
+Ids are deterministic, from the request's bytes and its number: they never repeat within a session, and the same run
+gives the same ones.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tests.endpoint.binding import Prefix
+from tests.endpoint.cache import Usage
+from tests.endpoint.faults import CutToolJson
+from tests.endpoint.render import render
+from tests.endpoint.script import Block, Call, Raw, Redacted, Reply, Text, Thinking
+from tests.endpoint.shape import Json
+from tests.endpoint.signatures import Origin, redact, sign, tag
+
+
+@dataclass(frozen=True, slots=True)
+class WireBlock:
+    """A block ready to be sent: as content_block_start has it, its deltas, and as it is in a whole message."""
+
+    start: Mapping[str, Json]
+    deltas: tuple[Mapping[str, Json], ...]
+    whole: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A reply with everything that is sent of it."""
+
+    message_id: str
+    model: str
+    blocks: tuple[WireBlock, ...]
+    stop_reason: str
+    stop_sequence: str | None
+    usage: Mapping[str, Json]
+    pings: bool
+
+    def kinds(self) -> list[str]:
+        """The types of the blocks."""
+        return [str(block.whole.get("type")) for block in self.blocks]
+
+    def calls(self) -> dict[str, int]:
+        """The place of each call, by its id."""
+        return {
+            str(block.whole["id"]): place
+            for place, block in enumerate(self.blocks)
+            if block.whole.get("type") == "tool_use"
+        }
+
+    def message(self) -> dict[str, Json]:
+        """The message as a response that is not streamed has it."""
+        return {
+            "id": self.message_id,
+            "type": "message",
+            "role": "assistant",
+            "model": self.model,
+            "content": [dict(block.whole) for block in self.blocks],
+            "stop_reason": self.stop_reason,
+            "stop_sequence": self.stop_sequence,
+            "usage": dict(self.usage),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """The request that is answered: `seed` makes the ids, thinking is signed with `key` and bound to `prefix`."""
+
+    seed: bytes
+    model: str
+    usage: Usage
+    cache_fields: bool
+    prefix: Prefix
+    key: bytes
+
+    def name(self, prefix: str, what: str) -> str:
+        """An id that is this request's own."""
+        return prefix + hashlib.sha256(self.seed + what.encode()).hexdigest()[:22]
+
+
+def respond(reply: Reply, prompted: Prompted) -> Response:
+    """The response of a reply to a request."""
+    for fault in reply.all_faults:
+        if isinstance(fault, CutToolJson):
+            reply = _cut(reply, fault)
+    message_id = prompted.name("msg_01", "message")
+    prefix = prompted.prefix
+    blocks: list[WireBlock] = []
+    for place, block in enumerate(reply.blocks):
+        origin = Origin(message_id, place, prefix.digest.hex(), prefix.previous)
+        blocks.append(_wire(block, origin, prompted, reply))
+        prefix = _behind(prefix, blocks[-1].whole)
+    usage = replace(prompted.usage, output_tokens=max(1, sum(_tokens(block.whole) for block in blocks)))
+    cache_fields = prompted.cache_fields if reply.cache_fields is None else reply.cache_fields
+    counted = {**usage.json(cache_fields), **reply.usage}
+    counted = {name: value for name, value in counted.items() if value is not None}
+    return Response(
+        message_id,
+        prompted.model,
+        tuple(blocks),
+        reply.reason,
+        reply.stop_sequence,
+        counted,
+        reply.pings,
+    )
+
+
+def _behind(prefix: Prefix, block: Mapping[str, Json]) -> Prefix:
+    """What stands in front of the next block, once this one is replayed."""
+    match block.get("type"):
+        case "thinking":
+            return replace(prefix, previous=tag(block["signature"]))
+        case "redacted_thinking":
+            return replace(prefix, previous=tag(block["data"]))
+        case "text" | "tool_use":
+            return prefix.after(render("assistant", block, "", 4))
+    return prefix
+
+
+def _wire(block: Block, origin: Origin, prompted: Prompted, reply: Reply) -> WireBlock:
+    match block:
+        case Text(text):
+            deltas = tuple({"type": "text_delta", "text": part} for part in _parts(text, reply))
+            return WireBlock({"type": "text", "text": ""}, deltas, {"type": "text", "text": text})
+        case Thinking(thinking, signature):
+            signature = sign(thinking, origin, prompted.key) if signature is None else signature
+            deltas = tuple({"type": "thinking_delta", "thinking": part} for part in _parts(thinking, reply))
+            if signature:
+                deltas += ({"type": "signature_delta", "signature": signature},)
+            start = {"type": "thinking", "thinking": "", "signature": ""}
+            return WireBlock(start, deltas, {**start, "thinking": thinking, "signature": signature})
+        case Redacted(secret, data):
+            whole = {"type": "redacted_thinking", "data": data or redact(secret, origin, prompted.key)}
+            return WireBlock(whole, (), whole)
+        case Call(name, given, call_id, text):
+            call_id = prompted.name("toolu_01", str(origin.position)) if call_id is None else call_id
+            text = json.dumps(given, ensure_ascii=False) if text is None else text
+            deltas = tuple(
+                {"type": "input_json_delta", "partial_json": part} for part in ["", *_parts(text, reply)]
+            )
+            opening: dict[str, Json] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+            return WireBlock(opening, deltas, {**opening, "input": dict(given)})
+        case Raw():
+            return WireBlock(block.start, block.deltas, block.start)
+
+
+def _parts(text: str, reply: Reply) -> list[str]:
+    """The text in pieces of a delta; characters beyond U+FFFF cut in two where the reply says so."""
+    if reply.split_surrogates:
+        return [half for character in text for half in _halves(character)]
+    return [text[at : at + reply.chunk] for at in range(0, len(text), reply.chunk)]
+
+
+def _halves(character: str) -> tuple[str, ...]:
+    beyond = ord(character) - 0x10000
+    return (character,) if beyond < 0 else (chr(0xD800 + (beyond >> 10)), chr(0xDC00 + (beyond & 0x3FF)))
+
+
+def _cut(reply: Reply, cut: CutToolJson) -> Reply:
+    blocks = list(reply.blocks)
+    last = max((place for place, block in enumerate(blocks) if isinstance(block, Call)), default=None)
+    if last is None:
+        raise ValueError("CutToolJson: the reply has no call")
+    call = blocks[last]
+    if isinstance(call, Call):
+        text = json.dumps(call.input, ensure_ascii=False) if call.json is None else call.json
+        blocks[last] = replace(call, json=text.encode()[: cut.at].decode(errors="ignore"))
+    return replace(reply, content=blocks[: last + 1], stop_reason=cut.stop_reason)
+
+
+def _tokens(block: Mapping[str, Json]) -> int:
+    """ceil(characters / 4) of what the model wrote."""
+    text = str(block.get("text", "")) + str(block.get("thinking", "")) + str(block.get("data", ""))
+    if "input" in block:
+        text += str(block.get("name", "")) + json.dumps(block["input"], ensure_ascii=False)
+    return -(-len(text) // 4)

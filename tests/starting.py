@@ -1,0 +1,50 @@
+"""A runtime on scripted responses in a temporary directory: what tests above the loop share."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from prunecli.agent.trust import TrustStore
+from prunecli.config import Config, load
+from prunecli.paths import Places
+from prunecli.providers.models import ModelTable
+from prunecli.providers.scripted import Scripted, ScriptedProvider
+from prunecli.runtime import Runtime, Setup
+from prunecli.tools.processes.environment import child_environment
+
+
+def start(
+    folder: Path,
+    script: Sequence[Scripted] = (),
+    *,
+    sets: Sequence[str] = (),
+    trusted: bool = True,
+    keep_log: bool = True,
+    provider: ScriptedProvider | None = None,
+) -> Runtime:
+    """A runtime whose places, working directory and clock are the test's own."""
+    environ = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
+    places = Places.of(environ)
+    cwd = folder / "work"
+    cwd.mkdir(exist_ok=True)
+
+    def load_config(is_trusted: bool) -> Config:
+        return load(places, cwd, environ, sets=sets, trusted=is_trusted)
+
+    config = load_config(trusted)
+    times = iter(range(1_700_000_000_000, 1_800_000_000_000, 1_000))
+    setup = Setup(
+        places,
+        cwd,
+        config,
+        child_environment(environ),
+        trusted,
+        "linux, /bin/sh",
+        load_config=load_config,
+        trust_store=TrustStore(places.trust_store),
+        today=lambda: date(2026, 1, 2),
+        clock=lambda: next(times),
+        keep_log=keep_log,
+    )
+    played = provider or ScriptedProvider(script)
+    return Runtime(setup, lambda _: played, ModelTable.load(places.shipped_data, config.models).info)

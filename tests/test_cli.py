@@ -1,0 +1,197 @@
+"""The command line: subcommand or prompt, flags, errors as one line and one hint."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from prunecli import __version__
+from prunecli.cli import app
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.events import RequestSent, SessionStarted, UserMessage
+from prunecli.model.messages import Text
+from prunecli.session.session import Session
+from tests.endpoint import Endpoint, Reply, serve
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "work").mkdir()
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": os.environ["PATH"],
+        "PRUNECLI_HOME": str(tmp_path / "data"),
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def prunecli(
+    environ: dict[str, str], *words: str, given: str | None = None
+) -> "subprocess.CompletedProcess[str]":
+    cwd = Path(environ["PRUNECLI_HOME"]).parent / "work"
+    more = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
+    command = [sys.executable, "-m", "prunecli", *words]
+    return subprocess.run(
+        command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False, **more
+    )  # type: ignore[call-overload,no-any-return]
+
+
+def with_endpoint(environ: dict[str, str], endpoint: Endpoint) -> dict[str, str]:
+    return {**environ, "ANTHROPIC_API_KEY": "sk-ant-test-000000", "ANTHROPIC_BASE_URL": endpoint.base_url}
+
+
+def test_the_version_is_shown(environ: dict[str, str]) -> None:
+    assert prunecli(environ, "--version").stdout == f"prunecli {__version__}\n"
+
+
+def test_help_names_flags_and_subcommands(environ: dict[str, str]) -> None:
+    done = prunecli(environ, "--help")
+    for word in (
+        "--print",
+        "--continue",
+        "--resume",
+        "--permission-mode",
+        "sessions",
+        "config",
+        "trust",
+        "login",
+    ):
+        assert word in done.stdout, word
+
+
+def test_without_a_terminal_the_hint_names_the_way_out(environ: dict[str, str]) -> None:
+    """TUI-06."""
+    for words in ((), ("hello",)):
+        done = prunecli(environ, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "-p" in done.stderr
+        assert len(done.stderr.splitlines()) == 2
+
+
+def test_without_a_key_print_fails_with_a_hint(environ: dict[str, str]) -> None:
+    done = prunecli(environ, "-p", "hello")
+    assert done.returncode == 2
+    assert "ANTHROPIC_API_KEY" in done.stderr
+
+
+def test_the_demo_model_needs_no_key(environ: dict[str, str]) -> None:
+    done = prunecli(environ, "-p", "--model", "demo", "--trust", "hello")
+    assert done.returncode == 0, done.stderr
+    assert "not a language model" in done.stdout
+
+
+def test_piped_input_is_appended_to_the_prompt(environ: dict[str, str]) -> None:
+    with serve([Reply("Ok.")]) as endpoint:
+        done = prunecli(with_endpoint(environ, endpoint), "-p", "explain this:", given="the input\n")
+        assert done.stdout == "Ok.\n", done.stderr
+        assert b"explain this:\\n\\nthe input" in endpoint.requests[0].body
+
+
+def test_options_may_follow_the_prompt_and_a_subcommand_after_dashes_is_a_prompt(
+    environ: dict[str, str],
+) -> None:
+    with serve([Reply("One."), Reply("Two.")]) as endpoint:
+        env = with_endpoint(environ, endpoint)
+        assert prunecli(env, "sum it up", "-p", "--output-format", "json").returncode == 0
+        assert prunecli(env, "-p", "--", "sessions").stdout == "Two.\n"
+        assert b'"sessions"' in endpoint.requests[1].body
+
+
+def test_the_last_session_is_continued_and_a_fork_leaves_it_alone(environ: dict[str, str]) -> None:
+    with serve([Reply("One."), Reply("Two."), Reply("Three.")]) as endpoint:
+        env = with_endpoint(environ, endpoint)
+        prunecli(env, "-p", "first")
+        assert prunecli(env, "-p", "-c", "second").stdout == "Two.\n"
+        assert prunecli(env, "-p", "-c", "--fork", "third").stdout == "Three.\n"
+        assert endpoint.rejected == []
+        assert b"first" in endpoint.requests[2].body
+        listed = json.loads(prunecli(env, "sessions", "list", "--json").stdout)
+    assert len(listed) == 2
+    for one in listed:
+        verified = prunecli(env, "sessions", "verify", one["id"])
+        assert (verified.returncode, "all good" in verified.stdout) == (0, True), verified.stdout
+
+
+def test_no_session_keeps_none(environ: dict[str, str]) -> None:
+    with serve([Reply("One.")]) as endpoint:
+        env = with_endpoint(environ, endpoint)
+        assert prunecli(env, "-p", "--no-session", "first").returncode == 0
+        assert prunecli(env, "sessions", "list").stdout == "no sessions yet\n"
+
+
+def test_max_turns_is_a_limit_with_its_own_exit_code(environ: dict[str, str]) -> None:
+    from tests.endpoint import Call
+
+    with serve([Reply([Call("ls")]), Reply([Call("ls")])]) as endpoint:
+        done = prunecli(with_endpoint(environ, endpoint), "-p", "--max-turns", "1", "go")
+        assert done.returncode == 3
+        assert "--max-turns" in done.stderr
+
+
+def test_an_unknown_session_is_exit_code_4(environ: dict[str, str]) -> None:
+    done = prunecli({**environ, "ANTHROPIC_API_KEY": "sk-ant-x"}, "-p", "-r", "2020", "go")
+    assert done.returncode == 4
+    assert "sessions list" in done.stderr
+
+
+def test_a_wrong_option_names_its_key(environ: dict[str, str]) -> None:
+    done = prunecli(environ, "-p", "--set", "pruning.pi.prune_minimum=20k", "go")
+    assert done.returncode == 2
+    assert "pruning.pi.prune_minimum: expected an integer" in done.stderr
+
+
+def test_the_rules_of_flags_reach_the_judge(environ: dict[str, str]) -> None:
+    from tests.endpoint import Call
+
+    script = [Reply([Call("bash", {"command": "touch made"})]), Reply("Ok.")]
+    with serve(script) as endpoint:
+        words = ("-p", "--trust", "--allowed-tools", "bash(touch made),bash(ls)", "go")
+        assert prunecli(with_endpoint(environ, endpoint), *words).returncode == 0
+    assert (Path(environ["PRUNECLI_HOME"]).parent / "work" / "made").exists()
+
+
+def test_trust_is_kept_and_taken_back(environ: dict[str, str]) -> None:
+    assert "is trusted" in prunecli(environ, "trust").stdout
+    assert "no longer" in prunecli(environ, "trust", "--remove").stdout
+
+
+def test_config_is_shown_checked_and_made(environ: dict[str, str]) -> None:
+    assert "pruning.strategy" in prunecli(environ, "config", "show").stdout
+    assert "not there" in prunecli(environ, "config", "path").stdout
+    assert prunecli(environ, "config", "init").returncode == 0
+    assert "good" in prunecli(environ, "config", "check").stdout
+    path = Path(prunecli(environ, "config", "path").stdout.split("\n")[0])
+    path.write_text("[pruning]\nstratgy = 'pi'\n")
+    done = prunecli(environ, "config", "check")
+    assert done.returncode == 2
+    assert "strategy" in done.stderr
+
+
+def test_login_keeps_the_key_in_a_file_of_the_users_own(environ: dict[str, str]) -> None:
+    done = prunecli(environ, "login", given="sk-ant-secret-1\n")
+    assert done.returncode == 0
+    assert "sk-ant" not in done.stdout
+    key = next(Path(environ["HOME"]).rglob("key"))
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+def test_sessions_can_be_read_in_the_typer_runner(tmp_path: Path, environ: dict[str, str]) -> None:
+    path = tmp_path / "data" / "sessions" / "x" / "mine.jsonl"
+    session = Session(SessionStarted("mine", "/w", "m"), Context(Chars4()), path=path)
+    session.emit(UserMessage((Text("what was said"),)))
+    session.emit(RequestSent("m", 1, "wrong"))
+    session.close()
+    runner = CliRunner(env=environ)
+    assert "what was said" in runner.invoke(app, ["sessions", "show", "mine"]).output
+    verified = runner.invoke(app, ["sessions", "verify", str(path)])
+    assert (verified.exit_code, "differs" in verified.output) == (4, True)
+    assert runner.invoke(app, ["sessions", "rm", "mine", "-y"]).exit_code == 0
+    assert not path.exists()
+    assert runner.invoke(app, ["sessions", "show", "mine"]).exit_code == 4
