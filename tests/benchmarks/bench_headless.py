@@ -1,0 +1,101 @@
+"""Headless figures: the first request's first byte after the start, and what a turn costs beside tools and server.
+
+`python -m tests.benchmarks.bench_headless` prints them; compile bytecode first (python -m compileall).
+"""
+
+import asyncio
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from prunecli.launch import Launch, make_runtime
+from prunecli.model.events import AssistantMessage, Record, UserMessage
+from prunecli.model.messages import Text
+from tests.endpoint import Call, Endpoint, Reply
+
+ROOT = Path(__file__).parents[2]
+
+
+def first_byte(runs: int = 7) -> list[float]:
+    """Seconds from exec to the first byte of the first request, of each run."""
+    found = []
+    for _ in range(runs):
+        with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as folder:
+            port = server.getsockname()[1]
+            environ = {
+                "HOME": folder,
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT),
+                "ANTHROPIC_API_KEY": "sk-ant-x",
+                "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+            }
+            begun = time.perf_counter()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "prunecli", "-p", "hello"],
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            connection, _ = server.accept()
+            connection.recv(1)
+            found.append(time.perf_counter() - begun)
+            process.kill()
+            process.wait()
+            connection.close()
+    return found
+
+
+async def turns(before: int, count: int = 20) -> list[float]:
+    """Milliseconds of each of `count` turns on an instant endpoint, after `before` messages, tools' time left out."""
+    replies = [Reply([Call("ls", {"path": "."})]) for _ in range(count)]
+    for number, reply in enumerate(replies):
+        replies[number] = Reply([Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1})], chunk=10_000)
+        del reply
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "x.txt").write_text("words\n" * 100)
+        async with Endpoint([*replies, Reply("Done.")], judge="off") as endpoint:
+            environ = {
+                "HOME": folder,
+                "PATH": os.environ["PATH"],
+                "ANTHROPIC_API_KEY": "sk-ant-x",
+                "ANTHROPIC_BASE_URL": endpoint.base_url,
+            }
+            runtime = make_runtime(Launch(headless=True, trust=True, cwd=Path(folder)), environ)
+            runtime.provider.warm()  # type: ignore[attr-defined]
+            for number in range(before // 2):
+                runtime.session.emit(UserMessage((Text(f"question {number} " * 20),)))
+                runtime.session.emit(AssistantMessage((Text(f"answer {number} " * 20),)))
+            stamps: list[float] = []
+            tools = [0]
+
+            def watch(told: object) -> None:
+                if isinstance(told, Record) and isinstance(told.event, AssistantMessage):
+                    stamps.append(time.perf_counter())
+                elif isinstance(told, Record) and hasattr(told.event, "is_error"):
+                    tools[0] += told.event.duration_ms
+
+            runtime.session.subscribe(watch)
+            await runtime.submit("go")
+            await runtime.close()
+            per_tool = tools[0] / count
+            return [(b - a) * 1000 - per_tool for a, b in zip(stamps, stamps[1:], strict=False)]
+
+
+def main() -> None:
+    """Prints all figures."""
+    starts = first_byte()
+    print(f"first byte of the first request: median {statistics.median(starts):.2f} s, worst {max(starts):.2f}")
+    for before in (0, 200, 2_000):
+        found = asyncio.run(turns(before))
+        print(f"a turn after {before:>5} messages: median {statistics.median(found):.1f} ms, worst {max(found):.1f} (server included)")
+
+
+if __name__ == "__main__":
+    main()
