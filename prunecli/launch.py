@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prunecli.agent.trust import TrustStore
+from prunecli.agent.unattended import unattended_environment
 from prunecli.config import Config, load
 from prunecli.config.credentials import Credentials as FoundCredentials
 from prunecli.config.credentials import credentials
@@ -96,7 +97,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         places,
         cwd,
         config,
-        child_environment(environ),
+        unattended_environment(child_environment(environ)),
+        unattended_environment(child_environment(environ), hooks=True),
         trusted,
         f"{sys.platform}, {environ.get('SHELL', 'sh')}",
         load_config=load_config,

@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from prunecli.agent.trust import TrustStore
+from prunecli.agent.unattended import unattended_environment
 from prunecli.config import Config, load
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
@@ -37,7 +38,8 @@ def start(
         places,
         cwd,
         config,
-        child_environment(environ),
+        unattended_environment(child_environment(environ)),
+        unattended_environment(child_environment(environ), hooks=True),
         trusted,
         "linux, /bin/sh",
         load_config=load_config,

@@ -1,22 +1,27 @@
 """Assembling the next request from the fold: messages, cache marks, hash; and checking it before it is sent."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from prunecli.context.compaction import CompactionPlan
 from prunecli.context.state import Context
 from prunecli.context.validate import validate
 from prunecli.context.wire import Wire
+from prunecli.model.codec import canonical
 from prunecli.model.events import RequestSent
+from prunecli.model.messages import Json
 from prunecli.model.requests import CacheTtl, Request, WireMessage
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a request says beside its messages. Tokens: `max_tokens` of the answer, `thinking` budget or 0."""
+    """What a request says beside its messages. `max_tokens` of the answer; `thinking` as the endpoint takes it."""
 
     name: str
     max_tokens: int = 32_000
-    thinking: int = 0
+    thinking: Mapping[str, Json] | None = None
     cache_ttl: CacheTtl = "5m"
+    betas: tuple[str, ...] = ()
 
 
 def assemble(context: Context, model: ModelSettings) -> Request:
@@ -30,10 +35,34 @@ def assemble(context: Context, model: ModelSettings) -> Request:
         cache_marks(context.wire, messages),
         model.thinking,
         model.cache_ttl,
+        model.betas,
         context.tally.context_tokens,
         context.sha256(),
     )
     validate(request, context.wire.unchanged)
+    return request
+
+
+def summary_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
+    """The request for a summary: all that was sent before, so that it is read from the cache, and the question."""
+    messages = list(context.messages())
+    question = canonical({"type": "text", "text": plan.request_text()})
+    if messages and messages[-1].role == "user":
+        last = messages.pop()
+        asked = WireMessage.of("user", (*last.blocks, question), (*last.seqs, -1))
+    else:
+        asked = WireMessage.of("user", (question,), (-1,))
+    marks = cache_marks(context.wire, tuple(messages))
+    request = Request(
+        model.name,
+        model.max_tokens,
+        context.preamble,
+        (*messages, asked),
+        marks,
+        model.thinking,
+        model.cache_ttl,
+    )
+    validate(request)
     return request
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from prunecli.agent.policy import MAX_REPEATS, Policy
+from prunecli.context.compaction import CompactionPlan
 from prunecli.context.exchange import Exchange
 from prunecli.context.state import Context
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
@@ -48,7 +49,14 @@ class Done:
     note: str = ""
 
 
-Action: TypeAlias = Steer | Prune | Send | Act | Done
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """A summary by the model is to replace the middle of the session."""
+
+    plan: CompactionPlan
+
+
+Action: TypeAlias = Steer | Prune | Compact | Send | Act | Done
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +70,17 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one run and how much of them is used: exchanges (`--max-turns`) and USD (`--max-cost`)."""
+    """Bounds of one run and how much of them is used: exchanges (`--max-turns`) and USD (`--max-cost`).
+
+    `compacted_at` is the boundary or user turn at which a compaction was last tried: not tried again until the
+    user says something.
+    """
 
     max_turns: int | None = None
     max_cost: float | None = None
     turns: int = 0
     cost: float = 0.0
+    compacted_at: int = -1
 
 
 def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) -> Action:
@@ -85,7 +98,15 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         return stop
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))
+    if (plan := policy.compact(context)) and limits.compacted_at < last_word(context):
+        room = policy.make_room(context)
+        return Prune(tuple(room)) if room else Compact(plan)
     return Send()
+
+
+def last_word(context: Context) -> int:
+    """The seq of the newest user message, -1 for none."""
+    return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
 
 
 def _finished(context: Context) -> Done | None:

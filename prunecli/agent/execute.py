@@ -5,10 +5,10 @@ disk before it runs (ROBUSTNESS.md rule 2).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 from prunecli.agent.journal import Journal
 from prunecli.agent.signals import ToolProgress
@@ -68,16 +68,14 @@ class Verdict(Protocol):
         ...
 
 
-Guarded: TypeAlias = Callable[[Awaitable[ToolOutput]], Awaitable[ToolOutput]]
-
-
 @dataclass(slots=True)
 class Executor:
-    """Runs the calls of one session. `context` is what tools may use; progress is added for each call."""
+    """Runs the calls of one session. `context(approved=...)` is what a call may use, approved where the user saw
+    and allowed it; progress is added for each call."""
 
     session: Journal
     tools: Mapping[str, Tool]
-    context: Callable[[], ToolContext]
+    context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
@@ -101,17 +99,19 @@ class Executor:
         return batches
 
     def _parallel(self, call: ToolUse) -> bool:
-        tool = self.tools.get(call.name)
-        return tool is not None and tool.parallel and self.gatekeeper.judge(call, tool).kind == "allow"
+        if self._flaw(call) is not None:
+            return False
+        tool = self.tools[call.name]
+        return tool.parallel and self.gatekeeper.judge(call, tool).kind == "allow"
 
     async def _one(self, call: ToolUse) -> None:
-        refused = await self._refusal(call)
+        refused, approved = await self._refusal(call)
         if refused is not None:
             self._record(call, refused, 0)
             return
         self.session.emit(ToolStarted(call.id, call.name, call.input))
         await asyncio.to_thread(self.session.commit)
-        output, duration = await self._run(call)
+        output, duration = await self._run(call, approved=approved)
         self._record(call, output, duration)
 
     async def _beside_each_other(self, batch: list[ToolUse]) -> None:
@@ -134,34 +134,42 @@ class Executor:
                     self._record(call, *task.result())
             raise
 
-    async def _refusal(self, call: ToolUse) -> ToolOutput | None:
-        """Why the call will not run, as its result; None where it may."""
+    async def _refusal(self, call: ToolUse) -> tuple[ToolOutput | None, bool]:
+        """Why the call will not run, as its result, or None; and whether the user saw and allowed it."""
+        if (flaw := self._flaw(call)) is not None:
+            return _error(flaw), False
+        tool = self.tools[call.name]
+        verdict = self.gatekeeper.judge(call, tool)
+        if verdict.kind == "allow":
+            return None, False
+        if verdict.kind == "deny":
+            return _error(f"Not allowed: {verdict.reason}", denied=True), False
+        answer = await self.gatekeeper.ask(Asked(call, tool, verdict.reason, verdict.rule))
+        if answer.kind != "deny":
+            return None, True
+        word = f" They said: {answer.word}" if answer.word else ""
+        return _error(f"The user did not allow this.{word}", denied=True), False
+
+    def _flaw(self, call: ToolUse) -> str | None:
+        """What is wrong with the call itself."""
         tool = self.tools.get(call.name)
         if tool is None:
-            return _error(f"There is no tool {call.name!r}. Tools: {', '.join(self.tools)}.")
+            return f"There is no tool {call.name!r}. Tools: {', '.join(self.tools)}."
         if INVALID_INPUT in call.input:
             raw = str(call.input[INVALID_INPUT])
             shown = raw if len(raw) <= 200 else raw[:200] + "…"
-            return _error(f"The input was not a complete JSON object, so nothing was run. It was: {shown}")
+            return f"The input was not a complete JSON object, so nothing was run. It was: {shown}"
         try:
             parse(tool.Input, call.input)
         except ToolError as error:
-            return _error(str(error))
-        verdict = self.gatekeeper.judge(call, tool)
-        if verdict.kind == "allow":
-            return None
-        if verdict.kind == "deny":
-            return _error(f"Not allowed: {verdict.reason}", denied=True)
-        answer = await self.gatekeeper.ask(Asked(call, tool, verdict.reason, verdict.rule))
-        if answer.kind != "deny":
-            return None
-        word = f" They said: {answer.word}" if answer.word else ""
-        return _error(f"The user did not allow this.{word}", denied=True)
+            return str(error)
+        return None
 
-    async def _run(self, call: ToolUse) -> tuple[ToolOutput, int]:
+    async def _run(self, call: ToolUse, *, approved: bool = False) -> tuple[ToolOutput, int]:
         tool = self.tools[call.name]
         context = replace(
-            self.context(), progress=lambda text: self.session.tell(ToolProgress(call.id, text))
+            self.context(approved=approved),
+            progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
         )
         begun = monotonic()
         try:

@@ -20,12 +20,17 @@ async def nobody(_: Asked) -> Answer:
 
 @dataclass(slots=True)
 class SessionGatekeeper:
-    """Judges by rules and mode and asks through `asker`; what is always allowed holds for this session."""
+    """Judges by rules and mode and asks through `asker`; what is always allowed holds for this session.
+
+    `secrets` are files that count as secret wherever they lie: the key file, the trust store.
+    """
 
     rules: Rules
     mode: Mode
     trusted: bool
     workspace: Path
+    home: Path | None = None
+    secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
 
     def judge(self, call: ToolUse, tool: Tool) -> Verdict:
@@ -39,6 +44,8 @@ class SessionGatekeeper:
             trusted=self.trusted,
             workspace=self.workspace,
             cwd=self.workspace,
+            home=self.home,
+            secrets=self.secrets,
         )
 
     async def ask(self, asked: Asked) -> Answer:

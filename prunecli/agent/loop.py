@@ -9,17 +9,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from prunecli.agent.assemble import ModelSettings, assemble, sent
-from prunecli.agent.decide import Act, Done, Inbox, Limits, Prune, Send, Steer, next_action
+from prunecli.agent.assemble import ModelSettings, assemble, sent, summary_request
+from prunecli.agent.decide import (
+    Act,
+    Compact,
+    Done,
+    Inbox,
+    Limits,
+    Prune,
+    Send,
+    Steer,
+    last_word,
+    next_action,
+)
 from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
 from prunecli.agent.policy import Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
+from prunecli.context.compaction import CompactionPlan
 from prunecli.context.repair import strip_thinking
 from prunecli.errors import ContextOverflow, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
-from prunecli.model.messages import Text, Usage
+from prunecli.model.messages import Text, Usage, plain_text
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Provider, Response, TextDelta
 
@@ -87,6 +99,8 @@ class Run:
                 case Prune(events):
                     for event in events:
                         self.session.emit(event)
+                case Compact(plan):
+                    await self.compact(plan)
                 case Send():
                     await self._send()
                 case Done() as done:
@@ -145,6 +159,28 @@ class Run:
         self.limits = replace(
             self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
         )
+
+    async def compact(self, plan: CompactionPlan) -> None:
+        """Asks for a summary and records what it replaces. A failed, cancelled or useless one changes nothing."""
+        context = self.session.context
+        self.limits = replace(self.limits, compacted_at=last_word(context))
+        self.session.tell(Notice("summarising the older part of the session …"))
+        try:
+            response = await self._stream_until_answered(summary_request(context, self.model(), plan))
+        except ProviderError as error:
+            self.session.tell(Notice(f"no compaction: {error.message}", "warning"))
+            return
+        finally:
+            self._partial.clear()
+            self.session.tell(StreamDiscarded())
+        summary = plain_text(response.content)
+        event = replace(plan.event(context, summary), model=self.model().name, usage=response.usage)
+        if not summary.strip() or event.tokens_after >= event.tokens_before:
+            self.session.tell(
+                Notice("no compaction: the summary would not make the context smaller", "warning")
+            )
+            return
+        self.session.emit(event)
 
     async def _stream_until_answered(self, request: Request) -> Response:
         attempt = 1

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from prunecli.context.compaction import CompactionPlan, due, plan_compaction
+from prunecli.context.compaction import Options as Compaction
+from prunecli.context.economics import Gate, Market, judge
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.pressure import pressing, relieve
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
@@ -26,6 +29,9 @@ class Policy:
     recall: bool = False
     order: Order = "newest"
     copies: MemoCopies = "once"
+    gate: Gate = "always"
+    market: Market = Market()
+    compaction: Compaction = Compaction(enabled=False)
 
     def view(self, context: Context) -> View:
         """What a strategy sees now."""
@@ -36,18 +42,41 @@ class Policy:
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
-        """What is to be pruned before the next request: the strategies' proposals, then relief if it must be."""
+        """What is to be pruned before the next request: the strategies' proposals if the gate lets them pass,
+        then relief if it must be. All of it breaks the cache once."""
+        events, _ = self.decided(context)
         view = self.view(context)
-        events: list[PrunApplied] = []
-        if self.enabled:
-            events, view = self._proposals(view, "strategy")
-        if pressing(view, self.max_tokens) and not events:
+        if not events and pressing(view, self.max_tokens):
             proposal = relieve(view, self.max_tokens)
             if proposal.edits:
                 events.append(
                     prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note)
                 )
         return events
+
+    def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
+        """The strategies' prunes of now, or none and why the gate holds them, in plain words."""
+        if not self.enabled:
+            return [], ""
+        events, _ = self._proposals(self.view(context), "strategy")
+        if not events or self.gate == "always":
+            return events, ""
+        edits = tuple(edit for event in events for edit in event.edits)
+        decision = judge(context, edits, self.window, self.market)
+        if not decision.apply:
+            return [], decision.reason
+        return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
+
+    def compact(self, context: Context) -> CompactionPlan | None:
+        """What is to be summarised before the next request, after pruning was not enough."""
+        if not due(context, self.compaction, self.window):
+            return None
+        return plan_compaction(context, self.compaction, self.window)
+
+    def make_room(self, context: Context) -> list[PrunApplied]:
+        """Prunes that go before a compaction: the strategies', without minimum and gate."""
+        events, _ = self._proposals(replace(self.view(context), forced=True), "strategy")
+        return [replace(event, reason="before a compaction") for event in events]
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """`/prune`: what the strategies would do without minimum and gate, and why not more."""

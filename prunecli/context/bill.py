@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from prunecli.model.events import AssistantMessage, Record
+from prunecli.model.events import AssistantMessage, CompactionApplied, Record
 from prunecli.model.messages import Usage
 
 
@@ -22,7 +22,7 @@ class Bill:
     def after(self, record: Record, price: Callable[[str, Usage], float]) -> "Bill":
         """The bill after a record; `price` gives USD of a model's usage."""
         event = record.event
-        if not isinstance(event, AssistantMessage) or not event.usage.prompt_tokens:
+        if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
         return replace(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse, tool_uses
 
@@ -40,6 +41,16 @@ class Entry:
     def prunable(self) -> bool:
         """Whether its text may be cleared or trimmed: a tool result, or the output of a `!cmd`."""
         return self.kind in ("result", "command")
+
+    def takes(self, kind: EditKind) -> bool:
+        """Whether an edit of this kind may have it as its target."""
+        match kind:
+            case "drop" | "memo" | "strip":
+                return self.kind == "assistant"
+            case "clear" | "trim":
+                return self.prunable
+            case _:
+                return True
 
     @property
     def tool_name(self) -> str:

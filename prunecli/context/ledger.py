@@ -1,13 +1,17 @@
 """The one ledger: status bar, `/prune-stats`, `/context` and replay take their figures from here (PRUNING.md 10)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from prunecli.context.strategy import Chosen, propose_all
+from prunecli.context.exchange import Entry
+from prunecli.context.index import ResultIndex
+from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
+
+_LIVE, _TOKENS = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,8 @@ class Ledger:
     """Tokens since the compaction boundary; `context_tokens` is the whole next request, `window` what fits.
 
     scanned: originals of all tool results. pruned: net tokens withheld now. protected: live results that the
-    strategy would not touch now, with reasons by seq in `spared`.
+    strategy would not touch now; `spared` gives the reasons by seq, worked out when they are asked for, which
+    has to be before the context changes.
     """
 
     scanned_tokens: int = 0
@@ -24,35 +29,72 @@ class Ledger:
     protected_tokens: int = 0
     context_tokens: int = 0
     window: int = 0
-    spared: Mapping[int, str] = field(default_factory=dict)
+    spared: Mapping[int, str] = field(default_factory=dict, compare=False)
 
     def to_json(self) -> dict[str, Json]:
         """The figures under their names of FORMATS.md."""
-        return {key: value for key, value in asdict(self).items() if key != "spared"}
+        return {key: value for key, value in asdict(replace(self, spared={})).items() if key != "spared"}
 
 
 def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
-    """The ledger of now. What only a minimum or the gate holds back is not protected."""
-    context = view.context
-    touched: set[int] = set()
-    reasons: dict[int, str] = {}
-    for _, proposal in propose_all(replace(view, forced=True), chosen):
-        touched |= {edit.seq for edit in proposal.edits}
-        reasons |= proposal.spared
-    kept = [
-        entry
-        for entry in view.results
-        if entry.seq not in touched and not (entry.exchange and entry.exchange.seq in touched)
-    ]
+    """The ledger of now. What only a minimum or the gate holds back is not protected.
+
+    Costs O(new entries + proposed edits).
+    """
+    tally = view.context.tally
+    index = view.follow("ledger", lambda: ResultIndex(2, _live))
+    proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
+    touched = _touched(view, proposals)
+    results = index.total(_LIVE) - sum(index.value(_LIVE, seq) for seq in touched)
+    tokens = index.total(_TOKENS) - sum(index.value(_TOKENS, seq) for seq in touched)
     return Ledger(
-        context.tally.scanned_tokens,
-        context.tally.pruned_tokens,
-        len(kept),
-        sum(view.tokens(entry) for entry in kept),
-        context.tally.context_tokens,
+        tally.scanned_tokens,
+        tally.pruned_tokens,
+        results,
+        tokens,
+        tally.context_tokens,
         view.window,
-        {entry.seq: view.locked(entry) or reasons.get(entry.seq, "") for entry in kept},
+        _Spared(view, proposals, touched),
     )
+
+
+def _live(view: View, entry: Entry) -> tuple[int, int]:
+    return (1, view.tokens(entry)) if view.live(entry) else (0, 0)
+
+
+def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
+    """The entries that these proposals would change."""
+    entries = view.context.entries
+    found: set[int] = set()
+    for proposal in proposals:
+        for edit in proposal.edits:
+            found.add(edit.seq)
+            exchange = entries[edit.seq].exchange
+            if edit.kind == "drop" and exchange:
+                found.update(result.seq for result in exchange.results)
+    return found
+
+
+class _Spared(Mapping[int, str]):
+    """Why each protected result is, by seq; worked out when it is asked for."""
+
+    def __init__(self, view: View, proposals: Sequence[Proposal], touched: set[int]) -> None:
+        self._view = view
+        self._proposals = proposals
+        self._touched = touched
+
+    def __getitem__(self, seq: int) -> str:
+        entry = self._view.context.entries[seq]
+        if seq in self._touched or not entry.prunable or not self._view.live(entry):
+            raise KeyError(seq)
+        reasons = (proposal.why(entry) for proposal in reversed(self._proposals))
+        return self._view.locked(entry) or next(filter(None, reasons), "")
+
+    def __iter__(self) -> Iterator[int]:
+        return (entry.seq for entry in self._view.results if entry.seq not in self._touched)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def prun_applied(

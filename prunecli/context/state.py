@@ -6,8 +6,9 @@ Strategies read it through `view.View`.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from functools import partial
 
-from prunecli.context import render
+from prunecli.context.changes import Changes
 from prunecli.context.exchange import (
     Entry,
     Exchange,
@@ -17,9 +18,10 @@ from prunecli.context.exchange import (
     user_entry,
 )
 from prunecli.context.lineage import Lineage
+from prunecli.context.shown import shown
 from prunecli.context.tally import Tally
 from prunecli.context.tokens import TokenCounter
-from prunecli.context.wire import Shown, Wire
+from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -56,6 +58,9 @@ class Context:
         self.preamble = Preamble((), ())
         self.started: SessionStarted | None = None
         self.run_ended: RunEnded | None = None
+        self.last_response: int | None = None
+        self.last_model = ""
+        self.caches = True
         self.tally = Tally(counter, factor)
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
@@ -70,6 +75,7 @@ class Context:
         self.trimmed_results: list[Entry] = []
         self.user_turns: list[int] = []
         self.turns = 0
+        self.requests = 0
         self.boundary = -1
         self.pinned: set[int] = set()
         self.sheltered: dict[int, int] = {}
@@ -82,7 +88,8 @@ class Context:
         self._positions: dict[int, int] = {}
         self._compacted: list[tuple[int, int]] = []
         self._summaries: list[Entry] = []
-        self.wire = Wire(self._show)
+        self.wire = Wire(partial(shown, self))
+        self.changes = Changes()
         self.tally.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -143,6 +150,15 @@ class Context:
         """The PrunApplied records that have not been reverted as a whole, oldest first."""
         return [self.pruns[seq] for seq in sorted(self.pruns)]
 
+    def group_of(self, seq: int) -> int:
+        """The index of the first message that shows something of this entry or of later ones."""
+        head = self._head(seq).seq
+        return self.wire.group_at(self._positions[head]) if head in self._positions else 0
+
+    def is_shown(self, seq: int) -> bool:
+        """Whether a user message, assistant message or summary has its place among `items`."""
+        return seq in self._positions
+
     def position(self, seq: int) -> int:
         """The index among `items` of a user message, assistant message or summary that is shown."""
         return self._positions[seq]
@@ -171,12 +187,13 @@ class Context:
                 self._fold(record)
 
     def _fold(self, record: Record) -> None:
+        self.changes.note(record, self)
         match record.event:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
             case AssistantMessage() as event:
                 self._add(assistant_entry(record, event))
-                self.tally.reported(event.usage)
+                self._responded(record, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
                     exchange.started.add(tool_use_id)
@@ -192,6 +209,13 @@ class Context:
                 self._compact(record, event)
             case _:
                 pass
+
+    def _responded(self, record: Record, event: AssistantMessage) -> None:
+        self.tally.reported(event.usage)
+        if event.usage.prompt_tokens:
+            self.requests += 1
+            self.last_response, self.last_model = record.timestamp, event.model
+            self.caches = event.usage.cache_read_input_tokens is not None
 
     def _set(self, key: str, value: Json) -> None:
         self.settings[key] = value
@@ -237,7 +261,7 @@ class Context:
         touched: list[int] = []
         for edit in event.edits:
             entry = self.entries.get(edit.seq)
-            if entry is None or not _fits(edit, entry):
+            if entry is None or not entry.takes(edit.kind):
                 continue
             stacks = self._memos if edit.kind == "memo" else self._edits
             stacks.setdefault(edit.seq, []).append((record.seq, edit))
@@ -331,50 +355,6 @@ class Context:
             edits = {entry.seq: edit for entry in parts if (edit := self.text_edit(entry.seq))}
             memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
             self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
-
-    def _show(self, item: Entry) -> Shown:
-        seq = item.seq
-        edit = self.text_edit(seq)
-        if item.kind != "assistant" or item.exchange is None:
-            pieces = item.wire if edit is None else _edited(item, edit)
-            return Shown((), tuple((seq, piece) for piece in pieces), None, ())
-        memos = tuple((seq, render.text(memo.text or "")) for memo in self.memos_at(item.exchange))
-        if not item.wire or self.dropped(item.exchange):
-            return Shown(memos, (), None, ())
-        stack = self._edits.get(seq, ())
-        stripped = any(stripping.kind == "strip" for _, stripping in stack)
-        pieces = item.wire if not stack else _assistant(item, edit, stripped=stripped)
-        results = tuple((result.seq, self._result(result)) for result in item.exchange.results)
-        calls = item.exchange if item.exchange.calls else None
-        return Shown(memos, tuple((seq, piece) for piece in pieces), calls, results)
-
-    def _result(self, entry: Entry) -> bytes:
-        edit = self.text_edit(entry.seq)
-        if edit is None or not isinstance(entry.event, ToolResult):
-            return entry.wire[0]
-        return render.result(entry.event, edit.text)
-
-
-def _fits(edit: Edit, entry: Entry) -> bool:
-    match edit.kind:
-        case "drop" | "memo" | "strip":
-            return entry.kind == "assistant"
-        case "clear" | "trim":
-            return entry.prunable
-        case _:
-            return True
-
-
-def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:
-    if edit is not None and not (item.exchange and item.exchange.calls):
-        return (render.text(edit.text or ""),)
-    assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
-    return render.assistant(item.event.content, stripped=stripped)
-
-
-def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:
-    replacement = render.text(edit.text or "")
-    return (item.wire[0], replacement) if item.kind == "command" and edit.kind != "repair" else (replacement,)
 
 
 def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, present: bool) -> None:

@@ -1,51 +1,77 @@
 """What a strategy is, and running a list of them: each sees the proposals of those before it as applied.
 
 A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`.
-Law: after its own edits were applied it proposes nothing (idempotence, property-tested for each).
+Laws, property-tested for each: after its own edits were applied it proposes nothing (idempotence), and a request
+costs it O(new entries): what it needs of older ones it keeps in an index (`View.follow`). README.md shows one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from prunecli.context.exchange import Entry
 from prunecli.context.view import View
+from prunecli.errors import PrunecliError
 from prunecli.model.edits import Edit
+
+
+class FunctionFailed(PrunecliError):
+    """A function of the user's that a strategy was given raised, or gave what it must not; the message names it."""
+
+
+def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is asked alike
+    """No reason."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a strategy would do now. `note` says why nothing, or what holds it back, in plain words; `spared`
-    names reasons for results it would not touch, by seq, as far as it is cheap to say."""
+    """What a strategy would do now.
+
+    `note` says why nothing, or what holds it back, in plain words. `why` gives the reason for a live result that
+    it would not touch, as of the view it was made from. `problem` is something that the user has to mend, to be
+    shown once: a function of theirs that failed.
+    """
 
     edits: tuple[Edit, ...] = ()
     note: str = ""
-    spared: Mapping[int, str] = field(default_factory=dict)
+    why: Callable[[Entry], str] = unexplained
+    problem: str = ""
 
 
 class Strategy(Protocol):
-    """A strategy's module."""
+    """A strategy's module. Where `FUNCTIONS` names options that hold a "package.module:name", `propose` takes the
+    functions that they name as keyword arguments of the same names; an option left empty gives none."""
 
     Options: type
 
-    def propose(self, view: View, options: Any) -> Proposal:
+    def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
         """The edits that the strategy wants now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A strategy by its name, with its module and options."""
+    """A strategy by its name, with its module, options and the functions that its options name.
+
+    A function may raise FunctionFailed and nothing else.
+    """
 
     name: str
     strategy: Strategy
     options: Any
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def propose(self, view: View) -> Proposal:
+        """The edits that the strategy wants now."""
+        return self.strategy.propose(view, self.options, **self.functions)
 
 
 def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposal]]:
     """Each strategy's proposal, in order, as (name, proposal)."""
     proposals: list[tuple[str, Proposal]] = []
     for one in chosen:
-        proposal = one.strategy.propose(view, one.options)
+        proposal = one.propose(view)
         proposals.append((one.name, proposal))
         view = view.after(proposal.edits)
     return proposals

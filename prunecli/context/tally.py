@@ -4,7 +4,7 @@ They feed the one ledger. Tokens are counted when they are first asked for, so t
 tokenizer.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from prunecli.context.exchange import Entry
@@ -122,6 +122,11 @@ class Tally:
     def context_tokens(self) -> int:
         """Tokens of the whole next request with system and tools, anchored on what was reported last."""
         return self.anchor.estimate(self.weight)
+
+    def tokens_without(self, gone: Iterable[Entry], text: str) -> int:
+        """`context_tokens` as it would be with these items replaced by a text."""
+        weights = sum(self._items[item.seq].weight for item in gone if item.seq in self._items)
+        return self.anchor.estimate(self.weight - weights + len(text) + _BLOCK_OVERHEAD)
 
     @property
     def scanned_tokens(self) -> int:

@@ -4,14 +4,14 @@ Everything asked for is answered from an index of the fold, so that a strategy c
 anew for each question and must not be kept.
 """
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
+from prunecli.context.changes import F
+from prunecli.context.cut import head
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.state import Context
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied
 
 NEVER = 1 << 62
 """A seq after every entry."""
@@ -22,7 +22,8 @@ _ARGUMENT_CHARS = 80
 @dataclass(frozen=True, slots=True)
 class View:
     """The working context as a strategy may read it. `window` is in tokens; `forced` means that minimums count
-    as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders."""
+    as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders. `pending` are edits of
+    strategies before this one by target; every answer takes them as applied."""
 
     context: Context
     window: int
@@ -55,6 +56,40 @@ class View:
         live = self.context.live_exchanges
         return [exchange for exchange in live if not self._dropping(exchange)] if self.pending else live
 
+    def shows(self, item: Entry | Exchange) -> bool:
+        """Whether this is after the compaction boundary and not dropped; it may be cleared or trimmed."""
+        exchange = item if isinstance(item, Exchange) else item.exchange
+        if (exchange.seq if exchange else item.seq) <= self.context.boundary:
+            return False
+        return not exchange or not (self.context.dropped(exchange) or self._dropping(exchange))
+
+    def live(self, item: Entry | Exchange) -> bool:
+        """Whether this shows, and shows its original: no clear, trim or repair stands for it."""
+        return self.shows(item) and (isinstance(item, Exchange) or self.text_edit(item) is None)
+
+    def follow(self, key: Hashable, make: Callable[[], F]) -> F:
+        """The index kept under this key, made now if there is none, up to date with the fold and `pending`.
+
+        The key names strategy and options; recall and window are added to it.
+        """
+        return self.context.changes.follow(self, (key, self.recall, self.window), make)
+
+    @property
+    def first_user(self) -> int:
+        """The seq of the session's first user message, before the compaction boundary too; NEVER for none."""
+        entries = self.context.entries.values()
+        return next((entry.seq for entry in entries if entry.kind in ("user", "command")), NEVER)
+
+    def exchange_start(self, n: int) -> int:
+        """The seq of the n-th live exchange from the end; NEVER for n <= 0, -1 where there are fewer."""
+        if n <= 0:
+            return NEVER
+        for exchange in reversed(self.context.live_exchanges):
+            n -= not self._dropping(exchange)
+            if n == 0:
+                return exchange.seq
+        return -1
+
     def turn_start(self, n: int) -> int:
         """The seq of the user message that begins the n-th user turn from the end; NEVER for n = 0, -1 where
         there are fewer."""
@@ -64,13 +99,16 @@ class View:
         return turns[-n] if n <= len(turns) else -1
 
     def locked(self, entry: Entry | Exchange) -> str:
-        """Why nothing may touch this now (in progress, pinned, …), or ""."""
+        """Why nothing may touch this now (in progress, pinned, …), or "". The output of a `!cmd` is in progress
+        until the model has answered to it."""
         context = self.context
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
             return next((why for seq in seqs if (why := context.locked(seq))), "")
-        head = entry.exchange.seq if entry.exchange else entry.seq
-        return context.locked(entry.seq) or (context.locked(head) if head != entry.seq else "")
+        if entry.kind == "command" and not (context.exchanges and context.exchanges[-1].seq > entry.seq):
+            return "in progress"
+        home = entry.exchange.seq if entry.exchange else entry.seq
+        return context.locked(entry.seq) or (context.locked(home) if home != entry.seq else "")
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""
@@ -88,32 +126,11 @@ class View:
         """Raw estimate of a text."""
         return self.context.tally.counter.count(text)
 
-    def since(self, seq: int) -> int:
-        """The index of the first of `results` that is not before `seq`."""
-        return bisect_left(self.results, seq, key=lambda entry: entry.seq)
-
     def kept_between(self, first: Exchange, second: Exchange) -> bool:
         """Whether the next request shows something between two exchanges."""
         context = self.context
         between = context.items[context.position(first.seq) + 1 : context.position(second.seq)]
         return any(item.exchange is None or not context.dropped(item.exchange) for item in between)
-
-    def uncleared(self, before: int) -> list[Entry]:
-        """Results before a seq that show their text, whole or trimmed, oldest first."""
-        live = [entry for entry in self.results if entry.seq < before]
-        trimmed = [
-            entry
-            for entry in self.context.trimmed_results
-            if entry.seq < before and not self._cleared(entry) and not self._dropping(entry.exchange)
-        ]
-        pending = [
-            entry
-            for entry in self.context.live_results
-            if entry.seq < before and (edit := self.pending.get(entry.seq)) and edit.kind == "trim"
-        ]
-        return (
-            sorted([*live, *trimmed, *pending], key=lambda entry: entry.seq) if trimmed or pending else live
-        )
 
     def text_edit(self, entry: Entry) -> Edit | None:
         """The edit that stands for the entry's text, a pending one first."""
@@ -127,17 +144,21 @@ class View:
 
     def total_chars(self, image_chars: int) -> int:
         """Characters of all messages as they stand, without system prompt and tools; an image counts as given."""
-        tally = self.context.tally
+        tally, context = self.context.tally, self.context
         total = tally.chars + image_chars * tally.images
         for seq, edit in self.pending.items():
-            entry = self.context.entries[seq]
-            if edit.kind == "drop" and entry.exchange:
-                total -= sum(
-                    tally.shown_chars(part, self.context.text_edit(part.seq))
-                    for part in entry.exchange.entries
-                )
-            elif edit.text is not None:
-                total += len(edit.text) - tally.shown_chars(entry, self.context.text_edit(seq))
+            entry = context.entries[seq]
+            dropping = self._dropping(entry.exchange)
+            if edit.text is None and not dropping:
+                continue
+            parts = entry.exchange.entries if entry.exchange and edit.kind == "drop" else [entry]
+            for part in parts:
+                if dropping and edit.kind != "drop":
+                    continue  # goes with its exchange
+                current = context.text_edit(part.seq)
+                total -= tally.shown_chars(part, current)
+                total -= 0 if current else image_chars * part.images
+                total += 0 if dropping else tally.shown_chars(part, edit)
         return total
 
     @property
@@ -145,25 +166,11 @@ class View:
         """Raw estimate of system prompt, tools and everything of the user's: what no strategy can remove."""
         return self.context.tally.fixed_tokens
 
-    def last_cleared_by(self, strategy: str) -> int:
-        """The seq of the newest result that this strategy cleared and that still is, -1 for none."""
-        cleared = [
-            edit.seq
-            for record in self.context.live_pruns()
-            if isinstance(record.event, PrunApplied) and record.event.strategy == strategy
-            for edit in record.event.edits
-            if edit.kind == "clear" and self.context.text_edit(edit.seq) is not None
-        ]
-        return max(cleared, default=-1)
-
     # Edits ---------------------------------------------------------------------------------------------------
 
     def replaced(self, kind: str, entry: Entry, text: str) -> Edit | None:
         """A clear or trim of a result, or None where the replacement has no fewer tokens."""
-        before = self.tokens(entry)
-        current = self.context.text_edit(entry.seq)
-        if current is not None:
-            before = self.context.tally.shown_tokens(entry, current)
+        before = self.context.tally.shown_tokens(entry, self.text_edit(entry))
         use = entry.call.id if entry.call and entry.call.id else None
         after = self.context.tally.shown_tokens(entry, Edit("clear", entry.seq, use, text))
         if after >= before:
@@ -177,8 +184,9 @@ class View:
     def placeholder(self, entry: Entry, what: str) -> str:
         """`[what | tool argument]`, with the handle for recall where that tool is enabled."""
         argument = call_argument(entry.call.input) if entry.call else None
-        shown = f' {argument[0]}="{argument[1][:_ARGUMENT_CHARS]}"' if argument else ""
-        return self.with_handle(entry, f"[{what} | {entry.tool_name}{shown}]")
+        shown = f' {argument[0]}="{head(argument[1], _ARGUMENT_CHARS)}"' if argument else ""
+        handle = f" | recall {entry.seq}" if self.recall else ""
+        return f"[{what} | {entry.tool_name}{shown}{handle}]"
 
     def with_handle(self, entry: Entry, text: str) -> str:
         """A replacement with the handle for recall where that tool is enabled: inside the bracket of a
@@ -188,10 +196,6 @@ class View:
         if text.startswith("[") and text.endswith("]") and "\n" not in text:
             return f"{text[:-1]} | recall {entry.seq}]"
         return f"{text}\n[recall {entry.seq} for the full text]"
-
-    def _cleared(self, entry: Entry) -> bool:
-        edit = self.pending.get(entry.seq)
-        return edit is not None and edit.kind == "clear"
 
     def _dropping(self, exchange: Exchange | None) -> bool:
         edit = self.pending.get(exchange.seq) if exchange else None

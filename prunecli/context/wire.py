@@ -61,6 +61,7 @@ class Wire:
         self._items: list[Entry] = []
         self._groups: list[_Group] = []
         self._chain: list[bytes] = []
+        self._ends: list[int] = [0]
         self._sent = 0
         self._changed = 0
 
@@ -104,6 +105,19 @@ class Wire:
             self._chain.append(link(self._chain[-1], group.build()))
         return self._chain[-1]
 
+    def group_at(self, item: int) -> int:
+        """The index of the first message that shows something of an item or of a later one."""
+        at = bisect_left(self._groups, item, key=lambda group: group.first_item)
+        before = self._groups[at - 1] if at else None
+        return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
+
+    def bytes_between(self, start: int, end: int) -> int:
+        """Canonical bytes of the messages from index `start` to before index `end`."""
+        for group in self._groups[len(self._ends) - 1 :]:
+            self._ends.append(self._ends[-1] + len(group.build().canonical))
+        last = len(self._ends) - 1
+        return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
+
     def sent(self) -> None:
         """A request was sent: what changes from now on is new."""
         self._sent = self._changed = len(self._groups)
@@ -119,6 +133,7 @@ class Wire:
     def _touch(self, group: int) -> None:
         self._changed = min(self._changed, group)
         del self._chain[group + 1 :]
+        del self._ends[group + 1 :]
         if group < len(self._groups):
             self._groups[group].message = None
 

@@ -243,6 +243,9 @@ def _payload(event: Event) -> dict[str, Json]:
                 "memo": event.memo,
                 "reason": event.reason,
             }
+        case CompactionApplied():
+            fields = {name: getattr(event, name) for name in event.__slots__}
+            return {**fields, "usage": usage_to_json(event.usage)}
         case Unknown(_, payload):
             return dict(payload)
         case _:
@@ -305,6 +308,8 @@ _READERS: dict[str, _Read] = {
         int(p.get("tokens_before") or 0),
         int(p.get("tokens_after") or 0),
         p.get("focus") or "",
+        p.get("model") or "",
+        usage_from_json(p.get("usage") or {}),
     ),
     "RequestSent": lambda p: RequestSent(
         p["model"], int(p["tokens"]), _string(p["sha256"]), _seqs(p.get("cache_marks") or [])

@@ -110,7 +110,7 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class CompactionApplied:
-    """A summary stands for the entries between `head_end` and `tail_start`."""
+    """A summary stands for the entries between `head_end` and `tail_start`; `usage` is what writing it took."""
 
     summary: str
     head_end: int
@@ -118,6 +118,8 @@ class CompactionApplied:
     tokens_before: int = 0
     tokens_after: int = 0
     focus: str = ""
+    model: str = ""
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,8 @@ def link(previous: bytes, message: WireMessage) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
-    preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none. `sha256` is
-    the chain's end."""
+    preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none, `betas` go
+    into a header. `sha256` is the chain's end."""
 
     model: str
     max_tokens: int
@@ -75,6 +75,7 @@ class Request:
     cache_marks: tuple[int, ...] = ()
     thinking: Mapping[str, Json] | None = None
     cache_ttl: CacheTtl = "5m"
+    betas: tuple[str, ...] = ()
     tokens: int = 0
     sha256: str = ""
 

@@ -1,17 +1,22 @@
 """What holds for a session now: its settings over the configuration, as model settings and pruning policy."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
+from prunecli.context.compaction import Options
+from prunecli.context.economics import Market
 from prunecli.context.strategy import Chosen
 from prunecli.model.messages import Json, Usage
 from prunecli.providers.models import ModelInfo, cost
+from prunecli.providers.thinking import betas_for, thinking_config
 
 DEFAULT_MAX_TOKENS = 32_000
 """Most tokens of an answer where neither configuration nor model table says less."""
+
+_TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 AUTO = ("pi",)
 """What `strategy = "auto"` stands for until the data choose (PRUNING.md section 4)."""
@@ -19,12 +24,15 @@ AUTO = ("pi",)
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices in force. `settings` are those that the session's log records; they win."""
+    """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
+    `caches` says whether the endpoint reports what it caches."""
 
     config: Config
     settings: Mapping[str, Json]
     info_of: Callable[[str], ModelInfo]
     recall: bool = False
+    now: int | None = None
+    caches: bool = True
 
     @property
     def model(self) -> ModelInfo:
@@ -48,8 +56,9 @@ class Choices:
         info, model = self.model, self.config.model
         most = model.max_tokens or min(info.max_output or DEFAULT_MAX_TOKENS, DEFAULT_MAX_TOKENS)
         most = min(most, max(1, self.window // 2))
-        thinking = model.thinking if info.thinking and model.thinking < most else 0
-        return ModelSettings(info.name, most, thinking, model.cache_ttl)
+        budget = model.thinking if info.thinking and model.thinking < most else 0
+        thinking = thinking_config(info.name, budget)
+        return ModelSettings(info.name, most, thinking, model.cache_ttl, betas_for(thinking))
 
     @property
     def policy(self) -> Policy:
@@ -63,6 +72,24 @@ class Choices:
             self.recall,
             pruning.order,
             pruning.memo,
+            pruning.gate,
+            self._market,
+            Options(**{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}),
+        )
+
+    @property
+    def _market(self) -> Market:
+        """What the gate goes by; an endpoint that reports no cache fields has no prices."""
+        info, ttl = self.model, self.config.model.cache_ttl
+        prices = info.prices if self.caches else None
+        written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
+        return Market(
+            self.now,
+            _TTL_MS[ttl],
+            info.name,
+            prices.cache_read if prices else None,
+            written or (prices.input if prices else None),
+            self.config.pruning.engage_ratio,
         )
 
     def price(self, model: str, usage: Usage) -> float:

@@ -60,7 +60,13 @@ class Runtime:
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
-            _rules(self.config), self.config.permissions.mode, setup.trusted, setup.cwd, self._ask
+            _rules(self.config),
+            self.config.permissions.mode,
+            setup.trusted,
+            setup.cwd,
+            setup.places.home,
+            (setup.places.key_file, setup.places.trust_store),
+            self._ask,
         )
         self.session = self._new_session()
 
@@ -156,7 +162,7 @@ class Runtime:
         Returns the output. Raises ToolError where it can't be run.
         """
         tool = self.tools.get("bash") or load_tools(("bash",))["bash"]
-        output = await tool.run(tool.Input(command=command), self.tool_context())
+        output = await tool.run(tool.Input(command=command), self.tool_context(approved=True))
         output = bounded_output(output, self.config.tools.max_output_bytes)
         text = "\n".join(block.text for block in output.content if isinstance(block, Text))
         if show_model:
@@ -198,14 +204,14 @@ class Runtime:
         if Preamble.of(texts, tuple(tools)) != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, {"system": list(texts), "tools": tools}))
 
-    def tool_context(self) -> ToolContext:
+    def tool_context(self, *, approved: bool = False) -> ToolContext:
         """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
         tokens), or a single result could never be sent."""
         tools = self.config.tools
         return ToolContext(
             self.setup.cwd,
             self.setup.cwd,
-            self.setup.child_env,
+            self.setup.approved_env if approved else self.setup.child_env,
             self._files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
@@ -223,7 +229,15 @@ class Runtime:
     @property
     def choices(self) -> Choices:
         """Model settings and policy in force."""
-        return Choices(self.config, self.session.context.settings, self._info_of, "recall" in self.tools)
+        context = self.session.context
+        return Choices(
+            self.config,
+            context.settings,
+            self._info_of,
+            "recall" in self.tools,
+            self.setup.clock(),
+            context.caches,
+        )
 
     @property
     def policy(self) -> Policy:
@@ -249,6 +263,7 @@ class Runtime:
         context = self.session.context
         return Status(
             self.policy.ledger(context),
+            self.policy.decided(context)[1],
             self.bill,
             self.model_name,
             self.gatekeeper.mode,

@@ -16,7 +16,9 @@ class Recall:
     """The call; thinking is not recalled."""
 
     name: ClassVar[str] = "recall"
-    description: ClassVar[str] = "Get back the original text of a pruned entry, by the number in its placeholder."
+    description: ClassVar[str] = (
+        "Get back the original text of a pruned entry, by the number in its placeholder."
+    )
     effect: ClassVar[Effect] = "context"
     parallel: ClassVar[bool] = True
 

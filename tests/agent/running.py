@@ -101,7 +101,7 @@ class Bench:
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def tool_context(self) -> ToolContext:
+    def tool_context(self, *, approved: bool = False) -> ToolContext:
         return ToolContext(
             Path("/w"),
             Path("/w"),
@@ -111,7 +111,7 @@ class Bench:
         )
 
     def run(self) -> Run:
-        keeper = SessionGatekeeper(Rules(), self.mode, True, Path("/w"), self._ask)
+        keeper = SessionGatekeeper(Rules(), self.mode, True, Path("/w"), asker=self._ask)
         executor = Executor(self.session, self.tools, self.tool_context, keeper)
         return Run(
             self.session,

@@ -56,7 +56,9 @@ async def turns(before: int, count: int = 20) -> list[float]:
     """Milliseconds of each of `count` turns on an instant endpoint, after `before` messages, tools' time left out."""
     replies = [Reply([Call("ls", {"path": "."})]) for _ in range(count)]
     for number, reply in enumerate(replies):
-        replies[number] = Reply([Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1})], chunk=10_000)
+        replies[number] = Reply(
+            [Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1})], chunk=10_000
+        )
         del reply
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "x.txt").write_text("words\n" * 100)
@@ -91,10 +93,14 @@ async def turns(before: int, count: int = 20) -> list[float]:
 def main() -> None:
     """Prints all figures."""
     starts = first_byte()
-    print(f"first byte of the first request: median {statistics.median(starts):.2f} s, worst {max(starts):.2f}")
+    print(
+        f"first byte of the first request: median {statistics.median(starts):.2f} s, worst {max(starts):.2f}"
+    )
     for before in (0, 200, 2_000):
         found = asyncio.run(turns(before))
-        print(f"a turn after {before:>5} messages: median {statistics.median(found):.1f} ms, worst {max(found):.1f} (server included)")
+        print(
+            f"a turn after {before:>5} messages: median {statistics.median(found):.1f} ms, worst {max(found):.1f} (server included)"
+        )
 
 
 if __name__ == "__main__":

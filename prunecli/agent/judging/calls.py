@@ -64,7 +64,7 @@ def read_call(effect: Effect, tool_name: str, given: Mapping[str, Json], around:
         return Call(effect, tool_name, malformed="it does not say which file it changes")
     paths = paths or ["."]
     if effect == "read":
-        paths += [os.path.join(paths[0], glob) for glob in _globs(tool_name, given)]
+        paths += _chosen(tool_name, given, paths[0])
     places = tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
     return Call(effect, tool_name, places)
 
@@ -85,17 +85,17 @@ def _command_call(tool_name: str, given: Mapping[str, Json], around: Surrounding
         return Call("run", tool_name, text=text, line=line, doubt=f"it has {doubt.reason}")
 
 
-def _globs(tool_name: str, given: Mapping[str, Json]) -> list[str]:
-    """Patterns of a search that may lead out of its folder, or choose files with secrets, as paths.
+def _chosen(tool_name: str, given: Mapping[str, Json], folder: str) -> list[str]:
+    """Where the pattern of a search leads out of its folder, or chooses files with secrets: as a path to judge.
 
     A pattern of find shows names only, so one that merely looks secret is none.
     """
-    key = "pattern" if tool_name == "find" else "glob"
-    glob = given.get(key)
+    glob = given.get("pattern" if tool_name == "find" else "glob")
     if not isinstance(glob, str) or not glob:
         return []
     if tool_name != "find" and looks_secret(glob):
-        return [glob]
-    if glob.startswith(("/", "~")) or ".." in glob.split("/"):
-        return [re.split(r"[*?\[{]", glob)[0] or "."]
-    return []
+        return [os.path.join(folder, glob)]
+    fixed = re.split(r"[*?\[{]", glob)[0]
+    if glob.startswith(("/", "~")):
+        return [fixed]
+    return [os.path.join(folder, fixed)] if ".." in glob.split("/") else []

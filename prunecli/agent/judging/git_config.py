@@ -120,14 +120,13 @@ def config_doubt(text: str) -> str:
 
 def _git_doubt(git: Path, reads_worktree: bool) -> str:
     try:
-        folder = _git_folder(git)
-        common = folder
-        if os.path.lexists(folder / "commondir"):
-            common = folder / _read(folder / "commondir").strip("\n")
+        folder = common = _git_folder(git)
+        if _exists(folder / "commondir"):
+            common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
         for path in (common / "config", folder / "config.worktree", common / "config.worktree"):
-            if os.path.lexists(path) and (doubt := config_doubt(_read(path))):
+            if _exists(path) and (doubt := config_doubt(_read(path))):
                 return f"{path}: {doubt}"
-        if os.path.lexists(common / "hooks" / "post-index-change"):
+        if _exists(common / "hooks" / "post-index-change"):
             return f"{common}/hooks has a post-index-change hook"
         if reads_worktree and _has_submodules(folder):
             return "the repository has submodules, each with a configuration of its own"
@@ -143,7 +142,22 @@ def _git_folder(git: Path) -> Path:
     text = _read(git)
     if not text.startswith("gitdir: "):
         raise ValueError("neither a folder nor a gitdir file")
-    return git.parent / text.removeprefix("gitdir: ").rstrip("\r\n")
+    return _folder(git.parent / text.removeprefix("gitdir: ").rstrip("\r\n"))
+
+
+def _folder(path: Path) -> Path:
+    if not stat.S_ISDIR(os.stat(path).st_mode):
+        raise ValueError(f"{path} is not a folder")
+    return path
+
+
+def _exists(path: Path) -> bool:
+    """Whether something is there, a link to nothing included. Raises OSError where it can't be told."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _has_submodules(folder: Path) -> bool:
@@ -151,7 +165,7 @@ def _has_submodules(folder: Path) -> bool:
     if any(name.startswith("sharedindex.") for name in os.listdir(folder)):
         return True
     index = folder / "index"
-    if not os.path.lexists(index):
+    if not _exists(index):
         return False
     if index.stat().st_size > _MAX_INDEX:
         return True

@@ -58,7 +58,9 @@ def _read_pattern(place: Place, around: Surroundings) -> str:
     if is_secret(place, around.secrets) or is_inside(place, around.workspace) or not path:
         return path
     folder = path if os.path.isdir(path) else os.path.dirname(path)
-    return f"{folder}/**" if folder.count("/") > 1 else path
+    if folder.count("/") < 2 or lies_in(real_path(around.home), folder):
+        return "" if folder == path else path
+    return f"{folder}/**"
 
 
 def _plain(path: str) -> str:

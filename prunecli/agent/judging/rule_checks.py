@@ -1,12 +1,13 @@
 """Which rule speaks about a call: the first deny or ask rule that names any of it, the allow rules that cover all."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from prunecli.agent.judging import path_patterns
 from prunecli.agent.judging.calls import Call
-from prunecli.agent.judging.harmless import Surroundings, read_command
+from prunecli.agent.judging.harmless import Surroundings, is_listed, read_command
 from prunecli.agent.judging.places import Place, Unresolvable, is_inside, is_protected, is_secret, resolve
 from prunecli.agent.judging.rules import Rule, command_allowed, line_named, parse_rule, text_named
 from prunecli.agent.judging.shell import Doubt
@@ -66,7 +67,7 @@ def naming_rule(
 
 def _names(rule: Rule, call: Call, around: Surroundings, denied_are_skipped: bool) -> bool | None:
     if call.text is not None and rule.pattern is not None:
-        return _path_in_command(rule.pattern, call, around)
+        return _path_in_line(rule, rule.pattern, call, around)
     if not rule.names(call.effect, call.tool):
         return False
     if rule.is_bare:
@@ -94,22 +95,39 @@ def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | Non
     return None if below else False
 
 
-def _path_in_command(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """Whether a word of the line is a path that the rule names; as far as words can tell."""
-    words = (
-        [word for command in call.line.commands for word in command]
-        if call.line
-        else _rough_words(call, around)
-    )
-    too_many = len(words) > _MAX_WORDS
-    for word in words[:_MAX_WORDS]:
+def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Whether a line of shell reads what a rule for reading names, or may change what one for editing names."""
+    if rule.tool not in ("read", "edit", "write"):
+        return False
+    if call.is_harmless:
+        if rule.tool != "read":
+            return False
+        answers = [_matches(pattern, place, around) for reading in call.readings for place in reading.places]
+        return True if True in answers else None if None in answers else _around_search(pattern, call, around)
+    named = _path_in_words(pattern, call, around)
+    return None if named and rule.tool != "read" else named
+
+
+def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Whether a word of the line is a path that the pattern names, as far as words can tell.
+
+    A word without slash and dot, to a program that is not known to read files, may mean anything: if it is the
+    name of such a file, it can't be told.
+    """
+    commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
+    words = [(word, is_listed(command[0])) for command in commands for word in command]
+    unsure = len(words) > _MAX_WORDS
+    for word, reads in words[:_MAX_WORDS]:
         for text in {word, word.partition("=")[2], word.rpartition(":")[2]} - {""}:
             try:
-                if _matches(pattern, resolve(text, around.cwd, around.home), around):
-                    return True
+                place = resolve(text, around.cwd, around.home)
             except Unresolvable:
                 continue  # The command itself won't get there either.
-    return None if too_many else _around_search(pattern, call, around)
+            if _matches(pattern, place, around):
+                if reads or "/" in text or "." in text:
+                    return True
+                unsure = unsure or os.path.lexists(place.real)
+    return None if unsure else False
 
 
 def _rough_words(call: Call, around: Surroundings) -> list[str]:

@@ -7,6 +7,8 @@ progress.
 from dataclasses import dataclass
 from typing import Annotated
 
+from prunecli.context.exchange import Exchange
+from prunecli.context.index import ExchangeIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 
@@ -18,11 +20,20 @@ class Options:
     n: Annotated[int, "Exchanges that are kept, counted from the end; 0 or less keeps none."] = 10
 
 
+_LIVE, _DROPPABLE = range(2)
+
+
 def propose(view: View, options: Options) -> Proposal:
     """Drops of every older exchange that nothing locks."""
-    exchanges = view.exchanges
-    older = exchanges[: max(0, len(exchanges) - max(0, options.n))]
-    drops = tuple(
-        view.drop(exchange) for exchange in older if exchange.head.wire and not view.locked(exchange)
-    )
-    return Proposal(drops, f"{len(exchanges)} exchanges, the last {options.n} are kept")
+    index = view.follow("keep_last_n_steps", lambda: ExchangeIndex(2, _measure))
+    stop = index.before(view.exchange_start(options.n))
+    drops = index.edits(_DROPPABLE, 0, stop, view.drop)
+    note = f"{index.total(_LIVE)} exchanges, the last {max(0, options.n)} are kept"
+    return Proposal(tuple(drops), note, lambda _: f"in the last {options.n} exchanges")
+
+
+def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
+    """Whether it is a step, and whether it may be dropped."""
+    if not view.live(exchange):
+        return 0, 0
+    return 1, int(bool(exchange.head.wire) and not view.locked(exchange))

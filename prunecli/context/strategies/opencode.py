@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
+from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied
 
 PLACEHOLDER = "[Old tool result content cleared]"
 
@@ -27,42 +29,60 @@ class Options:
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ("skill",)
 
 
+_TOTAL, _CANDIDATE, _CLEARABLE, _OURS = range(4)
+
+
 def propose(view: View, options: Options) -> Proposal:
     """Clears of all completed results beyond the protected budget, if they free more than the minimum."""
-    recent = view.turn_start(options.protected_turns)
-    stop = view.last_cleared_by("opencode")
-    total = freed = 0
-    edits: list[Edit] = []
-    spared: dict[int, str] = {}
-    for entry in reversed(view.results):
-        if entry.seq < stop:
-            break
-        if entry.seq >= recent:
-            spared[entry.seq] = f"within the last {options.protected_turns} user turns"
-        elif entry.is_error:
-            spared[entry.seq] = "an error"
-        elif entry.tool_name in options.protected_tools:
-            spared[entry.seq] = f"{entry.tool_name} is a protected tool"
-        else:
-            tokens = _tokens(view, entry)
-            total += tokens
-            if total <= options.prune_protect:
-                spared[entry.seq] = f"within the newest {options.prune_protect:,} tokens"
-            elif why := view.locked(entry):
-                spared[entry.seq] = why
-            else:
-                freed += tokens
-                if edit := view.replaced("clear", entry, view.with_handle(entry, PLACEHOLDER)):
-                    edits.append(edit)
-    if not edits:
-        return Proposal(
-            (), f"{min(total, options.prune_protect):,} of {options.prune_protect:,} tokens protected", spared
-        )
-    if freed <= options.prune_minimum and not view.forced:
-        return Proposal((), f"{freed:,} tokens prunable, more than {options.prune_minimum:,} needed", spared)
-    return Proposal(
-        tuple(reversed(edits)), f"{freed:,} tokens beyond the newest {options.prune_protect:,}", spared
+    index = view.follow(
+        ("opencode", options), lambda: ResultIndex(4, lambda at, entry: _measure(at, entry, options))
     )
+    recent = view.turn_start(options.protected_turns)
+    end, first = index.before(recent), index.reaching(_OURS, len(index), 1) + 1
+    protect = options.prune_protect
+    stop = index.reaching(_TOTAL, end, protect + 1) + 1 if protect >= 0 else end
+    total, freed = index.sum(_TOTAL, first, end), index.sum(_CANDIDATE, first, stop)
+    edits = index.edits(_CLEARABLE, first, max(first, stop), lambda entry: _cleared(view, entry))
+
+    def why(entry: Entry) -> str:
+        if entry.seq >= recent:
+            return f"within the last {options.protected_turns} user turns"
+        if index.before(entry.seq) < first:
+            return "older than what was cleared before"
+        if entry.is_error:
+            return "an error"
+        if entry.tool_name in options.protected_tools:
+            return f"{entry.tool_name} is a protected tool"
+        if index.before(entry.seq) >= stop:
+            return f"within the newest {protect:,} tokens"
+        return "its placeholder would be no shorter"
+
+    if not edits:
+        return Proposal((), f"{min(total, max(0, protect)):,} of {protect:,} tokens protected", why)
+    if freed <= options.prune_minimum and not view.forced:
+        return Proposal((), f"{freed:,} tokens prunable, more than {options.prune_minimum:,} needed", why)
+    return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {protect:,}", why)
+
+
+def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int, int]:
+    """Tokens in the running total, tokens that would be freed, whether it may be cleared, whether we cleared it."""
+    if not view.live(entry):
+        return 0, 0, 0, _ours(view, entry)
+    if entry.is_error or entry.tool_name in options.protected_tools:
+        return 0, 0, 0, 0
+    tokens = _tokens(view, entry)
+    return (tokens, 0, 0, 0) if view.locked(entry) else (tokens, tokens, 1, 0)
+
+
+def _ours(view: View, entry: Entry) -> int:
+    """1 where a clear of this strategy stands on the result."""
+    context = view.context
+    pruns = (context.pruns[prun].event for prun, edit in context.edits_of(entry.seq) if edit.kind == "clear")
+    return int(any(isinstance(prun, PrunApplied) and prun.strategy == "opencode" for prun in pruns))
+
+
+def _cleared(view: View, entry: Entry) -> Edit | None:
+    return view.replaced("clear", entry, view.with_handle(entry, PLACEHOLDER))
 
 
 def _tokens(view: View, entry: Entry) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
+from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -37,37 +38,48 @@ class Options:
     )
 
 
+_BUDGET, _CANDIDATE, _CLEARABLE = range(3)
+
+
 def propose(view: View, options: Options) -> Proposal:
     """Clears of all results beyond the protected budget, if they free the minimum."""
+    index = view.follow(
+        ("pi", options), lambda: ResultIndex(3, lambda at, entry: _measure(at, entry, options))
+    )
     recent = view.turn_start(options.protected_turns)
-    used = freed = 0
-    edits: list[Edit] = []
-    spared: dict[int, str] = {}
-    for entry in reversed(view.results):
+    end = index.before(recent)
+    protect = options.prune_protect
+    start = max(0, index.reaching(_BUDGET, end, protect)) if protect > 0 else end
+    used, freed = index.sum(_BUDGET, start, end), index.sum(_CANDIDATE, 0, start)
+    edits = index.edits(_CLEARABLE, 0, start, lambda entry: _cleared(view, entry))
+
+    def why(entry: Entry) -> str:
         if entry.seq >= recent:
-            spared[entry.seq] = f"within the last {options.protected_turns} user turns"
-        elif why := _kept_tool(entry.tool_name, options):
-            spared[entry.seq] = why
-        elif used < options.prune_protect:
-            used += _tokens(view, entry)
-            spared[entry.seq] = f"within the newest {options.prune_protect:,} tokens"
-        elif entry.is_error:
-            spared[entry.seq] = "an error"
-        elif why := view.locked(entry):
-            spared[entry.seq] = why
-        else:
-            tokens = _tokens(view, entry)
-            freed += tokens
-            what = f"output pruned — ~{tokens:,} tokens"
-            if edit := view.replaced("clear", entry, view.placeholder(entry, what)):
-                edits.append(edit)
-            else:
-                spared[entry.seq] = "its placeholder would be no shorter"
+            return f"within the last {options.protected_turns} user turns"
+        if kept := _kept_tool(entry.tool_name, options):
+            return kept
+        if index.before(entry.seq) >= start:
+            return f"within the newest {protect:,} tokens"
+        return "an error" if entry.is_error else "its placeholder would be no shorter"
+
     if not edits:
-        return Proposal((), f"{used:,} of {options.prune_protect:,} tokens protected", spared)
+        return Proposal((), f"{used:,} of {protect:,} tokens protected", why)
     if freed < options.prune_minimum and not view.forced:
-        return Proposal((), f"{freed:,} tokens prunable, {options.prune_minimum:,} needed", spared)
-    return Proposal(tuple(reversed(edits)), f"{freed:,} tokens beyond the newest {used:,}", spared)
+        return Proposal((), f"{freed:,} tokens prunable, {options.prune_minimum:,} needed", why)
+    return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {used:,}", why)
+
+
+def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int]:
+    """Tokens that use up the budget, tokens that count towards the minimum, and whether it may be cleared."""
+    if not view.live(entry) or _kept_tool(entry.tool_name, options):
+        return 0, 0, 0
+    tokens = _tokens(view, entry)
+    return (tokens, 0, 0) if entry.is_error or view.locked(entry) else (tokens, tokens, 1)
+
+
+def _cleared(view: View, entry: Entry) -> Edit | None:
+    what = f"output pruned — ~{_tokens(view, entry):,} tokens"
+    return view.replaced("clear", entry, view.placeholder(entry, what))
 
 
 def _kept_tool(name: str, options: Options) -> str:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
+from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal
-from prunecli.context.view import NEVER, View
+from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
 
@@ -23,16 +24,26 @@ class Options:
 
 def propose(view: View, options: Options) -> Proposal:
     """Trims of every long result before the kept exchanges."""
-    exchanges = view.exchanges
+    index = view.follow(
+        ("prune_old_observations", options),
+        lambda: ResultIndex(1, lambda at, entry: (int(_is_long(at, entry, options)),)),
+    )
     keep = max(0, options.keep_last_n)
-    kept_from = exchanges[-keep].seq if 0 < keep <= len(exchanges) else -1 if keep else NEVER
-    results = view.results[: view.since(kept_from)]
-    edits = [edit for entry in results if (edit := _trimmed(view, entry, options))]
-    return Proposal(tuple(edits), f"results of the last {keep} exchanges stay whole")
+    stop = index.before(view.exchange_start(keep))
+    edits = index.edits(0, 0, stop, lambda entry: _trimmed(view, entry, options))
+
+    def why(entry: Entry) -> str:
+        return f"in the last {keep} exchanges" if index.before(entry.seq) >= stop else "short, or an image"
+
+    return Proposal(tuple(edits), f"results of the last {keep} exchanges stay whole", why)
+
+
+def _is_long(view: View, entry: Entry, options: Options) -> bool:
+    if not view.live(entry) or entry.images or view.locked(entry):
+        return False
+    return len(entry.text) > options.max_length
 
 
 def _trimmed(view: View, entry: Entry, options: Options) -> Edit | None:
-    text = entry.text
-    if len(text) <= options.max_length or entry.images or view.locked(entry):
-        return None
-    return view.replaced("trim", entry, view.with_handle(entry, head(text, options.max_length) + "..."))
+    text = head(entry.text, options.max_length) + "..."
+    return view.replaced("trim", entry, view.with_handle(entry, text))

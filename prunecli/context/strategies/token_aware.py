@@ -6,6 +6,8 @@ Source: PRUNING.md sections 4 and 10. The system prompt and the user's messages 
 from dataclasses import dataclass
 from typing import Annotated
 
+from prunecli.context.exchange import Exchange
+from prunecli.context.index import ExchangeIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 
@@ -17,17 +19,24 @@ class Options:
     max_tokens: Annotated[int | None, "Tokens that may be kept; unset: half of the window."] = None
 
 
+_TOKENS, _DROPPABLE = range(2)
+
+
 def propose(view: View, options: Options) -> Proposal:
     """Drops of the exchanges that no longer fit, walking from the newest to the oldest."""
     budget = options.max_tokens if options.max_tokens is not None else view.window // 2
-    used = view.fixed_tokens
-    full = False
-    drops = []
-    for exchange in reversed(view.exchanges):
-        tokens = view.shown_tokens(exchange)
-        full = full or used + tokens > budget
-        if not full or not exchange.head.wire or view.locked(exchange):
-            used += tokens
-        else:
-            drops.append(view.drop(exchange))
-    return Proposal(tuple(reversed(drops)), f"{used:,} of {budget:,} tokens kept")
+    index = view.follow("token_aware", lambda: ExchangeIndex(2, _measure))
+    room = budget - view.fixed_tokens
+    stop = index.reaching(_TOKENS, len(index), room + 1) + 1 if room >= 0 else len(index)
+    drops = index.edits(_DROPPABLE, 0, stop, view.drop)
+    used = view.fixed_tokens + index.total(_TOKENS) - sum(drop.tokens_before for drop in drops)
+    return Proposal(
+        tuple(drops), f"{used:,} of {budget:,} tokens kept", lambda _: f"within {budget:,} tokens"
+    )
+
+
+def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
+    """Tokens that it takes now, and whether it may be dropped."""
+    if not view.live(exchange):
+        return 0, 0
+    return view.shown_tokens(exchange), int(bool(exchange.head.wire) and not view.locked(exchange))

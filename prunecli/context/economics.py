@@ -1,0 +1,101 @@
+"""The gate: whether breaking the prompt cache now is worth what a proposal saves (PRUNING.md section 6).
+
+*When* is separate from *what*. A break at some place means that everything behind it is written again instead of
+read back; what was pruned is no longer read with each later request.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.context.state import Context
+from prunecli.model.edits import Edit
+
+Gate: TypeAlias = Literal["always", "cache_aware"]
+
+FEWEST_REQUESTS, MOST_REQUESTS = 5, 50
+"""Bounds of how many further requests are expected: as many again as there have been (Lindy's law)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """What the gate goes by. Prices in USD per million tokens, times in unix ms, None where nothing is known.
+
+    An endpoint that reports no cache fields has no prices: its cache counts as latency only.
+    """
+
+    now: int | None = None
+    ttl_ms: int = 300_000
+    model: str = ""
+    read: float | None = None
+    write: float | None = None
+    engage_ratio: float = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a proposal is applied now, and why, in plain words."""
+
+    apply: bool
+    reason: str
+
+
+def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market) -> Decision:
+    """The gate's word on these edits: cold cache, pressure, an already broken cache, or break-even."""
+    cold = _cold(context, market)
+    if cold:
+        return Decision(True, cold)
+    used = context.tally.context_tokens / window if window else 0.0
+    if used >= market.engage_ratio:
+        return Decision(True, f"the context fills {used:.0%} of the window")
+    rate = context.tally.anchor.tokens_per_char
+    first = min(edit.seq for edit in edits)
+    rewritten = round(context.wire.bytes_between(context.group_of(first), context.wire.unchanged) * rate)
+    saved = round(sum(edit.tokens_saved for edit in edits) * rate * 4)
+    if rewritten <= 0:
+        return Decision(True, "the cache breaks here anyway")
+    warm = _left(context, market)
+    if not market.read or not market.write:
+        return Decision(
+            False, f"held {_k(saved)}: cache {warm}; pruning now makes {_k(rewritten)} tokens new"
+        )
+    cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
+    gain = saved * market.read / 1e6
+    further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
+    if gain * further > cost:
+        return Decision(True, f"costs ~{_usd(cost)} once, saves ~{_usd(gain)} a request")
+    words = f"cache {warm}; pruning now costs ~{_usd(cost)}, saves ~{_usd(gain)} a request"
+    return Decision(False, f"held {_k(saved)}: {words}")
+
+
+def _cold(context: Context, market: Market) -> str:
+    """Why the endpoint has nothing cached of this session, or ""."""
+    if context.last_response is None:
+        return "nothing is cached yet"
+    if market.model and context.last_model and context.last_model != market.model:
+        return "the model changed: its cache is cold"
+    if market.now is not None and market.now - context.last_response > market.ttl_ms:
+        return f"cache cold: idle for {_span(market.now - context.last_response)}"
+    return ""
+
+
+def _left(context: Context, market: Market) -> str:
+    if market.now is None or context.last_response is None:
+        return "warm"
+    return f"warm for {_span(market.ttl_ms - (market.now - context.last_response))}"
+
+
+def _span(ms: int) -> str:
+    seconds = max(0, round(ms / 1000))
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3_600:
+        return f"{seconds // 60}m{seconds % 60:02d}s"
+    return f"{seconds // 3_600}h{seconds % 3_600 // 60:02d}m"
+
+
+def _k(tokens: int) -> str:
+    return f"{tokens / 1000:.0f}K" if tokens >= 1_000 else str(tokens)
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"

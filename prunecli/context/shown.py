@@ -1,0 +1,49 @@
+"""What an item contributes to the next request, with the edits that stand on it."""
+
+from typing import TYPE_CHECKING
+
+from prunecli.context import render
+from prunecli.context.exchange import Entry
+from prunecli.context.wire import Shown
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, ToolResult
+
+if TYPE_CHECKING:
+    from prunecli.context.state import Context
+
+
+def shown(context: "Context", item: Entry) -> Shown:
+    """The blocks of a user message, a summary, or an assistant message with its memos and results."""
+    seq = item.seq
+    edit = context.text_edit(seq)
+    if item.kind != "assistant" or item.exchange is None:
+        pieces = item.wire if edit is None else _edited(item, edit)
+        return Shown((), tuple((seq, piece) for piece in pieces), None, ())
+    memos = tuple((seq, render.text(memo.text or "")) for memo in context.memos_at(item.exchange))
+    if not item.wire or context.dropped(item.exchange):
+        return Shown(memos, (), None, ())
+    stack = context.edits_of(seq)
+    stripped = any(stripping.kind == "strip" for _, stripping in stack)
+    pieces = item.wire if not stack else _assistant(item, edit, stripped=stripped)
+    results = tuple((result.seq, _result(context, result)) for result in item.exchange.results)
+    calls = item.exchange if item.exchange.calls else None
+    return Shown(memos, tuple((seq, piece) for piece in pieces), calls, results)
+
+
+def _result(context: "Context", entry: Entry) -> bytes:
+    edit = context.text_edit(entry.seq)
+    if edit is None or not isinstance(entry.event, ToolResult):
+        return entry.wire[0]
+    return render.result(entry.event, edit.text)
+
+
+def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:
+    if edit is not None and not (item.exchange and item.exchange.calls):
+        return (render.text(edit.text or ""),)
+    assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
+    return render.assistant(item.event.content, stripped=stripped)
+
+
+def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:
+    replacement = render.text(edit.text or "")
+    return (item.wire[0], replacement) if item.kind == "command" and edit.kind != "repair" else (replacement,)

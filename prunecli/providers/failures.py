@@ -1,0 +1,234 @@
+"""What an endpoint's failure means to us: status codes, error events and lost connections as our error tree.
+
+The one place of translation. Texts of servers are shortened, put on one line and freed of keys (API-27, API-29)
+before they become a message; the loop decides by the error's class alone.
+"""
+
+import json
+import math
+import re
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from prunecli.errors import (
+    BadRequest,
+    ConnectionLost,
+    ContextOverflow,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    SignatureRejected,
+    Unauthorized,
+)
+from prunecli.model.messages import Json
+
+MAX_ERROR_BYTES = 64_000
+"""How much of an error's body is read; the rest is never fetched."""
+
+_MAX_SHOWN = 500
+_KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
+_SHORTEST_SECRET = 6
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+_TOO_LONG = re.compile(
+    r"prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
+    r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window",
+    re.IGNORECASE,
+)
+_SIGNATURE = re.compile(
+    r"signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `thinking`",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
+_SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
+
+_Meaning: TypeAlias = Literal["account", "rate", "overload", "request", "size"]
+_BY_TYPE: dict[str, _Meaning] = {
+    "authentication_error": "account",
+    "billing_error": "account",
+    "permission_error": "account",
+    "rate_limit_error": "rate",
+    "overloaded_error": "overload",
+    "api_error": "overload",
+    "timeout_error": "overload",
+    "invalid_request_error": "request",
+    "not_found_error": "request",
+    "conflict_error": "request",
+    "request_too_large": "size",
+}
+_BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account", 429: "rate", 413: "size"}
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Translates for one endpoint. `secrets` are the credentials in use: no message repeats them."""
+
+    base_url: str
+    secrets: tuple[str, ...] = ()
+
+    def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
+        """An answer that is no success. `now` is the unix time in seconds, for a retry-after date."""
+        error = _json_error(body)
+        said = self._said(error, headers, body)
+        meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
+        if meaning is None:
+            meaning = _BY_TYPE.get(str(error.get("type")), "request")
+        if status < 400:
+            where = self.shown(headers.get("location", "nowhere"))
+            return BadRequest(
+                f"{self._endpoint()} answered {status} and points to {where}",
+                "set base_url to the address of the API itself: requests are never redirected",
+            )
+        hint = "base_url must not end in /v1" if status == 404 and self._ends_in_v1() else ""
+        return self._error(meaning, f"{status}: {said}", error, retry_after(headers, now), hint)
+
+    def event(self, data: Json) -> ProviderError:
+        """An `error` event in the middle of a stream; one of an unknown type is taken to pass by itself."""
+        error = _error_of(data)
+        meaning = _BY_TYPE.get(str(error.get("type")), "overload")
+        said = self.shown(str(error.get("message") or error.get("type") or "an error without a message"))
+        return self._error(meaning, f"in the middle of the answer: {said}", error, None)
+
+    def lost(self, error: BaseException) -> ConnectionLost:
+        """A connection that could not be made or broke; the message says why and names the address."""
+        cause = _root(error)
+        place = self._endpoint()
+        if isinstance(cause, ssl.SSLError):
+            why = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            return ConnectionLost(
+                f"{place}: no trusted TLS connection: {self.shown(why)}",
+                "a proxy that inspects TLS needs its certificate in the system's store",
+            )
+        if isinstance(cause, socket.gaierror):
+            host = urlsplit(self.base_url).hostname
+            return ConnectionLost(
+                f"{place}: the name {host} can't be resolved", "check the network and base_url"
+            )
+        if isinstance(cause, ConnectionRefusedError):
+            return ConnectionLost(f"{place}: nobody answers there", "is the server running? check base_url")
+        said = str(cause) or str(error) or type(cause).__name__
+        return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
+
+    def cut(self, why: str) -> ConnectionLost:
+        """A stream that ended, stalled or broke before its end (API-05, API-06, API-14)."""
+        return ConnectionLost(f"{self._endpoint()}: {self.shown(why)}")
+
+    def no_stream(self, content_type: str, body: bytes) -> ProviderError:
+        """A success whose body is no event stream: a proxy's page, or an error in a success's clothes."""
+        error = _json_error(body)
+        if error:
+            return self._error(
+                _BY_TYPE.get(str(error.get("type")), "request"), self._said(error, {}, body), error, None
+            )
+        kind = content_type.partition(";")[0].strip() or "no content type"
+        said = self._said({}, {"content-type": content_type}, body)
+        return BadRequest(
+            f"{self._endpoint()} answered with {self.shown(kind)} instead of an event stream: {said}",
+            "check base_url; a proxy or a login page may stand in between",
+        )
+
+    def shown(self, text: str) -> str:
+        """Text of a server, fit for a message: one line, bounded, without control characters and keys."""
+        for secret in self.secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, "[key]")
+        text = _KEY.sub("[key]", text)[: 40 * _MAX_SHOWN]
+        line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+        return line if len(line) <= _MAX_SHOWN else line[: _MAX_SHOWN - 1] + "…"
+
+    def _said(self, error: Mapping[str, Json], headers: Mapping[str, str], body: bytes) -> str:
+        if message := error.get("message"):
+            return self.shown(str(message))
+        text = body[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+        if "html" in headers.get("content-type", "") or text.lstrip()[:1] == "<":
+            title = _TITLE.search(text)
+            text = f"an HTML page: {title[1] if title else _TAG.sub(' ', text)}"
+        return self.shown(text) or "no reason given"
+
+    def _error(
+        self,
+        meaning: _Meaning,
+        message: str,
+        error: Mapping[str, Json],
+        wait: float | None,
+        hint: str = "",
+    ) -> ProviderError:
+        details = error.get("details")
+        code = details.get("error_code") if isinstance(details, Mapping) else None
+        message = f"{self._endpoint()}: {message}"
+        if meaning == "account" or code in _SPENT or (meaning == "request" and _NO_CREDIT.search(message)):
+            return Unauthorized(message, "check the API key and the account's credit")
+        if meaning == "rate":
+            return RateLimited(message, retry_after=wait)
+        if meaning == "size" or (_TOO_LONG.search(message) or "exceed_context" in str(error.get("type"))):
+            return ContextOverflow(message)
+        if meaning == "overload":
+            return Overloaded(message, retry_after=wait)
+        if _SIGNATURE.search(message):
+            return SignatureRejected(message)
+        return BadRequest(message, hint)
+
+    def _endpoint(self) -> str:
+        """The address without a user name and password that may stand in it."""
+        parts = urlsplit(self.base_url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+    def _ends_in_v1(self) -> bool:
+        return self.base_url.rstrip("/").endswith("/v1")
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """How long to wait, in seconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+
+    None where the server did not say or said nonsense (API-09). A date is compared with the server's own clock.
+    """
+    from email.utils import parsedate_to_datetime  # deferred: only failures need it
+
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    try:
+        now = parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, OverflowError):
+        pass  # a server without a clock: ours must do
+    return max(0.0, moment - now)
+
+
+def _json_error(body: bytes) -> Mapping[str, Json]:
+    """The error object of a JSON body, {} where there is none."""
+    try:
+        return _error_of(json.loads(body))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _error_of(value: Json) -> Mapping[str, Json]:
+    """The object with type and message: `error` of Anthropic's shape, a text, or the value's own message."""
+    if not isinstance(value, Mapping):
+        return {}
+    error = value.get("error")
+    if isinstance(error, Mapping):
+        return error
+    message = error if isinstance(error, str) else value.get("message") or value.get("detail")
+    return {"message": message} if isinstance(message, str) else {}
+
+
+def _root(error: BaseException) -> BaseException:
+    """The innermost cause: the libraries between wrap it up to four times."""
+    seen = {id(error)}
+    while (cause := error.__cause__ or error.__context__) is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        error = cause
+    return error

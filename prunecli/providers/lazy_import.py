@@ -1,0 +1,177 @@
+"""Which names of a large package are needed: resolves the re-exports of its `__init__` files on first use.
+
+The SDK's `__init__` files import 3,200 modules to re-export their names; a request needs a tenth of them. With
+this hook `from .mod import Name` in an `__init__.py` is carried out when Name is asked for (PEP 562).
+Whatever can't be told from the source runs the real `__init__` first, so no name is ever missing.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+EAGER_SWITCH = "PRUNECLI_EAGER_SDK"
+"""Environment variable: "1" imports the SDK as its authors wrote it."""
+
+_FROM = re.compile(r"^from (\.+\w[\w.]*) import (?:\(([^()]*)\)|([^(\\\n]+))$", re.MULTILINE)
+_BOUND = re.compile(r"^(?:(?:async )?def |class )?(\w+)\s*[:=(\[]", re.MULTILINE)
+_FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
+
+
+def wanted(environ: Mapping[str, str]) -> bool:
+    """Whether the hook is to be used: always, unless the switch says otherwise."""
+    return environ.get(EAGER_SWITCH) != "1"
+
+
+def reexports(source: str) -> dict[str, tuple[str, str]]:
+    """name -> (relative module, name there), for each top-level `from .mod import ...` of an `__init__`.
+
+    Names that the source also binds in another way are left out: the order of execution decides them.
+    """
+    names = {}
+    for module, several, one in _FROM.findall(source):
+        lines = "".join(line.partition("#")[0] for line in (several or one).split("\n"))
+        for item in lines.split(","):
+            name, _, alias = item.strip().partition(" as ")
+            if name.isidentifier():
+                names[alias.strip() or name] = (module, name)
+    bound = set(_BOUND.findall(source))
+    return {name: place for name, place in names.items() if name not in bound}
+
+
+def submodules(folder: Path) -> frozenset[str]:
+    """The names of the modules and packages in a package's folder."""
+    return frozenset(
+        entry.stem if entry.suffix == ".py" else entry.name
+        for entry in folder.iterdir()
+        if entry.suffix in ("", ".py") and entry.stem.isidentifier()
+    )
+
+
+class _Postponed(SourceFileLoader):
+    """Runs a module's code when it is first needed instead of when it is imported.
+
+    No lock is held meanwhile, so two threads may both run it: imports are guarded by the import system, and
+    an `__init__` of re-exports binds the same objects twice. A lock could deadlock with the import locks.
+    """
+
+    def __init__(self, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self._has_run = False
+        self._running = threading.local()
+
+    def exec_module(self, module: ModuleType) -> None:
+        source = self.get_source(module.__name__) or ""
+        resolve = self._resolver(module, source)
+        if resolve is None:
+            super().exec_module(module)
+            return
+
+        def __getattr__(name: str) -> Any:  # noqa: N807 (PEP 562 names it)
+            found, value = resolve(name)
+            if not found and (not name.startswith("__") or name == "__all__"):
+                self._run(module)
+                found, value = name in vars(module), vars(module).get(name)
+            if not found:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            return value
+
+        vars(module)["__getattr__"] = __getattr__
+
+    def _run(self, module: ModuleType) -> None:
+        if self._has_run or getattr(self._running, "now", False):
+            return
+        self._running.now = True
+        try:
+            super().exec_module(module)
+            self._has_run = True
+        finally:
+            self._running.now = False
+
+    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
+        raise NotImplementedError
+
+
+class _ReexportLoader(_Postponed):
+    """A package whose `__init__` re-exports; None where one of the names is a submodule's name too."""
+
+    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
+        names, modules = reexports(source), submodules(Path(self.path).parent)
+        if not modules.isdisjoint(names):
+            return None
+        bound = set(_BOUND.findall(source))
+
+        def resolve(name: str) -> tuple[bool, Any]:
+            if name in names:
+                place, attribute = names[name]
+                value = getattr(import_module(place, module.__name__), attribute)
+                setattr(module, name, value)
+                return True, value
+            if name in modules and name not in bound:
+                return True, import_module(f"{module.__name__}.{name}")
+            return False, None
+
+        return resolve
+
+
+class _FunctionLoader(_Postponed):
+    """A module of functions: asking for one gives a stand-in that runs the module when it is called."""
+
+    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
+        functions = frozenset(_FUNCTION.findall(source))
+
+        def resolve(name: str) -> tuple[bool, Any]:
+            if name not in functions:
+                return False, None
+
+            def stand_in(*args: Any, **kwargs: Any) -> Any:
+                self._run(module)
+                return vars(module)[name](*args, **kwargs)
+
+            return True, stand_in
+
+        return resolve
+
+
+class LazyPackages:
+    """An entry of `sys.meta_path` for the packages of these names and the modules named in `functions`."""
+
+    def __init__(self, roots: Iterable[str], functions: Iterable[str] = ()) -> None:
+        self._roots = frozenset(roots)
+        self._functions = frozenset(functions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LazyPackages) and (self._roots, self._functions) == (
+            other._roots,
+            other._functions,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._roots, self._functions))
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec that the path finder gives, with a postponing loader where one applies."""
+        if fullname.partition(".")[0] not in self._roots:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or type(spec.loader) is not SourceFileLoader:
+            return spec
+        if spec.submodule_search_locations:
+            spec.loader = _ReexportLoader(fullname, spec.loader.path)
+        elif fullname in self._functions:
+            spec.loader = _FunctionLoader(fullname, spec.loader.path)
+        return spec
+
+
+def install(roots: Iterable[str], functions: Iterable[str] = ()) -> None:
+    """Puts the hook before all other finders, once. Packages that are already imported stay as they are."""
+    hook = LazyPackages(roots, functions)
+    if hook not in sys.meta_path:
+        sys.meta_path.insert(0, hook)

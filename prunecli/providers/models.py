@@ -1,0 +1,187 @@
+"""What is known about a model: its window, its limits and what it costs; the table ships in data/models.json.
+
+Names are matched exactly, by alias, without a provider's prefix, and dated names by the longest name they
+extend. An unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from prunecli.errors import ConfigError
+from prunecli.model.messages import Json, Usage
+from prunecli.model.requests import CacheTtl
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {"opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5", "demo": "demo"}
+)
+"""Short names: the newest of each family, and the demo."""
+
+UNKNOWN_MAX_OUTPUT = 8_192
+"""Tokens of one response asked of a model that the table does not know."""
+
+_MILLION = 1_000_000
+_EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
+_CLAUDE_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars for a million tokens; None where it is not known."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write_5m: float | None = None
+    cache_write_1h: float | None = None
+
+
+class Overrides(Protocol):
+    """`[models."X"]`: what the user knows better than the table; what is None comes from there."""
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens."""
+        ...
+
+    @property
+    def prices(self) -> object:
+        """Something with the five fields of `Prices`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """One model. `context_window` and `max_output` are tokens; a window of 0 is not known."""
+
+    name: str
+    context_window: int = 0
+    max_output: int = UNKNOWN_MAX_OUTPUT
+    prices: Prices = Prices()
+    vision: bool = False
+    thinking: bool = False
+
+
+_DEMO = ModelInfo("demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0, 0.0))
+
+
+class ModelTable:
+    """The models that ship with the program, with the user's overrides laid over them."""
+
+    def __init__(
+        self, rows: Mapping[str, ModelInfo], overrides: Mapping[str, Overrides] | None = None
+    ) -> None:
+        self._rows = dict(rows)
+        self._overrides = dict(overrides or {})
+        self._by_key: dict[str, str] = {}
+        for name in sorted(self._rows, key=len, reverse=True):
+            self._by_key[_bare(name)] = name
+        self._by_key.update({name.lower(): name for name in self._rows})
+
+    @staticmethod
+    def load(folder: Path, overrides: Mapping[str, Overrides] | None = None) -> "ModelTable":
+        """The table in this folder. Raises ConfigError for a file that is missing or damaged."""
+        path = folder / "models.json"
+        try:
+            rows = json.loads(path.read_bytes())
+            return ModelTable({name: _info(name, row) for name, row in rows.items()}, overrides)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(f"{path}: not a model table: {error}", "install prunecli again") from error
+
+    def resolve(self, name: str) -> str:
+        """The name that goes to the endpoint: an alias's model, any other name as it is."""
+        return ALIASES.get(name.strip().lower(), name.strip())
+
+    def info(self, name: str) -> ModelInfo:
+        """What is known about the model of this name or alias; its `name` is the one that was asked for."""
+        resolved = self.resolve(name)
+        known = self._rows.get(self._key(resolved), ModelInfo(resolved))
+        found = replace(_DEMO if resolved == "demo" else known, name=resolved)
+        for key in (name, resolved):
+            if (facts := self._overrides.get(key)) is not None:
+                return _overridden(found, facts)
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """All names of the table and of the overrides, for a menu."""
+        return tuple(dict.fromkeys((*self._rows, *(self.resolve(name) for name in self._overrides))))
+
+    def _key(self, name: str) -> str:
+        for wanted in dict.fromkeys((name.lower(), _bare(name))):
+            if wanted in self._by_key:
+                return self._by_key[wanted]
+            starts = [key for key in self._by_key if wanted.startswith(key)]
+            for key in sorted(starts, key=len, reverse=True):
+                if _EXTENSION.match(wanted, len(key)):
+                    return self._by_key[key]
+        return ""
+
+
+def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl) -> float | None:
+    """What a request cost in US dollars, its cache written for `ttl`; None where a price is not known.
+
+    Where an endpoint has no price of its own for cached tokens they cost what input costs.
+    """
+    prices = info.prices
+    write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
+    total = 0.0
+    for tokens, price in (
+        (usage.input_tokens, prices.input),
+        (usage.output_tokens, prices.output),
+        (
+            usage.cache_read_input_tokens or 0,
+            prices.input if prices.cache_read is None else prices.cache_read,
+        ),
+        (usage.cache_creation_input_tokens or 0, prices.input if write is None else write),
+    ):
+        if tokens and price is None:
+            return None
+        total += tokens * (price or 0.0)
+    return total / _MILLION
+
+
+def token_factor(name: str) -> float:
+    """The model's tokens for one of o200k_base's, by family, measured over agent text.
+
+    1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer ones, 1.0 for others.
+    """
+    resolved = ALIASES.get(name, name).lower()
+    if "claude" not in resolved:
+        return 1.0
+    version = claude_version(resolved)
+    return 1.23 if version is not None and version <= (4, 6) else 1.6
+
+
+def claude_version(name: str) -> tuple[int, int] | None:
+    """(5, 5) of `claude-opus-5-5`; None for a name without a version or of another maker."""
+    found = _CLAUDE_VERSION.search(name.lower())
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def _bare(name: str) -> str:
+    """The name in lower case without what providers put before it: `deepseek/`, `us.anthropic.`."""
+    last = name.lower().rpartition("/")[2]
+    return last[max(0, last.find("claude-")) :]
+
+
+def _info(name: str, row: Mapping[str, Json]) -> ModelInfo:
+    prices = {item.name: row.get(item.name) for item in fields(Prices)}
+    return ModelInfo(
+        name,
+        int(row["context_window"]),
+        int(row["max_output"]),
+        Prices(**{key: None if price is None else float(price) for key, price in prices.items()}),
+        bool(row["vision"]),
+        bool(row["thinking"]),
+    )
+
+
+def _overridden(info: ModelInfo, facts: Overrides) -> ModelInfo:
+    given = {item.name: getattr(facts.prices, item.name) for item in fields(Prices)}
+    prices = replace(info.prices, **{key: price for key, price in given.items() if price is not None})
+    window = info.context_window if facts.context_window is None else facts.context_window
+    return replace(info, context_window=window, prices=prices)

@@ -1,0 +1,71 @@
+"""What a provider is: it takes a request and streams stream events, the last of which is the whole response.
+
+Deltas are transient (for the screen); the `Response` is what the log keeps.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from prunecli.model.messages import Block, Usage
+from prunecli.model.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More words of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """More words of the reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A tool call is being written: `json` is the next piece of its input, "" when the call begins."""
+
+    id: str
+    name: str
+    json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The whole response, given only after the endpoint's `message_stop`.
+
+    A tool input that is no JSON object is `{messages.INVALID_INPUT: raw text}`; tool ids are unique within it.
+    """
+
+    content: tuple[Block, ...]
+    stop_reason: str
+    usage: Usage
+    model: str
+    request_id: str = ""
+
+
+StreamEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | Response
+
+
+class Provider(Protocol):
+    """A source of responses."""
+
+    def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """Sends the request once and yields deltas, then exactly one `Response`, last.
+
+        Never retries (the loop does, visibly). Cancelling closes the connection. Raises a `ProviderError`: a
+        stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.
+        """
+        ...
+
+    async def models(self) -> tuple[tuple[str, int], ...]:
+        """What the endpoint offers: (model name, context window in tokens or 0). Raises a `ProviderError`."""
+        ...
+
+    async def close(self) -> None:
+        """Frees connections. Safe to call twice."""
+        ...

@@ -1,0 +1,210 @@
+"""What an open response says next: its events, batch by batch, with a watch on silence.
+
+The bytes come from httpx2. Nothing is awaited without a bound, and nothing is read beyond what is needed.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from prunecli.errors import ProviderError
+from prunecli.model.messages import Json
+from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
+from prunecli.providers.sse import EventDecoder, ServerEvent
+
+if TYPE_CHECKING:
+    import httpx2
+
+_HEAD_BYTES = 2_000
+_LEFTOVER_SECONDS = 0.2
+_KNOWN = frozenset(
+    (
+        "",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    )
+)
+_decode = json.JSONDecoder().raw_decode
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds, before a connection counts as lost (API-14).
+
+    `connect` for a connection; `first` for an answer and again for its first event; `silence` between events,
+    pings included; `pings` for pings alone.
+    """
+
+    connect: float = 10.0
+    first: float = 90.0
+    silence: float = 60.0
+    pings: float = 600.0
+
+
+LOCAL_PATIENCE = Patience(first=600.0, silence=120.0, pings=3600.0)
+"""For servers that are not Anthropic's: without pings, or with pings alone while they read a long prompt (a CPU needs
+minutes for it)."""
+
+
+class EventReader:
+    """Reads one response. Every method raises a `ProviderError` for a connection that breaks or falls silent."""
+
+    def __init__(self, response: "httpx2.Response", failures: Failures, patience: Patience) -> None:
+        self._response = response
+        self._failures = failures
+        self._patience = patience
+        self._chunks = response.aiter_bytes()
+        self._decoder = EventDecoder()
+        self._silence = _SilenceWatch()
+        self._head = b""
+        self._heard = False
+        self._last_event = self._silence.now()
+
+    @property
+    def request_id(self) -> str:
+        """The endpoint's name for the request, "" where it gives none."""
+        return str(self._response.headers.get("request-id", ""))[:200]
+
+    async def refuse_other_content(self) -> None:
+        """Raises for a success that says itself that it is no event stream: a page, a JSON object."""
+        kind = self._response.headers.get("content-type", "")
+        if "json" in kind or "html" in kind:
+            raise self._failures.no_stream(kind, await self.whole(MAX_ERROR_BYTES))
+
+    async def batch(self) -> list[Json] | None:
+        """The events that the next bytes complete, pings left out; None at the end of the body."""
+        chunk = await self._next(self._patience.silence if self._heard else self._patience.first)
+        if chunk is None:
+            return None
+        if not self._heard:
+            self._head = (self._head + chunk)[:_HEAD_BYTES]
+        try:
+            heard = self._decoder.feed(chunk)
+        except ValueError as error:
+            raise self._failures.cut(f"a broken answer: {error}") from error
+        events = [value for event in heard if (value := self._value(event)) is not None]
+        if events:
+            self._last_event = self._silence.now()
+        elif self._silence.now() - self._last_event > self._patience.pings:
+            raise self._failures.cut(f"nothing but pings for {self._patience.pings:.0f} s")
+        self._heard = self._heard or bool(heard)
+        return events
+
+    async def whole(self, limit: int) -> bytes:
+        """The body up to `limit` bytes, within `silence` in all; what follows is never fetched."""
+        pieces: list[bytes] = []
+        length, deadline = 0, self._silence.now() + self._patience.silence
+        while length < limit and (chunk := await self._next(deadline - self._silence.now())) is not None:
+            pieces.append(chunk)
+            length += len(chunk)
+        return b"".join(pieces)[:limit]
+
+    async def finish(self) -> bool:
+        """Reads the few bytes after the last event; whether the connection can serve the next request."""
+        try:
+            while await self._next(_LEFTOVER_SECONDS) is not None:
+                pass
+        except ProviderError:
+            return False  # the answer is complete all the same
+        return True
+
+    def ended_early(self) -> ProviderError:
+        """The error for a body that ended before the message did (API-05)."""
+        if not self._heard:
+            return self._failures.no_stream(self._response.headers.get("content-type", ""), self._head)
+        return self._failures.cut("the answer was cut off before its end")
+
+    async def close(self) -> None:
+        """Frees the connection: for the next request when the body was read to its end."""
+        self._silence.stop()
+        try:
+            await self._chunks.aclose()
+        finally:
+            await self._response.aclose()
+
+    async def _next(self, seconds: float) -> bytes | None:
+        import httpx2
+
+        try:
+            return await self._silence.at_most(seconds, anext(self._chunks, None))
+        except TimeoutError as error:
+            raise self._failures.cut(f"nothing was heard for {seconds:.0f} s") from error
+        except httpx2.HTTPError as error:
+            raise self._failures.lost(error) from error
+
+    def _value(self, event: ServerEvent) -> Json | None:
+        """The event's object; None for a ping, an end mark of other dialects, an unknown event without JSON."""
+        name, data = event
+        if name == "ping":
+            return None
+        try:
+            value, _ = _decode(data)
+        except (ValueError, RecursionError) as error:
+            return self._other_value(event, error)
+        if isinstance(value, dict):
+            if name == "error" or "type" not in value:
+                value["type"] = name
+            elif value["type"] == "ping":
+                return None
+        return value
+
+    def _other_value(self, event: ServerEvent, error: Exception) -> Json | None:
+        data = event.data.strip()
+        if event.name == "error":
+            return {"type": "error", "error": {"message": data}}
+        if not data or data == "[DONE]" or event.name not in _KNOWN:
+            return None
+        raise self._failures.cut("a broken answer: an event that is not JSON") from error
+
+
+class _SilenceWatch:
+    """Bounds each of many short waits by one timer, which is set anew only when it fires: asyncio.timeout costs
+    as much as reading the bytes does."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
+        self._deadline = 0.0
+        self._waiting: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._expired = False
+
+    async def at_most(self, seconds: float, awaited: Awaitable[_T]) -> _T:
+        """What is awaited. Raises TimeoutError when it takes longer; it is cancelled then."""
+        self._deadline = self.now() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self.stop()
+            self._timer = self._loop.call_at(self._deadline, self._check)
+        task = self._waiting = asyncio.current_task()
+        before = task.cancelling() if task else 0
+        try:
+            return await awaited
+        except asyncio.CancelledError:
+            if self._expired and task and task.uncancel() <= before:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._waiting = None
+
+    def stop(self) -> None:
+        """Leaves no timer behind."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check(self) -> None:
+        self._timer = None
+        if self._waiting is None:
+            return
+        if self.now() >= self._deadline:
+            self._expired = True
+            self._waiting.cancel()
+        else:
+            self._timer = self._loop.call_at(self._deadline, self._check)

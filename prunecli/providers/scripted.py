@@ -1,0 +1,143 @@
+"""The provider for tests and examples: plays a script of responses and keeps the requests that it got.
+
+Nothing is patched and nothing sleeps: a response that is to hang waits for an event of the test's own.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+
+from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage, tool_uses
+from prunecli.model.requests import Request
+from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+
+DELTA_CHARS = 16
+"""Characters of a delta: small enough that a short sentence comes in several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """One response of a script.
+
+    After `after` deltas (all of them where there are fewer) the stream waits for `until`, then raises `error`,
+    then goes on. An empty `stop_reason` becomes `tool_use` or `end_turn`, as the content says.
+    """
+
+    content: tuple[Block, ...] = ()
+    stop_reason: str = ""
+    usage: Usage = Usage(input_tokens=100, output_tokens=10)
+    after: int = 0
+    until: asyncio.Event | None = None
+    error: Exception | None = None
+
+    def response(self, model: str) -> Response:
+        """The whole response, by this model."""
+        reason = self.stop_reason or ("tool_use" if tool_uses(self.content) else "end_turn")
+        return Response(self.content, reason, self.usage, model)
+
+
+def says(text: str) -> Scripted:
+    """A response that is only words."""
+    return Scripted((Text(text),))
+
+
+def calls(*wanted: ToolUse, text: str = "") -> Scripted:
+    """A response that calls tools, after some words where they are given."""
+    return Scripted((*((Text(text),) if text else ()), *wanted))
+
+
+def fails(error: Exception, *, text: str = "", after: int = 0) -> Scripted:
+    """A response that breaks with this error after `after` deltas of the text."""
+    return Scripted((Text(text),) if text else (), error=error, after=after)
+
+
+class ScriptEnded(Exception):
+    """A request came after the last response of the script: a mistake of the test, so no `ProviderError`."""
+
+
+class ScriptedProvider:
+    """A `Provider` (provider.py). `requests` are those it got, in order; `paused` is set while a response waits."""
+
+    def __init__(
+        self,
+        script: Sequence[Scripted],
+        *,
+        offers: tuple[tuple[str, int], ...] = (),
+        delta_chars: int = DELTA_CHARS,
+    ) -> None:
+        self.requests: list[Request] = []
+        self.paused = asyncio.Event()
+        self.closed = False
+        self._script = tuple(script)
+        self._offers = offers
+        self._delta_chars = delta_chars
+
+    @property
+    def left(self) -> int:
+        """Responses that were not asked for yet."""
+        return max(0, len(self._script) - len(self.requests))
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Provider.stream`. Raises what the script says, ScriptEnded after its end."""
+        self.requests.append(request)
+        if len(self.requests) > len(self._script):
+            raise ScriptEnded(self._ended(request))
+        played = self._script[len(self.requests) - 1]
+        given = 0
+        for delta in deltas(played.content, self._delta_chars):
+            if given == played.after:
+                await self._incident(played)
+            yield delta
+            given += 1
+            await asyncio.sleep(0)  # as over a network, others get a turn between two deltas
+        if given <= played.after:
+            await self._incident(played)
+        yield played.response(request.model)
+
+    async def models(self) -> tuple[tuple[str, int], ...]:
+        """See `Provider.models`: what was given as `offers`."""
+        return self._offers
+
+    async def close(self) -> None:
+        """See `Provider.close`."""
+        self.closed = True
+
+    async def _incident(self, played: Scripted) -> None:
+        if played.until is not None:
+            self.paused.set()
+            try:
+                await played.until.wait()
+            finally:
+                self.paused.clear()
+        if played.error is not None:
+            raise played.error
+
+    def _ended(self, request: Request) -> str:
+        count = len(self._script)
+        last = request.messages[-1].canonical.decode() if request.messages else "nothing"
+        shown = last if len(last) <= 300 else last[:300] + "…"
+        return (
+            f"the script has {count} response{'' if count == 1 else 's'}, and request {len(self.requests)} came. "
+            f"It ends with: {shown}"
+        )
+
+
+def deltas(content: Sequence[Block], size: int = DELTA_CHARS) -> Iterator[StreamEvent]:
+    """The deltas that a content streams as, `size` characters each; blocks of other kinds stream nothing."""
+    for block in content:
+        match block:
+            case Text(text):
+                yield from map(TextDelta, _pieces(text, size))
+            case Thinking(thinking):
+                yield from map(ThinkingDelta, _pieces(thinking, size))
+            case ToolUse(id_, name, given):
+                yield ToolCallDelta(id_, name)
+                for piece in _pieces(json.dumps(given, ensure_ascii=False), size):
+                    yield ToolCallDelta(id_, name, piece)
+            case _:
+                pass
+
+
+def _pieces(text: str, size: int) -> Iterator[str]:
+    return (text[at : at + size] for at in range(0, len(text), size))

@@ -1,0 +1,280 @@
+"""What the events of one response add up to: a pure state machine from the endpoint's events to ours.
+
+`Assembly.feed` takes decoded events in order and gives deltas for the screen; `response` is what the log keeps.
+Only what the endpoint finished counts: a cut tool input is never a call, a cut signature never replayable.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prunecli.model.codec import strict_loads, usage_from_json, well_formed, well_formed_json
+from prunecli.model.messages import (
+    INVALID_INPUT,
+    Block,
+    Json,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+)
+from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+
+MAX_RESPONSE_CHARS = 32_000_000
+"""More than any model writes (128,000 tokens are about 0.5 MB): a stream beyond it is broken."""
+
+TRUNCATING = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
+"""Stop reasons after which the last block may have been cut, even where the endpoint closed it."""
+
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_NAME = 128
+_DELTA_FIELDS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+
+
+class _OpenBlock:
+    """A block as it arrives. `head` is its start event's object, the lists hold the pieces of its deltas."""
+
+    def __init__(self, head: Mapping[str, Json], tool_id: str, tool_name: str) -> None:
+        self.head = head
+        self.kind: str = head["type"]
+        self.tool_id = tool_id
+        self.tool_name = tool_name
+        self.pieces: list[str] = []
+        self.signature: list[str] = []
+        self.half = ""
+        self.closed = False
+
+    def whole(self, piece: str) -> str:
+        """The piece without a trailing half of a surrogate pair, and with the half before it (LOG-17)."""
+        if piece.isascii() and not self.half:
+            return piece
+        piece = self.half + piece
+        self.half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        return well_formed(piece[:-1] if self.half else piece)
+
+    def rest(self) -> str:
+        """What is left of a pair whose second half never came."""
+        half, self.half = self.half, ""
+        return well_formed(half)
+
+    def add(self, piece: str) -> list[StreamEvent]:
+        """Keeps a piece and gives the delta for it."""
+        if not piece:
+            return []
+        self.pieces.append(piece)
+        match self.kind:
+            case "text":
+                return [TextDelta(piece)]
+            case "thinking":
+                return [ThinkingDelta(piece)]
+            case "tool_use":
+                return [ToolCallDelta(self.tool_id, self.tool_name, piece)]
+            case _:
+                return []
+
+    def whole_text(self) -> str:
+        """All pieces, joined."""
+        return "".join(self.pieces) + well_formed(self.half)
+
+
+class Assembly:
+    """One response in the making.
+
+    `new_id` gives an id for a tool call that came without one. Feeding an `error` event is a caller's mistake:
+    it is translated before (failures.py).
+    """
+
+    def __init__(self, new_id: Callable[[], str], request_id: str = "") -> None:
+        self._new_id = new_id
+        self._request_id = request_id
+        self._model = ""
+        self._stop_reason = ""
+        self._usage: dict[str, int] = {}
+        self._blocks: list[_OpenBlock] = []
+        self._by_index: dict[int | None, _OpenBlock] = {}
+        self._tool_ids: set[str] = set()
+        self._chars = 0
+        self.started = False
+        self.complete = False
+
+    def feed(self, event: Json) -> list[StreamEvent]:
+        """The deltas that this event gives. Events and deltas of unknown kinds give none (API-18).
+
+        Raises ValueError for an event that breaks the protocol or a response beyond all bounds.
+        """
+        if not isinstance(event, Mapping):
+            raise ValueError("an event that is no object")
+        match event.get("type"):
+            case "content_block_delta":
+                return self._delta(event.get("index"), _object(event.get("delta")))
+            case "content_block_start":
+                return self._start(event.get("index"), _object(event.get("content_block")))
+            case "content_block_stop":
+                return self._close(event.get("index"))
+            case "message_start":
+                message = _object(event.get("message"))
+                self.started = True
+                self._model = _string(message.get("model"))
+                self._merge_usage(message.get("usage"))
+            case "message_delta":
+                reason = _object(event.get("delta")).get("stop_reason")
+                self._stop_reason = _string(reason) or self._stop_reason
+                self._merge_usage(event.get("usage"))
+            case "message_stop":
+                self.complete = True
+        return []
+
+    def response(self) -> Response:
+        """The whole response. Raises ValueError before `message_stop` (API-05): a cut stream is no response."""
+        if not self.complete:
+            raise ValueError("the stream ended before message_stop")
+        content = tuple(
+            block for position, made in enumerate(self._blocks) if (block := self._finished(position, made))
+        )
+        calls = any(isinstance(block, ToolUse) for block in content)
+        return Response(
+            content,
+            self._stop_reason or ("tool_use" if calls else "end_turn"),
+            usage_from_json(self._usage),
+            self._model,
+            self._request_id,
+        )
+
+    def _start(self, index: Json, head: Mapping[str, Json]) -> list[StreamEvent]:
+        if not isinstance(head.get("type"), str):
+            raise ValueError("a content block without a type")
+        is_call = head["type"] == "tool_use"
+        tool_id = self._free_id(_string(head.get("id"))) if is_call else ""
+        tool_name = _NOT_IN_A_NAME.sub("_", _string(head.get("name")))[:_MAX_NAME] or "unnamed"
+        made = _OpenBlock(head, tool_id, tool_name)
+        self._blocks.append(made)
+        self._by_index[_index(index)] = made
+        if is_call:
+            return [ToolCallDelta(tool_id, tool_name)]
+        made.signature.append(_string(head.get("signature")))
+        first = head.get(made.kind) if made.kind in ("text", "thinking") else None
+        return self._append(made, f"{made.kind}_delta", first) if isinstance(first, str) else []
+
+    def _free_id(self, wanted: str) -> str:
+        """The id in the characters that the endpoint takes, unique within this response (API-13)."""
+        wanted = found = _NOT_IN_A_NAME.sub("_", wanted) or self._new_id()
+        number = 2
+        while found in self._tool_ids:
+            found, number = f"{wanted}_{number}", number + 1
+        self._tool_ids.add(found)
+        return found
+
+    def _delta(self, index: Json, delta: Mapping[str, Json]) -> list[StreamEvent]:
+        kind = delta.get("type")
+        if not isinstance(kind, str) or kind not in _DELTA_FIELDS:
+            return []
+        field = _DELTA_FIELDS[kind]
+        made = self._by_index.get(_index(index))
+        if made is None:
+            if field not in ("text", "thinking"):
+                raise ValueError(f"a {kind} for a block that never began")
+            self._start(index, {"type": field})
+            made = self._by_index[index]
+        piece = delta.get(field)
+        return self._append(made, kind, piece) if isinstance(piece, str) else []
+
+    def _append(self, made: _OpenBlock, kind: str, piece: str) -> list[StreamEvent]:
+        self._chars += len(piece)
+        if self._chars > MAX_RESPONSE_CHARS:
+            raise ValueError(f"a response of more than {MAX_RESPONSE_CHARS:,} characters")
+        if kind == "signature_delta":
+            made.signature.append(well_formed(piece))
+            return []
+        if (kind == "input_json_delta") != (made.kind not in ("text", "thinking")):
+            return []
+        return made.add(made.whole(piece))
+
+    def _close(self, index: Json) -> list[StreamEvent]:
+        made = self._by_index.get(_index(index))
+        if made is None:
+            return []
+        made.closed = True
+        return made.add(made.rest())
+
+    def _merge_usage(self, usage: Json) -> None:
+        """Counts are cumulative: the larger one is the later, also where an endpoint reports it only once."""
+        for key, count in usage.items() if isinstance(usage, Mapping) else ():
+            if type(count) is int and count >= 0:
+                self._usage[key] = max(count, self._usage.get(key, 0))
+
+    def _finished(self, position: int, made: _OpenBlock) -> Block | None:
+        """The block as it is kept, or None for one that says nothing or can't be replayed."""
+        cut = position == len(self._blocks) - 1 and self._stop_reason in TRUNCATING
+        match made.kind:
+            case "text":
+                text = made.whole_text()
+                return Text(text) if text else None
+            case "thinking":
+                signature = "".join(made.signature)
+                thinking = made.whole_text()
+                usable = made.closed and bool(signature or (thinking and not cut))
+                return Thinking(thinking, signature) if usable else None
+            case "redacted_thinking":
+                return RedactedThinking(_string(made.head.get("data")))
+            case "tool_use":
+                return ToolUse(made.tool_id, made.tool_name, _tool_input(made, cut))
+            case _:
+                return _opaque(made)
+
+
+def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
+    """The input, or its raw text under INVALID_INPUT where it is no whole JSON object (API-10 to 12)."""
+    raw = made.whole_text()
+    if made.closed and not raw.strip():
+        given = _clean(made.head.get("input"))
+        if given or not cut:
+            return given or {}
+    found = _parsed(raw) if made.closed else None
+    return {INVALID_INPUT: raw} if found is None else found
+
+
+def _opaque(made: _OpenBlock) -> Opaque | None:
+    """A block of a kind not known here as it came, with the input that its deltas gave; None for a cut one."""
+    value, raw = _clean(made.head), made.whole_text()
+    if not made.closed or value is None:
+        return None
+    if raw:
+        value["input"] = _parsed(raw)
+    return None if raw and value["input"] is None else Opaque(value)
+
+
+def _parsed(raw: str) -> dict[str, Json] | None:
+    try:
+        return _clean(strict_loads(raw))
+    except ValueError:
+        return None
+
+
+def _clean(value: Json) -> dict[str, Json] | None:
+    """A JSON object without lone surrogates; None for another value or one nested beyond Python's stack."""
+    try:
+        return well_formed_json(value) if isinstance(value, Mapping) else None
+    except RecursionError:
+        return None
+
+
+def _object(value: Json) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("an event without its object")
+    return value
+
+
+def _string(value: Json) -> str:
+    return well_formed(value) if isinstance(value, str) else ""
+
+
+def _index(value: Json) -> int | None:
+    if value is not None and type(value) is not int:
+        raise ValueError("a block index that is no number")
+    return value

@@ -1,0 +1,168 @@
+"""The tool that runs a command in bash and tells what it printed and how it ended."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.processes.output import HeadAndTail
+from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutput, in_one_line, text_output
+
+MAX_TIMEOUT = 3600.0
+GRACE = 1.0
+PROGRESS_INTERVAL = 0.1
+
+FIXED_ENVIRONMENT = {
+    "EDITOR": "false",
+    "GIT_EDITOR": "false",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "TERM": "dumb",
+    "VISUAL": "false",
+}
+"""What keeps a command from waiting for a person or drawing for one (EXE-08)."""
+
+_EXPLAINED = {126: ": not executable", 127: ": command not found"}
+
+
+@dataclass(frozen=True, slots=True)
+class BashInput:
+    """What the model gives."""
+
+    command: str
+    timeout: Annotated[float | None, "seconds, default 120"] = None
+
+
+class Bash:
+    """Each call is a shell of its own; nothing of it is left when the result is there."""
+
+    name: ClassVar[str] = "bash"
+    description: ClassVar[str] = (
+        "Run a command in a new bash in the working directory. Returns stdout and stderr together. "
+        "No stdin, no terminal; background processes are ended with the call."
+    )
+    effect: ClassVar[Effect] = "run"
+    parallel: ClassVar[bool] = False
+    Input: ClassVar[type] = BashInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The command."""
+        return in_one_line(given.get("command"))
+
+    async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
+        """Runs the command until it ends, its time is up, or the call is cancelled.
+
+        Raises ToolError when it cannot be started.
+        """
+        timeout = context.limits.bash_timeout if given.timeout is None else given.timeout
+        if not 0 < timeout <= MAX_TIMEOUT:
+            raise ToolError(f"timeout is in seconds, more than 0 and at most {MAX_TIMEOUT:.0f}.")
+        output = HeadAndTail(context.limits.max_output_bytes)
+        progress = _Progress(output, context.progress)
+        shell = _shell(context.env)
+        try:
+            ended = await run(
+                [*context.command_prefix, shell, "-c", "--", well_formed(given.command)],
+                cwd=context.cwd,
+                env={**context.env, **FIXED_ENVIRONMENT},
+                take=progress.take,
+                time_limit=timeout,
+                grace=GRACE,
+            )
+        finally:
+            progress.close()
+        notes = _notes(ended, timeout)
+        if ended.exit_code and not shell.endswith("bash"):
+            notes.insert(0, "[run by sh: bash was not found]")
+        return _result(output, ended, notes, context.limits.max_output_bytes)
+
+
+def _shell(env: Mapping[str, str]) -> str:
+    if os.access("/bin/bash", os.X_OK):
+        return "/bin/bash"
+    found = shutil.which("bash", path=env.get("PATH", os.defpath))
+    return found if found and os.path.isabs(found) else "/bin/sh"
+
+
+class _Progress:
+    """Passes output on and shows its last lines, at most ten times a second."""
+
+    def __init__(self, output: HeadAndTail, show: Callable[[str], None]) -> None:
+        self._output = output
+        self._show_text = show
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._next = 0.0
+
+    def take(self, data: bytes) -> bool:
+        """Takes a chunk; always wants more."""
+        self._output.add(data)
+        if self._timer is None:
+            self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._show)
+        return True
+
+    def close(self) -> None:
+        """Shows nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _show(self) -> None:
+        self._timer = None
+        self._next = self._loop.time() + PROGRESS_INTERVAL
+        self._show_text(self._output.latest())
+
+
+def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> ToolOutput:
+    reserve = sum(len(note.encode()) + 1 for note in notes) + len(TRUNCATION_MARKER) + 1
+    text, cut = output.text(max(limit - reserve, limit // 2))
+    if cut:
+        text += TRUNCATION_MARKER
+    if notes:
+        text += "" if not text or text.endswith("\n") else "\n"
+        text += "\n".join(notes)
+    details: dict[str, Json] = {
+        "exit_code": ended.exit_code,
+        "bytes": output.total,
+        "truncated": cut,
+        "timed_out": ended.timed_out,
+        "left": list(ended.left),
+    }
+    result = text_output(text, details, is_error=ended.timed_out or ended.exit_code != 0)
+    return result if output.is_text else replace(result, raw=output.raw)
+
+
+def _notes(ended: Ended, timeout: float) -> list[str]:
+    notes = []
+    if ended.left:
+        count = len(ended.left)
+        what = "1 background process was" if count == 1 else f"{count} background processes were"
+        notes.append(f"[{what} ended: {'; '.join(ended.left)[:500]}]")
+    if ended.stuck:
+        notes.append(f"[{ended.stuck} processes could not be ended]")
+    if ended.timed_out:
+        notes.append(f"[timed out after {timeout:g} s]")
+    elif ended.exit_code is None:
+        notes.append("[ended from outside, exit code unknown]")
+    elif ended.exit_code < 0:
+        notes.append(f"[killed by {_signal_name(-ended.exit_code)}]")
+    elif ended.exit_code:
+        code = ended.exit_code
+        meaning = _EXPLAINED.get(code, f" ({_signal_name(code - 128)})" if 128 < code < 193 else "")
+        notes.append(f"[exit code {code}{meaning}]")
+    return notes
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,75 @@
+"""The tool that replaces a text in a file by another, and leaves every other byte as it is."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.files.diff import change
+from prunecli.tools.files.encoding import encoding_of, is_binary
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.replacement import replaced
+from prunecli.tools.files.saving import Current, digest_of, locked, replace_content
+from prunecli.tools.files.workspace import Place, opened_place
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
+
+
+@dataclass(frozen=True, slots=True)
+class EditInput:
+    """What the model gives."""
+
+    path: str
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+class Edit:
+    """One exact, unique match, spliced into the file's bytes."""
+
+    name: ClassVar[str] = "edit"
+    description: ClassVar[str] = (
+        "Replace old_string in a file by new_string. It must occur exactly once, white space included, "
+        "unless replace_all is set."
+    )
+    effect: ClassVar[Effect] = "edit"
+    parallel: ClassVar[bool] = False
+    Input: ClassVar[type] = EditInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The path."""
+        return in_one_line(given.get("path"))
+
+    async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
+        """Edits the file. Raises ToolError, with the file as it was, when it may not or can't be edited."""
+
+        def work(stop: threading.Event) -> ToolOutput:
+            with (
+                opened_place(given.path, context.cwd, context.workspace) as place,
+                locked(place, stop) as current,
+            ):
+                return _edited(place, current, given, context, stop)
+
+        return await in_thread(work)
+
+
+def _edited(
+    place: Place, current: Current, given: EditInput, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    name = well_formed(place.path)
+    if context.files_seen.state(current.identity, place.path, digest_of(current.data)) == "changed":
+        raise ToolError(f"{name} has changed since you read it; read it again before you edit it.")
+    if is_binary(current.data):
+        raise ToolError(f"{name} is a binary file.")
+    old, new = well_formed(given.old_string), well_formed(given.new_string)
+    done = replaced(current.data, old, new, everywhere=given.replace_all)
+    identity = replace_content(place, current, done.data, stop)
+    context.files_seen.note(identity, digest_of(done.data), place.path)
+    encoding = encoding_of(current.data)
+    made = change(encoding.decode(current.data), encoding.decode(done.data))
+    places = "1 place" if done.count == 1 else f"{done.count} places"
+    text = f"Edited {name}: {places}, first at line {made.first_line} (+{made.added} −{made.removed} lines)."
+    return text_output(text, made.details(place.path))

@@ -1,0 +1,26 @@
+"""How file work runs beside the event loop: in a thread that is told when the call is cancelled."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
+    """Runs `work` in a thread; its argument is set when the call is cancelled.
+
+    A cancelled call waits until the work has ended, so that nothing is written behind its back; a second
+    cancellation does not wait.
+    """
+    stop = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, stop))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # looked at, so that it is not reported as lost
+        raise

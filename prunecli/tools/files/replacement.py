@@ -1,0 +1,130 @@
+"""What an edit does to a file's bytes: one text replaced by another, every other byte as it was (EXE-18, EXE-19)."""
+
+import difflib
+import unicodedata
+from dataclasses import dataclass
+
+from prunecli.errors import ToolError
+from prunecli.tools.files.encoding import Encoding, encoding_of, has_only_crlf, with_crlf
+
+SHOWN_LINES = 10
+_COUNTED = 10_000
+_COMPARED_LINES = 20_000
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The content after an edit and how many places were replaced."""
+
+    data: bytes
+    count: int
+
+
+def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacement:
+    """The content with `old` replaced by `new`: at its only place, or with `everywhere` at each.
+
+    A text with LF line ends also finds CR LF ones, and what is put into a file with only CR LF gets them too.
+    Raises ToolError that names the number of matches, their lines, or the nearest line.
+    """
+    if not old:
+        raise ToolError("old_string is empty; give the text to replace, or use write for a new file.")
+    if old == new:
+        raise ToolError("old_string and new_string are the same; nothing would change.")
+    encoding = encoding_of(data)
+    text = encoding.decode(data)
+    given_old, given_new = old, new
+    if has_only_crlf(text):
+        new = with_crlf(new)
+    places = _places(data, encoding, old, everywhere=everywhere)
+    if not places and "\n" in old and "\r\n" in text:
+        old, new = with_crlf(old), with_crlf(new)
+        places = _places(data, encoding, old, everywhere=everywhere)
+    if not places:
+        raise ToolError(_not_found(text, given_old, given_new))
+    if len(places) > 1 and not everywhere:
+        raise ToolError(_ambiguous(data, encoding, places))
+    wanted, put = encoding.encode(old), encoding.encode(new)
+    parts, end = list[bytes](), 0
+    for place in places:
+        parts += (data[end:place], put)
+        end = place + len(wanted)
+    return Replacement(b"".join((*parts, data[end:])), len(places))
+
+
+def _places(data: bytes, encoding: Encoding, old: str, *, everywhere: bool) -> list[int]:
+    """Offsets of the matches, on the borders of the encoding's units.
+
+    Overlapping ones count too (up to `_COUNTED`) unless each is to be replaced.
+    """
+    try:
+        wanted = old.encode(encoding.codec)
+    except UnicodeEncodeError:
+        return []  # what the encoding lacks cannot be in the file
+    found, at = list[int](), data.find(wanted, len(encoding.mark))
+    if encoding.unit == 1 and wanted.startswith(encoding.mark) and encoding.mark and data.startswith(wanted):
+        found.append(0)
+    while at >= 0 and (everywhere or len(found) < _COUNTED):
+        aligned = (at - len(encoding.mark)) % encoding.unit == 0
+        if aligned:
+            found.append(at)
+        at = data.find(wanted, at + (len(wanted) if aligned and everywhere else 1))
+    return found
+
+
+def _ambiguous(data: bytes, encoding: Encoding, places: list[int]) -> str:
+    newline = "\n".encode(encoding.codec)
+    lines = [data.count(newline, 0, place) + 1 for place in places[:SHOWN_LINES]]
+    shown = ", ".join(map(str, lines)) + (", …" if len(places) > SHOWN_LINES else "")
+    count = f"{_COUNTED} or more" if len(places) == _COUNTED else str(len(places))
+    return (
+        f"old_string matches {count} places (lines {shown}). "
+        "Give more of the text around the one you mean, or set replace_all."
+    )
+
+
+def _not_found(text: str, old: str, new: str) -> str:
+    message = "old_string was not found in the file (0 matches)."
+    lines = text.split("\n", _COMPARED_LINES)[:_COMPARED_LINES]
+    wanted = [line for line in old.split("\n") if line.strip()]
+    if new.strip() and new in text:
+        message += " new_string is already there."
+    if not wanted:
+        return message
+    for why, folded in (
+        ("differs only in white space", lambda line: "".join(line.split())),
+        ("differs only in Unicode normalisation (NFC, NFD)", lambda line: unicodedata.normalize("NFC", line)),
+        ("differs in upper and lower case", str.casefold),
+    ):
+        number = _block_at([folded(line) for line in lines], [folded(line) for line in wanted])
+        if number is not None:
+            return f"{message} Line {number} {why}: {_shown(lines[number - 1])}"
+    if "\ufffd" in old:
+        return f"{message} U+FFFD stands for bytes that are no text; quote only what is around them."
+    longest = max(wanted, key=lambda line: len(line.strip()))
+    near = difflib.get_close_matches(longest, _alike(longest, lines), n=1, cutoff=0.5)
+    if near:
+        message += f" The nearest is line {lines.index(near[0]) + 1}: {_shown(near[0])}"
+    return message
+
+
+def _block_at(lines: list[str], wanted: list[str]) -> int | None:
+    """The number, from 1, of the line where the wanted lines stand one after the other, empty ones left out."""
+    kept = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    for index in range(len(kept) - len(wanted) + 1):
+        if all(kept[index + offset][1] == line for offset, line in enumerate(wanted)):
+            return kept[index][0]
+    return None
+
+
+def _alike(line: str, lines: list[str]) -> list[str]:
+    """At most 100 lines that share a word with a line: comparing is slow."""
+    words = set(line.split())
+    alike = {other: len(words & set(other.split())) for other in lines if len(other) < 1000}
+    ranked = sorted((other for other, shared in alike.items() if shared), key=lambda other: -alike[other])
+    return ranked[:100]
+
+
+def _shown(line: str) -> str:
+    line = line.rstrip("\r")
+    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…"

@@ -1,0 +1,75 @@
+"""Bytes as text for the model: what is no text is visible, and a bound in bytes is kept (EXE-09, LOG-18).
+
+Imported by the search process too: only what starts fast is imported.
+"""
+
+from collections.abc import Callable
+
+SAMPLE = 65_536
+"""Bytes at the start of a file in which a NUL makes it a binary one: ripgrep's first buffer."""
+
+
+def decoded(data: bytes) -> str:
+    """The text of bytes that should be UTF-8: what is not, and NUL, shows as U+FFFD."""
+    return data.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the bytes are the same as their `decoded` text."""
+    return decoded(data).encode() == data
+
+
+def fitting_start(data: bytes, limit: int) -> bytes:
+    """The longest beginning, not inside a character, whose text takes at most `limit` bytes."""
+    return _fitting(data, limit, first_bytes)
+
+
+def fitting_end(data: bytes, limit: int) -> bytes:
+    """The longest end, not inside a character, whose text takes at most `limit` bytes."""
+    return _fitting(data, limit, last_bytes)
+
+
+def fitting_lines(data: bytes, limit: int) -> bytes:
+    """The whole lines at the start whose text takes at most `limit` bytes; of a longer first line a part."""
+    if len(data) * 3 <= limit:
+        return data
+    end, size = 0, 0
+    while end < len(data):
+        after = data.find(b"\n", end) + 1 or len(data)
+        size += len(decoded(data[end:after]).encode()) if size <= limit else 0
+        if size > limit:
+            break
+        end = after
+    return data[:end] if end else fitting_start(data, limit)
+
+
+def _fitting(data: bytes, limit: int, part: Callable[[bytes, int], bytes]) -> bytes:
+    count = min(len(data), limit)
+    while count > 0:
+        taken = part(data, count)
+        size = len(decoded(taken).encode())
+        if size <= limit:
+            return taken
+        count = min(count - 1, count * limit // size)  # a byte that is no text takes three
+    return b""
+
+
+def first_bytes(data: bytes, count: int) -> bytes:
+    """At most `count` bytes from the start, without the beginnings of a character at the end."""
+    taken = data[:count]
+    for back in range(1, min(3, len(taken)) + 1):
+        lead = taken[-back]
+        if lead >= 0xC0:
+            return taken[:-back] if back < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else taken
+        if lead < 0x80:
+            break
+    return taken
+
+
+def last_bytes(data: bytes, count: int) -> bytes:
+    """At most `count` bytes from the end, without the remains of a character at the start."""
+    taken = data[-count:] if count else b""
+    for skip in range(min(4, len(taken))):
+        if taken[skip] & 0xC0 != 0x80:
+            return taken[skip:]
+    return taken

@@ -1,0 +1,194 @@
+"""Where a path leads, and how a file in the workspace is reached so that no link leads out of it.
+
+A path is judged by the folder that was opened, never by its text: the folder's descriptor stays what it is,
+whatever is renamed or linked meanwhile (SEC-01, SEC-02, SEC-05, SEC-06).
+"""
+
+import difflib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+
+MAX_LINKS = 40
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in an open folder of the workspace; the name is not a link. `path` is its real path, for texts."""
+
+    folder: int
+    name: str
+    path: str
+
+    def stat(self) -> os.stat_result | None:
+        """The file's state, or None when there is none. Raises ToolError when it can't be told."""
+        try:
+            return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refusal(error, self.path) from error
+
+
+def absolute(given: str, cwd: Path) -> str:
+    """The absolute path that the model means: `~` is the home folder, the rest is taken from `cwd`.
+
+    Nothing else is expanded or tidied: `..` means what the system says it means. Raises ToolError for a path
+    that no file can have.
+    """
+    if not given:
+        raise ToolError("path is empty.")
+    if "\0" in given:
+        raise ToolError("path holds a NUL character.")
+    if given == "~" or given.startswith("~/"):
+        given = os.path.expanduser(given)
+    return os.path.join(cwd, well_formed(given))
+
+
+def real_path(given: str, cwd: Path) -> Path:
+    """The path without links; its last parts need not exist. For judging a path, not for opening it.
+
+    Raises ToolError when it cannot be told: then nobody may go on with the path as it was given (SEC-05).
+    """
+    path, missing = absolute(given, cwd), list[str]()
+    for _ in range(path.count("/") + 1):
+        try:
+            return Path(os.path.realpath(path, strict=True), *reversed(missing))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if os.path.islink(path):
+                path = os.path.join(os.path.dirname(path), os.readlink(path))
+                continue
+            path, last = os.path.split(path.rstrip("/"))
+            if last == ".." or not last:
+                raise refusal(error, given) from error
+            missing.append(last)
+        except OSError as error:
+            raise refusal(error, given) from error
+    raise ToolError(f"{well_formed(given)}: too many links that lead nowhere.")
+
+
+def is_inside(path: Path, workspace: Path) -> bool:
+    """Whether a real path is the workspace or below it. Raises ToolError when the workspace is gone."""
+    try:
+        return path.is_relative_to(os.path.realpath(workspace, strict=True))
+    except OSError as error:
+        raise refusal(error, str(workspace)) from error
+
+
+@contextmanager
+def opened_place(given: str, cwd: Path, workspace: Path, *, create: bool = False) -> Iterator[Place]:
+    """The place that a path means, with its folder held open; links are followed inside the workspace only.
+
+    With `create`, missing folders are made. Raises ToolError for a place outside, or that can't be reached.
+    """
+    path = absolute(given, cwd)
+    for _ in range(MAX_LINKS):
+        parent, name = os.path.split(path)
+        if name in ("", ".", ".."):
+            raise ToolError(f"{well_formed(given)} is a folder.")
+        folder = _open_folder(parent, workspace, given, create=create)
+        try:
+            place = Place(folder, name, os.path.join(os.path.realpath(parent), name))
+            state = place.stat()
+            if state is None or not stat.S_ISLNK(state.st_mode):
+                yield place
+                return
+            path = os.path.join(os.path.dirname(place.path), _target(place))
+        finally:
+            os.close(folder)
+    raise ToolError(f"{well_formed(given)} leads through more than {MAX_LINKS} links.")
+
+
+def _target(place: Place) -> str:
+    try:
+        return os.readlink(place.name, dir_fd=place.folder)
+    except OSError as error:
+        raise refusal(error, place.path) from error
+
+
+def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> int:
+    """The folder's descriptor, which is inside the workspace; the caller closes it."""
+    missing = list[str]()
+    while True:
+        try:
+            folder = os.open(parent, _FOLDER)
+            break
+        except FileNotFoundError as error:
+            parent, last = os.path.split(parent)
+            if not create or last in ("", ".", ".."):
+                raise refusal(error, given) from error
+            missing.append(last)
+        except OSError as error:
+            raise refusal(error, given) from error
+    try:
+        if not _holds(workspace, folder):
+            raise ToolError(
+                f"{well_formed(given)} is outside the workspace {well_formed(str(workspace))}: "
+                "files are only changed inside it."
+            )
+        while missing:
+            folder = _made(folder, missing.pop())
+    except OSError as error:
+        os.close(folder)
+        raise refusal(error, given) from error
+    except ToolError:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _made(folder: int, name: str) -> int:
+    """Makes a folder in a folder and gives it in place of that one; a link that is there is not followed."""
+    try:
+        os.mkdir(name, dir_fd=folder)
+    except FileExistsError:
+        pass  # made by another call, or a link, which the next line refuses
+    inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    os.close(folder)
+    return inner
+
+
+def _holds(workspace: Path, folder: int) -> bool:
+    """Whether an open folder is the workspace or below it, by going up from it. Raises OSError."""
+    state = os.stat(workspace)
+    root = (state.st_dev, state.st_ino)
+    current, last = os.dup(folder), None
+    try:
+        while True:
+            state = os.fstat(current)
+            here = (state.st_dev, state.st_ino)
+            if here in (root, last):
+                return here == root
+            above = os.open("..", _FOLDER, dir_fd=current)
+            os.close(current)
+            current, last = above, here
+    finally:
+        os.close(current)
+
+
+def refusal(error: OSError, path: str) -> ToolError:
+    """The error for the model: the path and what the system said; for a missing file the nearest name."""
+    text = f"{well_formed(path)}: {error.strerror or error}."
+    if isinstance(error, FileNotFoundError):
+        text = f"{well_formed(path)} does not exist."
+        if near := _nearest(path):
+            text += f" Did you mean {near}?"
+    return ToolError(text)
+
+
+def _nearest(path: str) -> str | None:
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [entry.name for entry, _ in zip(entries, range(1000), strict=False)]
+    except (OSError, ValueError):
+        return None
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
+    return well_formed(os.path.join(folder, found[0])) if found else None

@@ -1,0 +1,78 @@
+"""The tool that finds files by name, among those that are not ignored."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.searching.names import shown_name
+from prunecli.tools.searching.scope import scope_of
+from prunecli.tools.searching.search import MAX_SECONDS, scan
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+
+MAX_PATHS = 1000
+_NOTES_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FindInput:
+    """What the model gives."""
+
+    pattern: Annotated[str, "glob, e.g. *.py or src/**/*.ts"]
+    path: Annotated[str, "folder"] = "."
+
+
+class Find:
+    """Looks in a process of its own: a huge tree neither blocks the screen nor outlives the call."""
+
+    name: ClassVar[str] = "find"
+    description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
+    effect: ClassVar[Effect] = "read"
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = FindInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The pattern and where it is looked for."""
+        return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
+
+    async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
+        """Searches. Raises ToolError for a path that can't be searched."""
+        if not given.pattern.strip("/"):
+            raise ToolError("pattern is empty.")
+        scope = scope_of(given.path, context.cwd)
+        if scope.only:
+            raise ToolError(f"{well_formed(given.path)} is a file; path is the folder to look in.")
+        names = _Names()
+        pattern = well_formed(given.pattern).removeprefix(scope.root.rstrip("/") + "/")
+        arguments = ["names", scope.root, pattern]
+        ended = await scan(arguments, scope.root, context.env, names.take)
+        paths = [shown_name(os.path.join(scope.prefix, name)) for name in names.kept]
+        limit = context.limits.max_output_bytes
+        text = bounded("\n".join(paths) or "Nothing found.", max(limit - _NOTES_BYTES, limit // 2))
+        notes = list[str]()
+        if names.cut:
+            notes.append(f"[the first {MAX_PATHS}; narrow pattern or path]")
+        if ended.timed_out:
+            notes.append(f"[stopped after {MAX_SECONDS:g} s; narrow pattern or path]")
+        details: dict[str, Json] = {"paths": len(paths), "truncated": names.cut or ended.timed_out}
+        return text_output("\n".join([text, *notes]), details)
+
+
+class _Names:
+    """Reads paths, each with a NUL after it, until there are enough."""
+
+    def __init__(self) -> None:
+        self.kept = list[str]()
+        self.cut = False
+        self._unread = b""
+
+    def take(self, data: bytes) -> bool:
+        """Takes output of the search; False once it is enough."""
+        *paths, self._unread = (self._unread + data).split(b"\0")
+        self.kept += map(os.fsdecode, paths)
+        self.cut = len(self.kept) > MAX_PATHS
+        del self.kept[MAX_PATHS:]
+        return not self.cut

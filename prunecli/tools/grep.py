@@ -1,0 +1,110 @@
+"""The tool that finds lines by a regular expression, in the files that are not ignored."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.processes.command import Ended
+from prunecli.tools.searching.glob import PathGlob
+from prunecli.tools.searching.matches import MAX_MATCHES, Matches
+from prunecli.tools.searching.scan import BAD_PATTERN
+from prunecli.tools.searching.scope import Scope, scope_of
+from prunecli.tools.searching.search import MAX_SECONDS, ripgrep, ripgrep_of, scan
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+
+MAX_CONTEXT = 20
+_NOTES_BYTES = 300
+_NEGATED_SET = re.compile(r"\[\^[^\]]*\]")
+_HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
+
+
+@dataclass(frozen=True, slots=True)
+class GrepInput:
+    """What the model gives."""
+
+    pattern: Annotated[str, "regex"]
+    path: Annotated[str, "file or folder"] = "."
+    glob: Annotated[str | None, "e.g. *.py"] = None
+    ignore_case: bool = False
+    context: Annotated[int, "lines around each match"] = 0
+
+
+class Grep:
+    """By ripgrep where there is one; without, by a process of ours with the same result."""
+
+    name: ClassVar[str] = "grep"
+    description: ClassVar[str] = (
+        "Search file contents; returns path:line:text, at most 200 matches. Skips ignored and binary files."
+    )
+    effect: ClassVar[Effect] = "read"
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = GrepInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The pattern and where it is looked for."""
+        return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
+
+    async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
+        """Searches. Raises ToolError for a pattern, path or number that can't be."""
+        scope = scope_of(given.path, context.cwd)
+        if not given.pattern:
+            raise ToolError("pattern is empty.")
+        if _HAS_NEWLINE.search(_NEGATED_SET.sub("", given.pattern)):
+            raise ToolError("A pattern is looked for line by line; it can't hold a newline.")
+        if not 0 <= given.context <= MAX_CONTEXT:
+            raise ToolError(f"context is a number of lines from 0 to {MAX_CONTEXT}.")
+        wanted = PathGlob(given.glob) if given.glob else None
+        limit = context.limits.max_output_bytes
+
+        def fresh() -> Matches:
+            return Matches(scope.prefix, limit, wanted.matches if wanted else lambda _: True)
+
+        ended, matches = None, fresh()
+        program = ripgrep_of(context.env, context.workspace)
+        if program is not None:
+            ended = await ripgrep(program, _for_ripgrep(given, scope), scope.root, context.env, matches.take)
+            if matches.complaint and not matches.cut and not ended.timed_out:
+                ended, matches = None, fresh()  # not a pattern of ripgrep's: perhaps one of Python's
+        if ended is None:
+            ended = await scan(_for_scan(given, scope), scope.root, context.env, matches.take)
+            if ended.exit_code == BAD_PATTERN:
+                raise ToolError(f"The pattern is no regular expression: {matches.complaint}.")
+        return _result(matches, ended, limit, separated=given.context > 0)
+
+
+def _for_ripgrep(given: GrepInput, scope: Scope) -> list[str]:
+    arguments = [f"--context={given.context}", f"--regexp={well_formed(given.pattern)}"]
+    if given.ignore_case:
+        arguments.append("--ignore-case")
+    if given.glob and "/" not in given.glob and not given.glob.startswith("!"):
+        arguments += [f"--type-add=wanted:{well_formed(given.glob)}", "--type=wanted"]
+    return [*arguments, "--", f"./{scope.only}"]
+
+
+def _for_scan(given: GrepInput, scope: Scope) -> list[str]:
+    ignore_case = "1" if given.ignore_case else "0"
+    glob, pattern = well_formed(given.glob or ""), well_formed(given.pattern)
+    return ["lines", scope.root, scope.only, glob, ignore_case, str(given.context), pattern]
+
+
+def _result(matches: Matches, ended: Ended, limit: int, *, separated: bool) -> ToolOutput:
+    text = bounded(matches.text(separated=separated), max(limit - _NOTES_BYTES, limit // 2))
+    notes = list[str]()
+    if matches.cut and matches.count == MAX_MATCHES:
+        notes.append(f"[the first {MAX_MATCHES} matches; narrow pattern, path or glob]")
+    elif matches.cut:
+        notes.append(f"[the first {matches.count} matches fill the output; narrow pattern, path or glob]")
+    if ended.timed_out:
+        notes.append(f"[stopped after {MAX_SECONDS:g} s; narrow pattern, path or glob]")
+    if not matches.count:
+        text = "No matches."
+    details: dict[str, Json] = {
+        "matches": matches.count,
+        "files": len(matches.files),
+        "truncated": matches.cut or ended.timed_out,
+    }
+    return text_output("\n".join([text, *notes]), details)

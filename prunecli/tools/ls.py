@@ -1,0 +1,84 @@
+"""The tool that lists one folder."""
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.workspace import refusal
+from prunecli.tools.searching.folder import names_in
+from prunecli.tools.searching.gitignore import GIT, is_ignored, levels_at
+from prunecli.tools.searching.names import shown_name
+from prunecli.tools.searching.scope import scope_of
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+
+MAX_NAMES = 500
+_IGNORED_SHOWN = 10
+_NOTES_BYTES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class LsInput:
+    """What the model gives."""
+
+    path: Annotated[str, "folder"] = "."
+
+
+class Ls:
+    """Names alone: sizes and dates are seldom wanted, and bash has them."""
+
+    name: ClassVar[str] = "ls"
+    description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."
+    effect: ClassVar[Effect] = "read"
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = LsInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The path."""
+        return in_one_line(given.get("path") or ".")
+
+    async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
+        """Lists the folder. Raises ToolError for a path that is none."""
+        scope = scope_of(given.path, context.cwd)
+        if scope.only:
+            raise ToolError(f"{well_formed(given.path)} is a file, not a folder.")
+
+        def work(stop: threading.Event) -> ToolOutput:
+            try:
+                return _listing(scope.root, context.limits.max_output_bytes, stop)
+            except OSError as error:
+                raise refusal(error, given.path) from error
+
+        return await in_thread(work)
+
+
+def _listing(root: str, limit: int, stop: threading.Event) -> ToolOutput:
+    levels, ignored = levels_at(root), list[str]()
+
+    def left_out(name: str, is_folder: bool) -> bool:
+        if stop.is_set():
+            raise ToolError("interrupted")
+        if name == GIT:
+            return True
+        if is_ignored(levels, os.path.join(root, name), name, is_folder):
+            ignored.append(shown_name(name) + ("/" if is_folder else ""))
+            return True
+        return False
+
+    names, more = names_in(root, MAX_NAMES, left_out)
+    text = bounded("\n".join(names), max(limit - _NOTES_BYTES, limit // 2))
+    notes = list[str]()
+    if more:
+        notes.append(f"[{more} more; use find]")
+    if ignored:
+        shown = ", ".join(sorted(ignored)[:_IGNORED_SHOWN]) + (", …" if len(ignored) > _IGNORED_SHOWN else "")
+        notes.append(f"[{len(ignored)} ignored: {shown}]")
+    if not names and not ignored:
+        text = "[empty folder]"
+    details: dict[str, Json] = {"names": len(names), "ignored": len(ignored), "truncated": more > 0}
+    return text_output("\n".join([*filter(None, [text]), *notes]), details)

@@ -1,0 +1,270 @@
+"""The supervisor of one command: a script that stands between the program and what a command starts.
+
+Its own small interpreter runs `main` (see `command.py`); the program never imports it. It adopts whatever the
+command leaves behind, tells how the command ended, and ends all of it when told to or when the program is gone.
+
+Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
+started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
+`F<count>` so many can not be ended, though it goes on trying. Bytes from it: `T` end all, gently for GRACE seconds; `S` the same for a
+fifth of a second; `K` end all now. End of file means that the program died.
+
+Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
+"""
+
+import posix
+import select
+import sys
+import time
+
+try:
+    import _ctypes
+except ImportError:
+    _ctypes = None  # type: ignore[assignment]  # no orphans are adopted then, the group is still ended
+
+import _signal  # type: ignore[import-not-found]  # `signal` imports enum: 5 ms
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+HUP, KILL, PIPE, TERM, CONT, STOP, XFSZ = (
+    getattr(_signal, name)
+    for name in ("SIGHUP", "SIGKILL", "SIGPIPE", "SIGTERM", "SIGCONT", "SIGSTOP", "SIGXFSZ")
+)
+HAS_PROC = False
+try:
+    HAS_PROC = bool(posix.stat("/proc/self/stat"))
+except OSError:
+    pass
+
+SETTLE = 0.2
+GIVE_UP, LAST_TRY = 0.8, 10.0
+STEP = 0.01
+NAMES = 20
+
+
+def prctl(option: int, value: int) -> None:
+    """Linux's prctl where it can be called; elsewhere nothing."""
+    if sys.platform == "linux" and _ctypes is not None:
+        address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+        _ctypes.call_cdeclfunction(address, (option, value, 0, 0, 0))
+
+
+def become(command: list[str], keep_locale: bool, control: int, parent: int) -> None:
+    """Turns this (forked) process into the command, leader of a session of its own."""
+    try:
+        posix.setsid()
+        prctl(PR_SET_PDEATHSIG, KILL)
+        if posix.getppid() != parent:
+            return
+        for number in (PIPE, XFSZ):
+            _signal.signal(number, _signal.SIG_DFL)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+        offer_to_the_oom_killer()
+        environ = dict(posix.environ)
+        if not keep_locale:
+            environ.pop(b"LC_CTYPE", None)  # the interpreter adds it in the C locale (PEP 538)
+        posix.execve(command[0], command, environ)
+    except OSError as error:
+        posix.write(control, b"E%d\n" % (error.errno or 0))
+
+
+def offer_to_the_oom_killer() -> None:
+    """When memory runs out the command goes, not the program that watches it (EXE-11)."""
+    try:
+        file = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)
+        posix.write(file, b"500")
+        posix.close(file)
+    except OSError:
+        pass  # not Linux, or already higher
+
+
+def processes() -> dict[int, tuple[int, bytes]]:
+    """Every process of the system that is not a zombie: pid -> (parent, state)."""
+    found = {}
+    for name in posix.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            file = posix.open(f"/proc/{name}/stat", posix.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            state, parent = posix.read(file, 1024).rpartition(b")")[2].split()[:2]
+            if state not in b"ZX":
+                found[int(name)] = (int(parent), state)
+        except (OSError, ValueError):
+            pass  # gone meanwhile
+        finally:
+            posix.close(file)
+    return found
+
+
+def descendants(child: int) -> set[int]:
+    """All that the command started and that still lives; where the system can't tell, its group (negative)."""
+    if not HAS_PROC:
+        return {-child} if send(-child, 0) else set()
+    table, mine = processes(), {posix.getpid()}
+    while True:
+        more = {pid for pid, (parent, _) in table.items() if parent in mine and pid not in mine}
+        if not more:
+            return mine - {posix.getpid()}
+        mine |= more
+
+
+def send(pid: int, number: int) -> bool:
+    """Signals a process (a group when negative); False when it is gone or not ours to signal."""
+    try:
+        posix.kill(pid, number)
+        return True
+    except OSError:
+        return False
+
+
+def named(pid: int) -> bytes:
+    """What a process was started as, in one line of at most 120 bytes."""
+    if pid < 0:
+        return b"process group %d" % -pid
+    try:
+        file = posix.open(f"/proc/{pid}/cmdline", posix.O_RDONLY)
+        words = posix.read(file, 4096)
+        posix.close(file)
+    except OSError:
+        return b"process %d" % pid
+    return b" ".join(words.replace(b"\0", b" ").split())[:120] or b"process %d" % pid
+
+
+def kill_all(child: int) -> set[int]:
+    """KILL for every descendant, all stopped first, so that none can start another meanwhile."""
+    stopped = set[int]()
+    for _ in range(50):
+        fresh = {pid for pid in descendants(child) - stopped if send(pid, STOP)}
+        if not fresh:
+            break
+        stopped |= fresh
+    for pid in stopped:
+        send(pid, KILL)
+    return stopped
+
+
+class Supervisor:
+    """One command from its start to the end of the last process it started."""
+
+    def __init__(self, control: int, grace: float) -> None:
+        self.control = control
+        self.grace = grace
+        self.child = 0
+        self.pidfd = -1
+        self.running = True
+        self.poll = select.poll()
+        self.poll.register(control, select.POLLIN)
+
+    def watch(self, child: int) -> None:
+        """Waits for the command and for orders; returns when nothing is left of it."""
+        self.child = child
+        self.tell(b"P%d\n" % child)
+        interval = STEP
+        if sys.platform == "linux":
+            try:
+                self.pidfd = posix.pidfd_open(child)
+                self.poll.register(self.pidfd, select.POLLIN)
+                interval = 1.0
+            except OSError:
+                pass  # an older kernel; as elsewhere, it is asked every ten milliseconds
+        while True:
+            ready = {fd for fd, _ in self.poll.poll(interval * 1000)}
+            alive = self.reap()
+            if self.control in ready:
+                self.obey()
+                return
+            if not self.running and not alive:
+                return
+            if not self.running:
+                interval = 1.0
+
+    def reap(self) -> bool:
+        """Collects what has ended, the adopted too; whether a child is left."""
+        while True:
+            try:
+                pid, status = posix.waitpid(-1, posix.WNOHANG)
+            except ChildProcessError:
+                return not HAS_PROC and send(-self.child, 0)
+            if pid == 0:
+                return True
+            if pid == self.child:
+                self.running = False
+                self.forget_pidfd()
+                self.tell(b"X%d\n" % status)
+
+    def forget_pidfd(self) -> None:
+        if self.pidfd >= 0:
+            self.poll.unregister(self.pidfd)
+            self.pidfd = -1
+
+    def obey(self) -> None:
+        order = self.read()
+        graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
+        self.end(graces.get(order, 0.0))
+
+    def end(self, grace: float) -> None:
+        """TERM, then KILL after `grace` seconds, until nothing is left; gives up on the unkillable."""
+        self.forget_pidfd()
+        left = descendants(self.child)
+        self.tell(b"L" + b"\0".join(sorted(named(pid) for pid in left)[:NAMES]) + b"\n")
+        deadline = time.monotonic() + grace
+        for pid in left:
+            send(pid, TERM)
+            send(pid, CONT)
+        while self.reap() and time.monotonic() < deadline:
+            if self.poll.poll(STEP * 1000) and self.read() in (b"K", b""):
+                break
+        begun, pause, told = time.monotonic(), 0.001, False
+        while self.reap() and time.monotonic() < begun + LAST_TRY:
+            if not kill_all(self.child) and not descendants(self.child):
+                break
+            if not told and time.monotonic() > begun + GIVE_UP:
+                told = self.tell(b"F%d\n" % len(descendants(self.child)))
+            time.sleep(pause)
+            pause = min(0.05, pause * 2)
+
+    def read(self) -> bytes:
+        try:
+            order = posix.read(self.control, 1)
+        except OSError:
+            order = b""
+        if not order:
+            self.poll.unregister(self.control)
+        return order
+
+    def tell(self, line: bytes) -> bool:
+        try:
+            posix.write(self.control, line)
+        except OSError:
+            pass  # the program is gone; `watch` sees the end of file
+        return True
+
+
+def main() -> None:
+    """Runs the command of the arguments `KEEP_LOCALE GRACE COMMAND...` under a `Supervisor`, then exits."""
+    try:
+        supervise(sys.argv[1] == "1", float(sys.argv[2]), sys.argv[3:])
+    finally:
+        posix._exit(0)
+
+
+def supervise(keep_locale: bool, grace: float, command: list[str]) -> None:
+    """Starts the command in a session of its own and watches over it until all of it has ended."""
+    control = posix.dup(0)
+    posix.set_inheritable(control, False)
+    nothing = posix.open("/dev/null", posix.O_RDONLY)
+    posix.dup2(nothing, 0)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    parent = posix.getpid()
+    child = posix.fork()
+    if child == 0:
+        try:
+            become(command, keep_locale, control, parent)
+        finally:
+            posix._exit(127)
+    for output in (1, 2):  # the pipe's end is seen when the command's processes let go of it
+        posix.dup2(nothing, output)
+    for number in (HUP, TERM, _signal.SIGINT):
+        _signal.signal(number, _signal.SIG_IGN)
+    Supervisor(control, grace).watch(child)

@@ -1,0 +1,50 @@
+"""prun: the model removes finished exchanges from its own context (phi-core; PRUNING.md section 5).
+
+Executing a call only plans; the plan in the result's details is applied before the next request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.context.prun import PrunPlan
+from prunecli.errors import ToolError
+from prunecli.model.messages import Json
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, text_output
+
+
+class Prun:
+    """The plain call; a memo given to it is ignored, as in the original."""
+
+    name: ClassVar[str] = "prun"
+    description: ClassVar[str] = (
+        "Remove the most recent finished exchanges (your messages with their tool results) from your context, at "
+        "least this many tokens, before the next turn. For dead ends and bulky output that is no longer needed. "
+        "The user's words stay; the log keeps everything."
+    )
+    effect: ClassVar[Effect] = "context"
+    parallel: ClassVar[bool] = False
+
+    @dataclass(frozen=True, slots=True)
+    class Input:
+        """What the model gives."""
+
+        tokens: Annotated[int, "tokens to free, at least 1"]
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The tokens asked for."""
+        return f"{given.get('tokens', '')} tokens"
+
+    async def run(self, given: Input, context: ToolContext) -> ToolOutput:
+        """Plans; removes nothing yet. Raises ToolError for a number below 1."""
+        return planned(context, given.tokens, None)
+
+
+def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
+    """The result of a prun call: what will really happen, with the plan in its details."""
+    if tokens < 1:
+        raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
+    if context.plan_prun is None:
+        raise ToolError("prun is not available here")
+    plan: PrunPlan = context.plan_prun(tokens, memo)
+    return text_output(plan.message, {"prun": plan.to_json()})

@@ -1,0 +1,43 @@
+"""prun_with_memo: as `prun`, with a note that stands in place of what was removed (phi-core; PRUNING.md 5, 10)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.context.prun import MAX_MEMO_CHARS
+from prunecli.errors import ToolError
+from prunecli.model.messages import Json
+from prunecli.tools.prun import planned
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput
+
+
+class PrunWithMemo:
+    """The call with a memo, which is marked as written by the model and never merges into the user's words."""
+
+    name: ClassVar[str] = "prun_with_memo"
+    description: ClassVar[str] = (
+        "Like prun, leaving a memo in place of what is removed: what you learned and still need."
+    )
+    effect: ClassVar[Effect] = "context"
+    parallel: ClassVar[bool] = False
+
+    @dataclass(frozen=True, slots=True)
+    class Input:
+        """What the model gives."""
+
+        tokens: Annotated[int, "tokens to free, at least 1"]
+        memo: Annotated[str, "at most 2000 characters"]
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The tokens asked for and the memo's beginning."""
+        return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
+
+    async def run(self, given: Input, context: ToolContext) -> ToolOutput:
+        """Plans; removes nothing yet. Raises ToolError for a blank or an overlong memo."""
+        if not given.memo.strip():
+            raise ToolError("Invalid input: memo must not be blank")
+        if len(given.memo) > MAX_MEMO_CHARS:
+            raise ToolError(
+                f"Invalid input: the memo has {len(given.memo):,} characters, at most {MAX_MEMO_CHARS:,} are kept"
+            )
+        return planned(context, given.tokens, given.memo)

@@ -1,0 +1,158 @@
+"""The tool that shows a file: a page of its text, or a picture."""
+
+import base64
+import io
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Image, Json
+from prunecli.tools.files.encoding import encoding_of, is_binary
+from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
+from prunecli.tools.files.saving import digest_of
+from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
+from prunecli.tools.files.workspace import absolute, refusal
+from prunecli.tools.searching.folder import names_in
+from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutput, in_one_line, text_output
+
+DEFAULT_LINES = 2000
+MAX_UTF_16 = 16 * 1024 * 1024
+_HINT_NAMES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReadInput:
+    """What the model gives."""
+
+    path: str
+    offset: Annotated[int | None, "first line, from 1"] = None
+    limit: Annotated[int | None, "lines, default 2000"] = None
+
+
+class Read:
+    """Shows exact text, without line numbers, so that it can be quoted in an edit."""
+
+    name: ClassVar[str] = "read"
+    description: ClassVar[str] = "Read a text file, in pages if long, or an image (png, jpeg, gif, webp)."
+    effect: ClassVar[Effect] = "read"
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = ReadInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The path, and the lines where only some are asked for."""
+        path, offset, limit = in_one_line(given.get("path")), given.get("offset"), given.get("limit")
+        if type(offset) is not int and type(limit) is not int:
+            return path
+        first = offset if type(offset) is int else 1
+        return f"{path} {first}-{first + limit - 1}" if type(limit) is int else f"{path} {first}-"
+
+    async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:
+        """Shows the page. Raises ToolError for what can't be shown."""
+        first = 1 if given.offset is None else given.offset
+        lines = DEFAULT_LINES if given.limit is None else given.limit
+        if first < 1 or lines < 1:
+            raise ToolError("offset and limit count lines, from 1.")
+        path = absolute(given.path, context.cwd)
+
+        def work(stop: threading.Event) -> ToolOutput:
+            try:
+                with open_file(path) as file:
+                    return _shown(file, path, first, lines, context, stop)
+            except IsFolder as error:
+                raise ToolError(f"{error} {_holding(path)}") from error
+            except OSError as error:
+                raise refusal(error, path) from error
+
+        return await in_thread(work)
+
+
+def _holding(path: str) -> str:
+    names, more = names_in(path, _HINT_NAMES)
+    return f"It holds: {'  '.join(names)}{' …' if more else ''}" if names else "It is empty."
+
+
+def _shown(
+    file: io.FileIO, path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    state = os.fstat(file.fileno())
+    sample = file.read(SAMPLE) or b""
+    file.seek(0)
+    if media_type_of(sample):
+        return _picture(file, path, state, context)
+    if is_binary(sample):
+        raise ToolError(f"{well_formed(path)} is {kind_of(sample)} ({state.st_size:,} bytes), not text.")
+    encoding = encoding_of(sample[:4])
+    source: io.RawIOBase | io.BufferedIOBase = file
+    if encoding.unit == 2:
+        if state.st_size > MAX_UTF_16:
+            raise ToolError(
+                f"{well_formed(path)} is {encoding.codec} and too large ({state.st_size:,} bytes)."
+            )
+        data = file.read(MAX_UTF_16)
+        source = io.BytesIO(encoding.decode(data).encode())
+    page = page_of(source, first, lines, context.limits.max_output_bytes, stop)
+    if encoding.unit == 2:
+        page = replace(page, digest=digest_of(data))
+    elif first == 1:
+        page = replace(page, data=page.data.removeprefix(encoding.mark))
+    if page.digest is not None:
+        context.files_seen.note((state.st_dev, state.st_ino), page.digest, os.path.realpath(path))
+    return _page_output(page, path, state.st_size, context.limits.max_output_bytes)
+
+
+def _picture(file: io.FileIO, path: str, state: os.stat_result, context: ToolContext) -> ToolOutput:
+    if (state.st_size + 2) // 3 * 4 > MAX_BASE64:
+        limit = MAX_BASE64 // 4 * 3
+        raise ToolError(
+            f"{well_formed(path)} is an image of {state.st_size:,} bytes; the limit is {limit:,}. Make it smaller."
+        )
+    data = file.read()
+    try:
+        header = header_of(data)
+    except ValueError as error:
+        raise ToolError(f"{well_formed(path)} is a damaged image: {error}.") from error
+    if max(header.width, header.height) > MAX_PIXELS:
+        raise ToolError(
+            f"{well_formed(path)} has {header.width} x {header.height} pixels; the limit is {MAX_PIXELS}."
+        )
+    context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
+    block = Image(header.media_type, base64.b64encode(data).decode("ascii"), header.width, header.height)
+    details = {"path": well_formed(path), "bytes": len(data), "width": header.width, "height": header.height}
+    return ToolOutput((block,), details=details)
+
+
+def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
+    """The page's text, and which lines it is where that is not all of them."""
+    shown = fitting_lines(page.data, limit - 200 if limit > 400 else limit // 2)
+    cut = len(shown) < len(page.data)
+    last = page.first - 1 + shown.count(b"\n") + (not shown.endswith(b"\n") and bool(shown))
+    more = cut or page.total is None or last < page.total
+    text, notes = decoded(shown), list[str]()
+    if cut:
+        text = text.removesuffix("\n") + TRUNCATION_MARKER
+    if not is_text(shown):
+        notes.append("[\ufffd stands for bytes that are not UTF-8]")
+    if more or page.first > 1:
+        total = f"; the file has {size:,} bytes" if page.total is None else f" of {page.total}"
+        inside = cut and not shown.endswith(b"\n")
+        onward = "the last line is too long to show whole" if inside else f"continue with offset={last + 1}"
+        notes.append(
+            f"[lines {page.first}-{last}{total}; {onward}]" if more else f"[lines {page.first}-{last}{total}]"
+        )
+    if notes and text and not text.endswith("\n"):
+        text += "\n"
+    details: dict[str, Json] = {
+        "path": well_formed(path),
+        "first_line": page.first,
+        "last_line": last,
+        "lines": page.total,
+        "truncated": cut,
+    }
+    result = text_output(text + "\n".join(notes) or "[empty file]", details)
+    return result if is_text(shown) else replace(result, raw=shown)

@@ -1,0 +1,126 @@
+"""Which files a search sees: .gitignore at every level, and .git/info/exclude, as git and ripgrep read them.
+
+Imported by the search process too: only what starts fast is imported.
+"""
+
+import os
+import re
+import stat
+
+from prunecli.tools.searching.glob import regex_of
+
+GIT = ".git"
+MAX_BYTES = 1024 * 1024
+
+
+class Rules:
+    """The patterns of one ignore file, for paths relative to the file's folder."""
+
+    __slots__ = ("_any_name", "_any_path", "_rules")
+
+    def __init__(self, text: str) -> None:
+        lines = (line.removesuffix("\r") for line in text.split("\n"))
+        self._rules = [rule for line in lines if (rule := _rule(line)) is not None]
+        self._any_name = _either([regex for regex, about_name, _, _ in self._rules if about_name])
+        self._any_path = _either([regex for regex, about_name, _, _ in self._rules if not about_name])
+
+    def verdict(self, path: str, name: str, is_folder: bool) -> bool | None:
+        """True for ignored, False for expressly not ignored, None where nothing is said. The last rule wins."""
+        if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
+            return None
+        for regex, about_name, folders_only, negated in reversed(self._rules):
+            if (is_folder or not folders_only) and regex.fullmatch(name if about_name else path):
+                return not negated
+        return None
+
+
+def _rule(line: str) -> tuple[re.Pattern[str], bool, bool, bool] | None:
+    """(pattern, about the name alone, folders only, negated) of a line; None for one that says nothing."""
+    if line.startswith("#"):
+        return None
+    while line.endswith(" ") and not line.endswith("\\ "):
+        line = line[:-1]
+    negated = line.startswith("!")
+    line = line[negated:]
+    folders_only = line.endswith("/")
+    line = line[:-1] if folders_only else line
+    if not line or line == "\\":
+        return None
+    about_name = "/" not in line
+    regex = re.compile(regex_of(line.removeprefix("/"), braces=False), re.DOTALL)
+    return regex, about_name, folders_only, negated
+
+
+def _either(patterns: list[re.Pattern[str]]) -> re.Pattern[str]:
+    """What any of the patterns matches: most paths are ruled out by one look."""
+    return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns) or "(?!)", re.DOTALL)
+
+
+class Level:
+    """What one folder says about what is in it: its .gitignore and, at the top of a repository, its exclude."""
+
+    __slots__ = ("_base", "exclude", "gitignore", "is_top")
+
+    def __init__(self, folder: str, *, has_gitignore: bool = True, has_git: bool | None = None) -> None:
+        self._base = len(folder.rstrip("/")) + 1
+        self.is_top = os.path.exists(os.path.join(folder, GIT)) if has_git is None else has_git
+        self.gitignore = _rules(os.path.join(folder, ".gitignore")) if has_gitignore else None
+        self.exclude = _rules(_exclude_file(folder)) if self.is_top else None
+
+    def relative(self, path: str) -> str:
+        """An absolute path inside the folder, as its rules see it."""
+        return path[self._base :]
+
+
+def levels_at(folder: str) -> tuple[Level, ...]:
+    """The levels that count for what is in an absolute folder, the nearest first: up to the repository's top."""
+    levels = list[Level]()
+    while True:
+        levels.append(Level(folder))
+        above = os.path.dirname(folder)
+        if levels[-1].is_top or above == folder:
+            return tuple(levels)
+        folder = above
+
+
+def is_ignored(levels: tuple[Level, ...], path: str, name: str, is_folder: bool) -> bool:
+    """Whether an absolute path is left out of searches. Its folder is taken not to be."""
+    for kind in ("gitignore", "exclude"):
+        for level in levels:
+            rules: Rules | None = getattr(level, kind)
+            if rules is not None:
+                verdict = rules.verdict(level.relative(path), name, is_folder)
+                if verdict is not None:
+                    return verdict
+    return False
+
+
+def _rules(path: str) -> Rules | None:
+    text = _text(path)
+    return Rules(text) if text and text.strip() else None
+
+
+def _text(path: str) -> str | None:
+    """The text of a small regular file; None for everything else: a repository may hold a pipe instead."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return os.read(descriptor, MAX_BYTES).decode("utf-8-sig", "surrogateescape")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _exclude_file(folder: str) -> str:
+    """The exclude file of a repository; a worktree's .git is a file that names the folder it shares."""
+    git = os.path.join(folder, GIT)
+    pointer = _text(git) if os.path.isfile(git) else None
+    if pointer and pointer.startswith("gitdir: "):
+        git = os.path.join(folder, pointer.removeprefix("gitdir: ").strip())
+        git = os.path.join(git, (_text(os.path.join(git, "commondir")) or "").strip())
+    return os.path.join(git, "info", "exclude")

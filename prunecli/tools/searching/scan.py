@@ -1,0 +1,139 @@
+"""The search process: finds lines or names in an interpreter of its own, which can be killed at any moment.
+
+It stands in for ripgrep and prints as that does; a regular expression that never ends is cut short by whoever
+started it (EXE-23). Only what starts fast is imported.
+"""
+
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from io import FileIO
+
+from prunecli.tools.files.shown import SAMPLE
+from prunecli.tools.searching.glob import PathGlob
+from prunecli.tools.searching.walk import FILE, FOLDER, walk
+
+MAX_COLUMNS = 4096
+MAX_LINE = 1 << 24
+BAD_PATTERN = 2
+
+_ONE_LINE_ONLY = re.compile(r"\\[AZ]|\(\?[<!=(]")
+"""What may match a line by itself but not the same line among others: then blocks are not looked at first."""
+
+
+def main() -> None:
+    """Arguments: `names ROOT GLOB` or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT PATTERN`."""
+    what, root, *rest = sys.argv[1:]
+    status = 0
+    try:
+        if what == "names":
+            print_names(root, rest[0])
+        else:
+            status = print_lines(root, *rest)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        pass  # nobody wants more
+    os._exit(status)
+
+
+def print_names(root: str, glob: str) -> None:
+    """The paths that match, folders with a slash at the end, each with a NUL after it."""
+    wanted = PathGlob(glob)
+    for path, kind in walk(root):
+        if wanted.matches(path) and (kind == FOLDER or not glob.endswith("/")):
+            sys.stdout.buffer.write(os.fsencode(path + "/" if kind == FOLDER else path) + b"\0")
+
+
+def print_lines(root: str, only: str, glob: str, ignore_case: str, context: str, pattern: str) -> int:
+    """The lines that match, as ripgrep prints them. Returns the exit status."""
+    try:
+        search = Search(pattern, ignore_case == "1", int(context), sys.stdout.buffer.write)
+    except (re.error, OverflowError, RecursionError) as error:
+        sys.stdout.buffer.write(str(error).encode())
+        return BAD_PATTERN
+    wanted = PathGlob(glob) if glob else None
+    paths = [only] if only else (path for path, kind in walk(root) if kind == FILE)
+    for path in paths:
+        if (wanted is None or wanted.matches(path)) and search.file(root, path):
+            sys.stdout.buffer.flush()
+    return 0
+
+
+class Search:
+    """One pattern, looked for line by line. Raises re.error for a bad one."""
+
+    def __init__(
+        self, pattern: str, ignore_case: bool, context: int, write: Callable[[bytes], object]
+    ) -> None:
+        flags = re.IGNORECASE if ignore_case else 0
+        self._line = re.compile(pattern, flags)
+        self._block = None if _ONE_LINE_ONLY.search(pattern) else re.compile(pattern, flags | re.MULTILINE)
+        self._context = context
+        self._write = write
+
+    def file(self, root: str, path: str) -> bool:
+        """Prints what matches in a file; whether anything did. A file that can't be read has no matches."""
+        try:
+            descriptor = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        with FileIO(descriptor) as file:
+            try:
+                return self._lines(os.fsencode(path) + b"\0", _blocks(file))
+            except OSError:
+                return False
+
+    def _lines(self, prefix: bytes, blocks: Iterator[str]) -> bool:
+        number, after, found = 0, 0, False
+        before = deque[tuple[int, str]](maxlen=self._context)
+        for block in blocks:
+            if self._block is not None and not after and not self._block.search(block):
+                count = block.count("\n")
+                last = block.rsplit("\n", self._context + 1)[:-1][-self._context :] if self._context else []
+                before.extend((number + count - len(last) + i, line) for i, line in enumerate(last, 1))
+                number += count
+                continue
+            for line in block.split("\n")[:-1]:
+                number += 1
+                if self._line.search(line):
+                    for earlier in before:
+                        self._print(prefix, earlier, b"-")
+                    before.clear()
+                    self._print(prefix, (number, line), b":")
+                    found, after = True, self._context
+                elif after:
+                    self._print(prefix, (number, line), b"-")
+                    after -= 1
+                else:
+                    before.append((number, line))
+        return found
+
+    def _print(self, prefix: bytes, line: tuple[int, str], mark: bytes) -> None:
+        text = line[1][:MAX_COLUMNS].encode("utf-8", "surrogateescape")
+        self._write(b"%b%d%b%b\n" % (prefix, line[0], mark, text))
+
+
+def _blocks(file: FileIO) -> Iterator[str]:
+    """The text of a file in pieces of whole lines, each with its newline, until a piece would hold a NUL.
+
+    The pieces are as large as ripgrep's, so that both stop at the same line.
+    """
+    rest, room = b"", SAMPLE
+    while data := file.read(room - len(rest)):
+        if b"\0" in data:
+            return
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield (rest + data[:end]).decode("utf-8", "surrogateescape")
+            rest, room = data[end:], SAMPLE
+            continue
+        rest += data
+        if len(rest) == room:
+            room *= 2
+        if room > MAX_LINE:
+            yield rest.decode("utf-8", "surrogateescape") + "\n"
+            rest, room = b"", SAMPLE
+    if rest:
+        yield rest.decode("utf-8", "surrogateescape") + "\n"

@@ -1,0 +1,37 @@
+"""Where a search looks: a folder, or one file in it, and how its paths are shown."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.tools.files.workspace import absolute, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`root` is the real path of a folder, `only` a file's name in it or empty; `prefix` leads from the working
+    directory to the folder, and is absolute where that is elsewhere."""
+
+    root: str
+    only: str
+    prefix: str
+
+
+def scope_of(given: str, cwd: Path) -> Scope:
+    """The scope that a path means. Raises ToolError for one that can't be searched."""
+    path = absolute(given or ".", cwd)
+    try:
+        real = os.path.realpath(path, strict=True)
+        mode = os.stat(real).st_mode
+        base = os.path.realpath(cwd)
+    except OSError as error:
+        raise refusal(error, given) from error
+    if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+        raise ToolError(f"{well_formed(given)} is neither a folder nor a regular file.")
+    root, only = (real, "") if stat.S_ISDIR(mode) else os.path.split(real)
+    inside = Path(root).is_relative_to(base)
+    prefix = os.path.relpath(root, base) if inside else root
+    return Scope(root, only, "" if prefix == "." else prefix)

@@ -1,0 +1,63 @@
+"""How a search is run: in a process that can be killed, for a few seconds at most (EXE-23)."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.searching.scan import MAX_COLUMNS
+
+MAX_SECONDS = 5.0
+
+_PACKAGE_ROOT = str(Path(__file__).parents[3])
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(1)); from prunecli.tools.searching.scan import main; main()"
+)
+
+_RIPGREP_FLAGS = (
+    "--no-config",
+    "--hidden",
+    "--glob=!.git",
+    "--no-ignore-dot",
+    "--no-ignore-global",
+    "--no-require-git",
+    "--no-messages",
+    "--no-heading",
+    "--with-filename",
+    "--line-number",
+    "--null",
+    "--color=never",
+    f"--max-columns={MAX_COLUMNS}",
+    "--max-columns-preview",
+    "--no-context-separator",
+    "--encoding=none",
+    "--sort=path",
+)
+"""The same files and lines, in the same order and form, as the search process: a test compares them."""
+
+
+async def scan(
+    arguments: list[str], root: str, env: Mapping[str, str], take: Callable[[bytes], bool]
+) -> Ended:
+    """Runs the search process. Raises ToolError when it can't be started."""
+    argv = [sys.executable, "-I", "-S", "-c", _START, _PACKAGE_ROOT, *arguments]
+    return await run(argv, cwd=Path(root), env=env, take=take, time_limit=MAX_SECONDS, grace=0)
+
+
+async def ripgrep(
+    program: str, arguments: list[str], root: str, env: Mapping[str, str], take: Callable[[bytes], bool]
+) -> Ended:
+    """Runs ripgrep with the flags that all searches have. Raises ToolError when it can't be started."""
+    argv = [program, *_RIPGREP_FLAGS, *arguments]
+    return await run(argv, cwd=Path(root), env=env, take=take, time_limit=MAX_SECONDS, grace=0)
+
+
+def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
+    """The path of ripgrep, or None. One inside the workspace is not trusted: the repository may bring it."""
+    found = shutil.which("rg", path=env.get("PATH", os.defpath))
+    if found is None or not os.path.isabs(found):
+        return None
+    inside = Path(os.path.realpath(found)).is_relative_to(os.path.realpath(workspace))
+    return None if inside else found

@@ -1,0 +1,68 @@
+"""The files below a folder that a search sees, in the order of their names, never through a link.
+
+Imported by the search process too: only what starts fast is imported.
+"""
+
+import os
+from collections.abc import Iterator
+
+from prunecli.tools.searching.gitignore import GIT, Level, is_ignored, levels_at
+
+FILE, FOLDER, OTHER = "file", "folder", "other"
+
+
+def walk(root: str) -> Iterator[tuple[str, str]]:
+    """(path relative to the root, kind) of everything below an absolute folder, each folder before its content.
+
+    What is ignored, .git and folders that can't be read are left out. A link is OTHER, whatever it leads to.
+    """
+    pending = [_Folder("", levels_at(root))]
+    while pending:
+        folder = pending[-1]
+        if folder.entries is None:
+            folder.read(root)
+        entry = next(folder.entries or iter(()), None)
+        if entry is None:
+            pending.pop()
+            continue
+        kind = _kind(entry)
+        relative = folder.relative + entry.name
+        if is_ignored(folder.levels, os.path.join(root, relative), entry.name, kind == FOLDER):
+            continue
+        yield relative, kind
+        if kind == FOLDER:
+            pending.append(_Folder(relative + "/", folder.levels))
+
+
+class _Folder:
+    """A folder on the way: its path with a slash at the end, the levels for its content, what is left of it."""
+
+    __slots__ = ("entries", "levels", "relative")
+
+    def __init__(self, relative: str, levels: tuple[Level, ...]) -> None:
+        self.relative = relative
+        self.levels = levels
+        self.entries: Iterator[os.DirEntry[str]] | None = None
+
+    def read(self, root: str) -> None:
+        """Lists the folder, and puts its own level before those above it."""
+        path = os.path.join(root, self.relative.rstrip("/")) if self.relative else root
+        try:
+            with os.scandir(path) as found:
+                entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
+        except OSError:
+            entries = []
+        names = {entry.name for entry in entries} if self.relative else set[str]()
+        if not names.isdisjoint((GIT, ".gitignore")):
+            level = Level(path, has_gitignore=".gitignore" in names, has_git=GIT in names)
+            self.levels = (level,) if level.is_top else (level, *self.levels)
+        self.entries = iter([entry for entry in entries if entry.name != GIT])
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return FOLDER
+        return FILE if entry.is_file(follow_symlinks=False) else OTHER
+    except OSError:
+        return OTHER

@@ -1,0 +1,266 @@
+"""What a tool is: a name, a description, an input class from which its schema is made, and `run`.
+
+The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, a default makes it
+optional. A tool gets what it may use through its `ToolContext` and answers with a `ToolOutput`.
+"""
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from prunecli.context.prun import PrunPlan
+from prunecli.errors import ToolError
+from prunecli.model.messages import Block, Image, Json, Text
+
+TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
+NO_OUTPUT = "(no output)"
+"""Stands for an empty or blank output: the endpoint refuses blank text."""
+
+Effect = Literal["read", "edit", "run", "context"]
+"""What a call can change: nothing, files, anything (a command), or only the working context."""
+
+SeenState = Literal["seen", "changed", "unseen"]
+"""What the model knows of a file: its content of now, an older one, nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a call gave. `content` is for the model, `details` for the screen and the log, never sent.
+
+    `raw` are the bytes as they came where a text could not hold them (LOG-18): the log keeps them as a blob.
+    """
+
+    content: tuple[Block, ...]
+    is_error: bool = False
+    details: Mapping[str, Json] = field(default_factory=dict)
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """Bounds of one call: bytes of output that reach the model, seconds a command may run by default."""
+
+    max_output_bytes: int = 100_000
+    bash_timeout: float = 120.0
+
+
+class FilesSeen:
+    """Which content of which file the model last saw: the ground of the stale-write check (EXE-15).
+
+    Kept for a session, in memory only; a file that was never seen may be edited by exact match but not
+    overwritten. A file is known by its real path and by its (device, inode): an editor that saves by renaming
+    changes the one, a move changes the other.
+    """
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, bytes] = {}
+        self._by_identity: dict[tuple[int, int], tuple[bytes, str]] = {}
+
+    def note(self, identity: tuple[int, int], digest: bytes, path: str = "") -> None:
+        """The file with this (device, inode) and real path was shown to the model, or written by it, with
+        this content."""
+        self._by_identity[identity] = (digest, path)
+        if path:
+            self._by_path[path] = digest
+
+    def digest(self, identity: tuple[int, int]) -> bytes | None:
+        """The digest that was noted last, or None."""
+        found = self._by_identity.get(identity)
+        return found[0] if found else None
+
+    def state(self, identity: tuple[int, int], path: str, digest: bytes) -> SeenState:
+        """Whether the model saw the file with the content that it has now.
+
+        A known (device, inode) at another path tells only of a move: inode numbers are used again.
+        """
+        if path in self._by_path:
+            return "seen" if self._by_path[path] == digest else "changed"
+        seen, seen_path = self._by_identity.get(identity, (None, ""))
+        if seen == digest:
+            return "seen"
+        return "unseen" if seen is None or seen_path else "changed"
+
+
+PlanPrun = Callable[[int, str | None], PrunPlan]
+"""(tokens, memo) -> the plan, made against the state of this moment and the earlier prun calls of the message."""
+
+Recall = Callable[[int], tuple[Block, ...]]
+"""seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a call may use.
+
+    `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
+    complete environment of children (no key in it); `progress` shows the last lines while a call runs;
+    `command_prefix` are the words that put a command into the sandbox.
+    """
+
+    workspace: Path
+    cwd: Path
+    env: Mapping[str, str]
+    files_seen: FilesSeen
+    limits: ToolLimits = ToolLimits()
+    progress: Callable[[str], None] = lambda _: None
+    plan_prun: PlanPrun | None = None
+    recall: Recall | None = None
+    command_prefix: tuple[str, ...] = ()
+
+
+class Tool(Protocol):
+    """One tool. `summary` is the one line the screen shows for a call: its main argument, unescaped."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    effect: ClassVar[Effect]
+    parallel: ClassVar[bool]
+    """Whether calls may run beside each other; such a tool changes nothing."""
+    Input: ClassVar[type]
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The call's main argument in one line, from the raw input (which may be malformed)."""
+        ...
+
+    async def run(self, given: Any, context: ToolContext) -> ToolOutput:
+        """Runs one call. Raises ToolError; leaves no process behind when cancelled."""
+        ...
+
+
+def text_output(
+    text: str, details: Mapping[str, Json] | None = None, *, is_error: bool = False
+) -> ToolOutput:
+    """An output of one text; a blank text becomes `(no output)`."""
+    return ToolOutput((Text(text if text.strip() else NO_OUTPUT),), is_error, details or {})
+
+
+def in_one_line(value: Json) -> str:
+    """A value of a raw input as the one line of a summary, whatever it is."""
+    return " ".join(value.split()) if isinstance(value, str) else "" if value is None else str(value)
+
+
+def bounded(text: str, limit: int) -> str:
+    """The text cut to `limit` bytes of UTF-8 at a character's boundary, marker included in what is added after.
+
+    Source: tinyAgent's execution limits (PRUNING.md, FORMATS.md): the marker is appended where something was cut.
+    """
+    if len(text) <= limit // 4:
+        return text
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return text
+    return data[:limit].decode("utf-8", "ignore") + TRUNCATION_MARKER
+
+
+def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
+    """The output with its texts cut so that together they hold at most `limit` bytes; images stay."""
+    left, content = limit, list[Block]()
+    for block in output.content:
+        if isinstance(block, Text):
+            text = bounded(block.text, left) if left > 0 else TRUNCATION_MARKER.strip()
+            left -= len(text.encode("utf-8", "replace"))
+            content.append(Text(text))
+        elif isinstance(block, Image):
+            content.append(block)
+    return replace(output, content=tuple(content))
+
+
+# Schemas from types ------------------------------------------------------------------------------------------
+
+_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+InputT = TypeVar("InputT")
+
+
+@cache
+def schema(input_class: type) -> dict[str, Json]:
+    """The JSON schema of an input class, as small as it can be: it is sent with each request."""
+    properties, required = {}, []
+    hints = get_type_hints(input_class, include_extras=True)
+    for item in fields(input_class):
+        properties[item.name] = _schema_of(hints[item.name])
+        if item.default is MISSING and item.default_factory is MISSING:
+            required.append(item.name)
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def definition(tool: Tool) -> dict[str, Json]:
+    """The tool as the endpoint gets it."""
+    return {"name": tool.name, "description": tool.description, "input_schema": schema(tool.Input)}
+
+
+def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
+    """The input as a value; unknown keys are ignored, as the originals do, and null stands for "not given".
+
+    Raises ToolError with every missing or mistyped key, so that the model can repair its call in one go.
+    """
+    hints = get_type_hints(input_class)
+    values, wrong = {}, []
+    for item in fields(input_class):  # type: ignore[arg-type]  # every Input is a dataclass
+        optional = item.default is not MISSING or item.default_factory is not MISSING
+        if item.name not in given or (given[item.name] is None and optional):
+            if not optional:
+                wrong.append(f"{item.name} is missing")
+            continue
+        try:
+            values[item.name] = _value_of(hints[item.name], given[item.name])
+        except ValueError as error:
+            wrong.append(f"{item.name} {error}")
+    if wrong:
+        raise ToolError("Invalid input: " + "; ".join(wrong))
+    return input_class(**values)
+
+
+def _without_none(hint: Any) -> Any:
+    if get_origin(hint) in (Union, types.UnionType):
+        return next(part for part in get_args(hint) if part is not type(None))
+    return hint
+
+
+def _schema_of(hint: Any) -> dict[str, Json]:
+    hint = _without_none(hint)
+    if get_origin(hint) is Annotated:
+        inner, text, *_ = get_args(hint)
+        return {**_schema_of(inner), "description": text}
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    if get_origin(hint) in (list, tuple):
+        return {"type": "array", "items": _schema_of(get_args(hint)[0])}
+    return {"type": _NAMES[hint]}
+
+
+def _value_of(hint: Any, value: Json) -> Any:
+    hint = _without_none(hint)
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError(f"must be one of {', '.join(map(str, get_args(hint)))}")
+        return value
+    if get_origin(hint) in (list, tuple):
+        if not isinstance(value, list):
+            raise ValueError("must be a list")
+        return tuple(_value_of(get_args(hint)[0], item) for item in value)
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        raise ValueError(
+            f"must be {'an' if _NAMES[hint][0] == 'i' else 'a'} {_NAMES[hint]}, not {_shown(value)}"
+        )
+    return value
+
+
+def _shown(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,104 @@
+"""The tool that writes a whole file: a new one, or over one that the model has seen as it is now."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.tools.files.diff import change
+from prunecli.tools.files.encoding import (
+    LATIN_1,
+    UTF_8,
+    Encoding,
+    encoding_of,
+    has_only_crlf,
+    is_binary,
+    with_crlf,
+)
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.saving import Current, create_file, digest_of, locked, replace_content
+from prunecli.tools.files.workspace import Place, opened_place
+from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
+
+
+@dataclass(frozen=True, slots=True)
+class WriteInput:
+    """What the model gives."""
+
+    path: str
+    content: str
+
+
+class Write:
+    """Never clobbers what the model has not seen."""
+
+    name: ClassVar[str] = "write"
+    description: ClassVar[str] = (
+        "Write a file whole, making parent folders. An existing file must have been read first."
+    )
+    effect: ClassVar[Effect] = "edit"
+    parallel: ClassVar[bool] = False
+    Input: ClassVar[type] = WriteInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The path."""
+        return in_one_line(given.get("path"))
+
+    async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
+        """Writes the file. Raises ToolError, with the file as it was, when it may not or can't be written."""
+        content = well_formed(given.content)
+
+        def work(stop: threading.Event) -> ToolOutput:
+            with opened_place(given.path, context.cwd, context.workspace, create=True) as place:
+                if place.stat() is None:
+                    return _created(place, content, context, stop)
+                with locked(place, stop) as current:
+                    return _overwritten(place, current, content, context, stop)
+
+        return await in_thread(work)
+
+
+def _created(place: Place, content: str, context: ToolContext, stop: threading.Event) -> ToolOutput:
+    data = content.encode()
+    identity = create_file(place, data, stop)
+    context.files_seen.note(identity, digest_of(data), place.path)
+    made = change("", content)
+    text = f"Created {well_formed(place.path)} ({made.added} lines)."
+    return text_output(text, {**made.details(place.path), "created": True})
+
+
+def _overwritten(
+    place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    name = well_formed(place.path)
+    state = context.files_seen.state(current.identity, place.path, digest_of(current.data))
+    if state == "changed":
+        raise ToolError(f"{name} has changed since you read it; read it again before you write it.")
+    if state == "unseen" and current.data:
+        raise ToolError(f"{name} exists and you have not read it; read it first, or use edit.")
+    encoding = encoding_of(current.data)
+    old = "" if is_binary(current.data) else encoding.decode(current.data)
+    note = ""
+    if has_only_crlf(old) and "\r" not in content and "\n" in content:
+        content, note = with_crlf(content), " Its CRLF line ends were kept."
+    data = _encoded(encoding, content)
+    identity = current.identity
+    if data != current.data:
+        identity = replace_content(place, current, data, stop)
+    context.files_seen.note(identity, digest_of(data), place.path)
+    made = change(old, content)
+    text = f"Wrote {name} (+{made.added} −{made.removed} lines).{note}"
+    return text_output(text, made.details(place.path))
+
+
+def _encoded(encoding: Encoding, content: str) -> bytes:
+    """The content as the file was written; what Latin-1 lacks makes the file UTF-8."""
+    if encoding == LATIN_1:
+        try:
+            return LATIN_1.encode(content)
+        except ToolError:
+            encoding = UTF_8
+    return encoding.mark + encoding.encode(content.removeprefix("\ufeff"))

@@ -1,0 +1,230 @@
+"""The widget that draws the rows of a layout: scrolling, painting, and telling the scroll bar where it is.
+
+Parts of Textual that no release promises to keep are used here and only here: `_scroll_to` as the one funnel of
+all scrolling, reactive state set without its watchers, `render_lines` returning strips that are cached by the
+compositor. tests/tui/transcript/test_contract.py holds what is relied on. Padding, borders, opacity and tint in
+the CSS of this widget have no effect: it returns its own strips.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+from prunecli.tui.transcript.document import Document
+from prunecli.tui.transcript.paint import Mark, marked, with_pill
+from prunecli.tui.transcript.palette import Palette, inks
+from prunecli.tui.transcript.viewport import Line, Viewport
+
+REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
+"""How often, and by how many characters, code with rough colours is lexed on: about 8 ms at a time."""
+
+
+def textual_colour(colour: str) -> Color:
+    """A colour of a palette as Textual writes it."""
+    return Color.parse(colour if colour.startswith("#") else f"ansi_{colour}")
+
+
+class Canvas(ScrollView):
+    """Rows of a document. What marks lie over them is decided by the class that inherits."""
+
+    DEFAULT_CSS = """
+    Canvas {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+    ALLOW_SELECT = False  # Textual's own selection; ours is made of points in the text
+    auto_links = False
+
+    def __init__(
+        self,
+        palette: Palette,
+        clock: Callable[[], float],
+        *,
+        id: str | None = None,  # noqa: A002  # Textual's name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.document = Document(inks(palette), clock)
+        self.window = Viewport(self.document.layout)
+        self.palette = palette
+        self.pill_label = ""
+        self._pill_cells = (0, 0)
+        self._stale = False
+        self._thumb = (-1, -1)
+        self._refining = False
+
+    def on_mount(self) -> None:
+        """Takes on the palette's colours."""
+        self._wear()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Draws everything in other colours."""
+        self.palette = palette
+        self.document.layout.repaint(inks(palette))
+        self._wear()
+        self._settle()
+
+    def _wear(self) -> None:
+        background = textual_colour(self.palette.background)
+        thumb, thumb_grabbed = textual_colour(self.palette.faint), textual_colour(self.palette.muted)
+        styles = self.styles
+        styles.background = background
+        styles.scrollbar_background = styles.scrollbar_background_hover = background
+        styles.scrollbar_background_active = background
+        styles.scrollbar_color = thumb
+        styles.scrollbar_color_hover = styles.scrollbar_color_active = thumb_grabbed
+
+    # -- what changed
+
+    def _touch(self) -> None:
+        """Something changed: settles once, after everything that is changed in the same breath."""
+        if not self._stale and self.window.height:
+            self._stale = True
+            self.call_later(self._settle_stale)
+
+    def _settle_stale(self) -> None:
+        if self._stale:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Brings the rows on the screen up to date."""
+        self._stale = False
+        if not self.window.height:
+            return
+        self.window.settle()
+        self._moved()
+
+    def _moved(self) -> None:
+        """The rows on the screen are others now."""
+        self._noticed()
+        self._publish()
+        self.refresh(self.size.region)
+        if self.document.layout.rough and not self._refining:
+            self._refining = True
+            self.set_timer(REFINE_SECONDS, self._refine)
+
+    def _noticed(self) -> None:
+        """For the class that inherits: the rows on the screen are others now."""
+
+    def _refine(self) -> None:
+        self._refining = False
+        layout = self.document.layout
+        if layout.refine(REFINE_CHARS):
+            self._settle()
+        elif layout.rough:
+            self._refining = True
+            self.set_timer(REFINE_SECONDS, self._refine)
+
+    def _publish(self) -> None:
+        """Says where we are. `virtual_size` is set behind its watchers: they would lay the whole screen out."""
+        total, offset, height = self.window.total, self.window.offset, self.window.height
+        self.set_reactive(Widget.virtual_size, Size(self.document.layout.sheet.width, total))
+        self.set_reactive(Widget.scroll_y, float(offset))
+        self.set_reactive(Widget.scroll_target_y, float(offset))
+        bar = self.vertical_scrollbar
+        bar.set_reactive(ScrollBar.window_virtual_size, total)
+        bar.set_reactive(ScrollBar.window_size, height)
+        bar.set_reactive(ScrollBar.position, float(offset))
+        eighths = 8 * height  # the finest step the bar can draw
+        thumb = eighths * offset // max(1, total), eighths * height // max(1, total, height)
+        if thumb != self._thumb:
+            self._thumb = thumb
+            bar.refresh()
+
+    def on_resize(self) -> None:
+        """Lays out for the new size; the row at the top stays."""
+        region = self.scrollable_content_region  # `size` counts the scroll bar
+        self.window.height = region.height
+        if region.width and region.width != self.document.layout.sheet.width:
+            self.document.layout.resize(region.width)
+        self._settle()
+
+    # -- scrolling
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Nothing: the position follows the rows here, not the other way round."""
+
+    def _scroll_to(self, x: float | None = None, y: float | None = None, **_: Any) -> bool:  # noqa: ARG002
+        """All of Textual's scrolling ends here: wheel, bar, keys, methods. Never animated."""
+        if y is None or not self.window.height:
+            return False
+        self._settle_stale()
+        before = self.window.lines[:1]
+        rows = round(y) - self.window.offset
+        if rows > 0 and y >= self.max_scroll_y:
+            self.window.end()
+        elif abs(rows) <= 4 * self.window.height:
+            self.window.move(rows)
+        else:
+            self.window.seek(round(y))
+        self._moved()
+        return before != self.window.lines[:1]
+
+    def scroll_rows(self, rows: int) -> None:
+        """Moves down by so many rows, up if negative."""
+        self._settle_stale()
+        self.window.move(rows)
+        self._moved()
+
+    # -- painting
+
+    def begin_marks(self) -> None:
+        """For the class that inherits: rows will be asked for, with everything as it is now."""
+
+    def marks_on(self, line: Line) -> tuple[Mark, ...]:  # noqa: ARG002
+        """For the class that inherits: what lies over a row."""
+        return ()
+
+    def _strip(self, y: int) -> Strip:
+        ink = self.document.layout.sheet.inks
+        width = self.document.layout.sheet.width
+        lines = self.window.lines
+        if y < len(lines):
+            line = lines[y]
+            strip = line.row.strip(width, ink.text)
+            marks = self.marks_on(line)
+            if marks:
+                if line.row.marked is None or line.row.marked[0] != (marks, width):
+                    line.row.marked = (marks, width), marked(strip, marks)
+                strip = line.row.marked[1]
+        else:
+            strip = Strip.blank(width, ink.text)
+        if self.pill_label and y == self.window.height - 1:
+            strip, self._pill_cells = with_pill(strip, self.pill_label, ink.pill, ink.text)
+        return strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of some rows, the same objects as long as nothing changed, so that their ANSI codes are too."""
+        self.begin_marks()
+        strips = [self._filtered(self._strip(y)) for y in range(crop.y, crop.bottom)]
+        if crop.x or crop.right < self.document.layout.sheet.width:
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def _filtered(self, strip: Strip) -> Strip:
+        """With the filters of the application: NO_COLOR, the terminal's own sixteen colours."""
+        filters = self.get_line_filters()
+        if filters:
+            background = self.styles.background
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+        return strip
+
+    def render_line(self, y: int) -> Strip:
+        """One strip. Only Textual's hit test asks for it."""
+        self.begin_marks()
+        return self._filtered(self._strip(y))
+
+    def _ink(self, name: str) -> Style:
+        style: Style = getattr(self.document.layout.sheet.inks, name)
+        return style

@@ -1,0 +1,270 @@
+"""What the transcript consists of: entries cut into blocks, as they are given, streamed, folded and replaced.
+
+It knows no screen: where one looks is the viewport's business.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from prunecli.tui.transcript.chunks import Chunk
+from prunecli.tui.transcript.entries import Assistant, Entry, Key, Prompt, Thinking, ToolCall
+from prunecli.tui.transcript.items import (
+    NOTHING,
+    TAIL,
+    Block,
+    Item,
+    Pulse,
+    Stream,
+    below_gap,
+    first_parts,
+    starts_folded,
+)
+from prunecli.tui.transcript.layout import Layout
+from prunecli.tui.transcript.palette import Inks
+from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
+
+FLUSH_CHARS = 32_000
+"""Characters of one stream that one flush lays into blocks: about 5 ms."""
+
+
+class Document:
+    """The entries and their blocks. `clock` gives milliseconds that only grow; it times what runs."""
+
+    def __init__(self, inks: Inks, clock: Callable[[], float]) -> None:
+        self.layout = Layout(inks)
+        self.next_key = 0
+        self.prompts: list[Key] = []
+        self._clock = clock
+        self._items: dict[Key, Item] = {}
+        self._running: set[Key] = set()
+        self._fed: set[Key] = set()
+
+    # -- entries
+
+    def append(self, entry: Entry) -> Key:
+        """Adds an entry below all others."""
+        key = Key(self.next_key)
+        self.next_key += 1
+        item = Item(key, entry, starts_folded(entry))
+        self._items[key] = item
+        if isinstance(entry, Prompt):
+            self.prompts.append(key)
+        elif isinstance(entry, Assistant | Thinking) and entry.streaming:
+            item.stream, item.chunks = Stream(), []
+            item.references = item.stream.splitter.references
+            item.entry = replace(entry, text="")
+            if entry.text:
+                self.feed(key, entry.text)
+        self._begin_pulse(item)
+        for number, part in first_parts(item):
+            block = Block(item, part, number)
+            if not item.blocks:
+                block.gap = self._gap(item)
+            item.blocks.append(block)
+            self.layout.add(block)
+        return key
+
+    def _begin_pulse(self, item: Item) -> None:
+        if item.running and item.pulse is None:
+            item.pulse = Pulse(self._clock())
+            self._running.add(item.key)
+
+    def item(self, key: int) -> Item | None:
+        """The item of a key; None if it was cleared away."""
+        return self._items.get(Key(key))
+
+    @property
+    def count(self) -> int:
+        """How many entries there are; their keys are the last so many before `next_key`."""
+        return len(self._items)
+
+    def block_at(self, point: int) -> Block | None:
+        """The block whose text a point is in, or the next below; None past the end."""
+        item = self.item(point >> 64)
+        number = point >> 32 & 0xFFFF_FFFF
+        if item is None:
+            return None
+        for block in item.blocks:
+            if block.number >= number:
+                return block
+        below = self.item(item.key + 1)
+        return below.blocks[0] if below else None
+
+    def items(self, start: int, step: int = 1) -> Iterator[Item]:
+        """The items from one key on, downwards or upwards."""
+        while (item := self.item(start)) is not None:
+            yield item
+            start += step
+
+    def replace(self, key: Key, entry: Entry) -> None:
+        """Shows another value in place of an entry; ignored if it was cleared away. A fold the user chose stays.
+
+        What streamed is kept as long as the new value is streaming too; then its `text` counts for nothing.
+        """
+        item = self.item(key)
+        if item is None:
+            return
+        if item.stream and isinstance(entry, Assistant | Thinking) and entry.streaming:
+            item.entry = replace(entry, text="")
+            self.layout.invalidate(item.blocks[0])
+            return
+        item.entry, item.stream, item.chunks, item.references = entry, None, None, None
+        self._fed.discard(key)
+        if not item.chosen:
+            item.folded = starts_folded(entry)
+        if item.running:
+            self._begin_pulse(item)
+        else:
+            self._running.discard(key)
+            item.pulse = None
+        self._rebuild(item)
+
+    def fold(self, item: Item, folded: bool) -> None:
+        """Folds or unfolds an entry that can be."""
+        if item.can_fold and item.folded != folded:
+            item.folded, item.chosen = folded, True
+            self._rebuild(item)
+
+    def clear(self) -> None:
+        """Forgets everything. Keys go on where they were."""
+        self.layout.clear()
+        for forgotten in (self._items, self.prompts, self._running, self._fed):
+            forgotten.clear()
+
+    # -- streaming
+
+    def feed(self, key: Key, delta: str) -> None:
+        """Takes text of a streaming entry; `flush` puts it on the page. Ignored for one that does not stream."""
+        item = self.item(key)
+        if item and item.stream:
+            item.stream.pending.append(delta)
+            self._fed.add(key)
+
+    def flush(self) -> bool:
+        """Lays what was fed into blocks, a lot of it only in part (`waiting`); False if there was nothing."""
+        fed = list(self._fed)
+        for key in fed:
+            item = self._items[key]
+            if item.stream:
+                self._flush(item, item.stream)
+            if item.stream is None or not item.stream.pending:
+                self._fed.discard(key)
+        return bool(fed)
+
+    @property
+    def waiting(self) -> bool:
+        """Something that was fed is not laid into blocks yet."""
+        return bool(self._fed)
+
+    def _flush(self, item: Item, stream: Stream) -> None:
+        text = "".join(stream.pending)
+        stream.pending = [text[FLUSH_CHARS:]] if len(text) > FLUSH_CHARS else []
+        done = stream.splitter.feed(text[:FLUSH_CHARS])
+        self._merge(item, stream, done, stream.splitter.tail())
+        if stream.ended and not stream.pending:
+            self._finish(item, stream)
+
+    def finish(self, key: Key) -> None:
+        """The text of a streaming entry is complete. Ignored for one that does not stream.
+
+        If a lot of it was not flushed yet, that is left to further calls of `flush`.
+        """
+        item = self.item(key)
+        if item and item.stream:
+            item.stream.ended = True
+            self._fed.add(key)
+            self.flush()
+
+    def _finish(self, item: Item, stream: Stream) -> None:
+        self._merge(item, stream, stream.splitter.close(), None)
+        last = item.blocks[-1]
+        if len(item.blocks) > 1 and isinstance(last.part, ChunkPart) and not last.part.source:
+            item.blocks.pop()
+            self.layout.remove(last)
+        self._running.discard(item.key)
+        if isinstance(item.entry, Assistant):
+            item.entry = replace(item.entry, streaming=False)
+        elif isinstance(item.entry, Thinking):
+            took = item.entry.duration_ms
+            if took is None and item.pulse:
+                took = round(self._clock() - item.pulse.started_ms)
+            item.entry = replace(item.entry, streaming=False, duration_ms=took)
+            self.layout.invalidate(item.blocks[0])
+        item.stream = item.pulse = None
+
+    def _merge(self, item: Item, stream: Stream, done: list[Chunk], tail: Chunk | None) -> None:
+        """Closed chunks become blocks for good; the block at the end shows what may still change."""
+        references = stream.splitter.references
+        thought = isinstance(item.entry, Thinking)
+        if thought:
+            item.chunks = item.chunks if item.chunks is not None else []
+            item.chunks += done
+            self.layout.invalidate(item.blocks[0])
+        if not (thought and item.folded):
+            last = item.blocks[-1]
+            for chunk in done:
+                self._set_part(last, ChunkPart(chunk, references, thought, thought))
+                last = self._insert(item, ChunkPart(NOTHING, references, thought, thought), last.number + 1)
+            self._set_part(last, ChunkPart(tail or NOTHING, references, thought, thought))
+        if len(references) != stream.references:
+            stream.references = len(references)
+            for block in item.blocks:
+                if "]" in block.part.source:
+                    self.layout.invalidate(block)
+
+    # -- what runs
+
+    def set_tail(self, key: Key, lines: Iterable[str]) -> None:
+        """The last lines of a running tool. Ignored when it does not run."""
+        item = self.item(key)
+        if item is None or item.pulse is None or not isinstance(item.entry, ToolCall):
+            return
+        item.pulse.tail = tuple(lines)
+        last = item.blocks[-1]
+        if last.number == TAIL and item.pulse.tail:
+            self._set_part(last, TextPart("\n".join(item.pulse.tail)))
+        else:
+            self._rebuild(item)
+
+    def tick(self) -> bool:
+        """Moves the spinners and clocks of what runs; False if nothing does."""
+        for key in self._running:
+            item = self._items[key]
+            if item.pulse:
+                item.pulse.frame += 1
+                item.pulse.elapsed_ms = round(self._clock() - item.pulse.started_ms)
+                self.layout.invalidate(item.blocks[0])
+        return bool(self._running)
+
+    # -- blocks
+
+    def _gap(self, item: Item) -> bool:
+        above = self._items.get(Key(item.key - 1))
+        return above is not None and below_gap(above, item)
+
+    def _set_part(self, block: Block, part: Part) -> None:
+        item = block.item
+        self.layout.set_part(block, part, self._gap(item) if block is item.blocks[0] else part.gap)
+
+    def _insert(self, item: Item, part: Part, number: int) -> Block:
+        """Adds a block to an item at the place its number says; the item has a block with a lower one."""
+        place = next(i for i in range(len(item.blocks), 0, -1) if item.blocks[i - 1].number < number)
+        block, above = Block(item, part, number), item.blocks[place - 1]
+        item.blocks.insert(place, block)
+        self.layout.add(block, above)
+        return block
+
+    def _rebuild(self, item: Item) -> None:
+        """Makes the blocks of an item again, after what it shows has changed."""
+        (number, part), *more = first_parts(item)
+        first = item.blocks[0]
+        for block in item.blocks[1:]:
+            self.layout.remove(block)
+        del item.blocks[1:]
+        first.number = number
+        self._set_part(first, part)
+        for number, part in more:
+            self._insert(item, part, number)
+        below = self.item(item.key + 1)
+        if below:
+            self.layout.set_gap(below.blocks[0], self._gap(below))

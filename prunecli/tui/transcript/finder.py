@@ -1,0 +1,136 @@
+"""Searching in the transcript: from hit to hit, in slices of time, with all hits on the screen marked."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from textual.message import Message
+
+from prunecli.tui.transcript.items import Block
+from prunecli.tui.transcript.paint import Mark
+from prunecli.tui.transcript.palette import Palette
+from prunecli.tui.transcript.pointer import Pointer
+from prunecli.tui.transcript.search import Query, hits, scan
+from prunecli.tui.transcript.selection import Span, columns
+from prunecli.tui.transcript.viewport import Line
+
+SLICE_SECONDS = 0.008
+"""How long work on the whole session may keep the event loop at a time."""
+
+
+class Finder(Pointer):
+    """Rows that can be searched."""
+
+    class Searched(Message, namespace="transcript"):
+        """A search has come to an end: `found`, and then the hit is on the screen, or not."""
+
+        def __init__(self, transcript: "Finder", text: str, found: bool) -> None:
+            super().__init__()
+            self.transcript, self.text, self.found = transcript, text, found
+
+    def __init__(self, palette: Palette, clock: Callable[[], float], **names: Any) -> None:
+        super().__init__(palette, clock, **names)
+        self._query: Query | None = None
+        self._hit: Span | None = None
+        self._scan: Iterator[Span | None] | None = None
+        self._marked: Span | None = None
+        self._block_hits: dict[Block, list[Span]] = {}
+
+    @property
+    def searching(self) -> str:
+        """What is looked for, "" if nothing is."""
+        return self._query.text if self._query else ""
+
+    def search(self, text: str) -> None:
+        """Marks a text wherever it shows and goes to the nearest hit from the bottom of the screen upwards.
+
+        Words are found across line ends and inside folds, which are opened. `Searched` tells how it went.
+        An empty text ends the search.
+        """
+        self._query = Query.of(text) if text else None
+        self._hit = self._scan = None
+        if self._query:
+            self._settle_stale()
+            lines = self.window.lines
+            self._begin(lines[-1].block.point + (1 << 32) if lines else 0, -1)
+        self.refresh(self.size.region)
+
+    def search_next(self) -> None:
+        """To the next hit below, from the top again after the last."""
+        self._search_on(1)
+
+    def search_previous(self) -> None:
+        """To the next hit above, from the bottom again after the first."""
+        self._search_on(-1)
+
+    def _search_on(self, step: int) -> None:
+        if not self._query:
+            return
+        self._settle_stale()
+        lines = self.window.lines
+        start = self._hit.start if self._hit else lines[0].block.point if lines else 0
+        self._begin(start, step)
+
+    def _begin(self, start: int, step: int) -> None:
+        if self._query:
+            self._scan = scan(self.document, self._query, start, step)
+            self._search_slice()
+
+    def _search_slice(self) -> None:
+        """Looks on for a while."""
+        stop = time.monotonic() + SLICE_SECONDS
+        while self._scan is not None and self._query is not None:
+            try:
+                found = next(self._scan)
+            except StopIteration:
+                self._scan = None
+                self.post_message(self.Searched(self, self._query.text, False))
+                return
+            if found is not None:
+                self._scan = None
+                self._show(found)
+                self.post_message(self.Searched(self, self._query.text, True))
+            elif time.monotonic() > stop:
+                self.set_timer(0.001, self._search_slice)
+                return
+
+    def _show(self, hit: Span) -> None:
+        """Brings a hit to the screen, a third from the top unless it is there already."""
+        self._hit = hit
+        block = self.document.block_at(hit.start)
+        if block is None:
+            return
+        number = 0
+        for index, row in enumerate(self.document.layout.rows(block)):
+            if block.point + row.place <= hit.start:
+                number = index
+        self._settle_stale()
+        self.window.show(block, number, self.window.height // 3, always=False)
+        self._moved()
+
+    def begin_marks(self) -> None:
+        """Takes a look at the selection; hits are found once for each block on the screen."""
+        self._marked = self.selected
+        self._block_hits.clear()
+
+    def marks_on(self, line: Line) -> tuple[Mark, ...]:
+        """Hits and the selection."""
+        if self._marked is None and self._query is None:
+            return ()
+        block, _, row = line
+        inks = self.document.layout.sheet.inks
+        marks: list[Mark] = []
+        for hit in self._hits(block):
+            if place := columns(block, row, hit):
+                marks.append(Mark(*place, inks.hit_current if hit == self._hit else inks.hit))
+        if self._marked and (place := columns(block, row, self._marked)):
+            marks.append(Mark(*place, inks.selection))
+        return tuple(marks)
+
+    def _hits(self, block: Block) -> list[Span]:
+        if self._query is None:
+            return []
+        found = self._block_hits.get(block)
+        if found is None:
+            found = self._block_hits[block] = hits(self.document, block, self._query)
+        return found

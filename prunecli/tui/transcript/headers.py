@@ -1,0 +1,170 @@
+"""The one-line faces of entries: tool calls and thoughts in aligned columns, prompts, notices, rules, marks."""
+
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.entries import Diff, Level, Origin, ToolCall, ToolState
+from prunecli.tui.transcript.figures import duration, tokens
+from prunecli.tui.transcript.markdown import Sheet
+from prunecli.tui.transcript.palette import UNDERLINE, Inks, mix
+from prunecli.tui.transcript.rows import Row, clip, width_of
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+RESTORE = "restore"
+
+_ICONS = {
+    ToolState.WAITING: "◌",
+    ToolState.OK: "✓",
+    ToolState.ERROR: "✗",
+    ToolState.DENIED: "⊘",
+    ToolState.INTERRUPTED: "■",
+}
+PROMPT_MARKS = {Origin.PROMPT: "❯ ", Origin.STEERING: "↳ ", Origin.FOLLOW_UP: "+ ", Origin.SHELL: "! "}
+NOTICE_MARKS = {Level.INFO: "· ", Level.WARNING: "! ", Level.ERROR: "✗ "}
+
+_NAME = 5  # cells of the column of names; longer names push their own line only
+_TIME = 7
+_TOKENS = 7
+_NARROW, _NARROWEST = 50, 36
+
+
+class Face(NamedTuple):
+    """What a header line shows. `frame` counts the spinner's steps while something runs."""
+
+    icon: str
+    icon_style: Style
+    name: str
+    subject: str
+    outcome: str = ""
+    outcome_style: Style | None = None
+    time: str = ""
+    size: str = ""
+    pruned: str = ""
+    fold: str = " "
+    subject_style: Style | None = None
+
+
+def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, inks: Inks) -> Face:
+    """The face of a tool call; `elapsed_ms` is the widget's own count while it runs."""
+    icon, style = _ICONS.get(call.state, SPINNER[frame % len(SPINNER)]), inks.muted
+    if call.pruned:
+        icon = "✂"
+    elif call.state is ToolState.OK:
+        icon, style = ("±" if isinstance(call.body, Diff) else icon), inks.success
+    elif call.state is ToolState.ERROR:
+        style = inks.error
+    elif call.state in (ToolState.DENIED, ToolState.INTERRUPTED):
+        style = inks.warning
+    elif call.state is ToolState.RUNNING:
+        style = inks.accent
+    outcome = call.outcome
+    if not outcome and call.state in (ToolState.DENIED, ToolState.INTERRUPTED):
+        outcome = str(call.state)
+    milliseconds = elapsed_ms if call.duration_ms is None else call.duration_ms
+    return Face(
+        icon,
+        style,
+        one_line(call.name),
+        _first_line(call.argument),
+        one_line(outcome),
+        inks.error if call.state is ToolState.ERROR else inks.muted,
+        "" if milliseconds is None else duration(milliseconds),
+        "" if call.tokens is None else tokens(call.tokens),
+        one_line(call.pruned),
+        " " if not foldable(call) else "▸" if folded else "▾",
+    )
+
+
+def foldable(call: ToolCall) -> bool:
+    """Whether there is more to show than the line."""
+    return call.body is not None or long_argument(call)
+
+
+def long_argument(call: ToolCall) -> bool:
+    """Whether the argument has to be shown in full below the line, which on most screens clips it."""
+    return len(call.argument) > 50 or "\n" in call.argument
+
+
+def header_cells(call: ToolCall) -> int:
+    """Cells that a call's line needs beside the argument, on a screen that is not narrow."""
+    return 4 + max(_NAME, width_of(call.name)) + width_of(call.outcome) + 4 + _TIME + _TOKENS + 2
+
+
+def _first_line(text: str) -> str:
+    first, feed, _ = text.strip("\n").partition("\n")
+    return one_line(first) + (" …" if feed else "")
+
+
+def header_row(face: Face, sheet: Sheet) -> Row:
+    """One row of exactly aligned columns: icon, name, subject, outcome, time, size, fold mark."""
+    inks, width = sheet.inks, sheet.width
+    name_style = inks.muted if face.pruned else inks.strong
+    right = _right_column(face, width)
+    left = [Segment(f"{face.icon} ", face.icon_style), Segment(f"{face.name:<{_NAME}}  ", name_style)]
+    used = sum([width_of(segment.text) for segment in left])
+    room = max(0, width - used - len(right) - 1)
+    hot: tuple[int, int] | None = None
+    if face.pruned:
+        outcome, style = f"{face.pruned} · ", inks.muted
+        rest = width_of(outcome) + len(RESTORE)
+    else:
+        outcome, style = face.outcome, face.outcome_style or inks.muted
+        rest = width_of(outcome)
+    if rest and not face.pruned and rest > room // 2:
+        most = max(room // 2, room - width_of(face.subject) - 3)
+        outcome = clip(outcome, most)
+        rest = width_of(outcome)
+    subject = clip(face.subject, max(0, room - (rest + 3 if rest else 0)))
+    left.append(Segment(subject, face.subject_style or (inks.muted if face.pruned else inks.text)))
+    used += width_of(subject)
+    if rest:
+        gap = "   " if subject else ""
+        left.append(Segment(gap + outcome, style))
+        used += len(gap) + width_of(outcome)
+    if face.pruned:
+        left.append(Segment(RESTORE, mix(inks.accent, UNDERLINE)))
+        hot = (used, used + len(RESTORE))
+        used += len(RESTORE)
+    padding = width - used - len(right)
+    if right and padding > 0:
+        left += [Segment(" " * padding, inks.text), Segment(right, inks.muted)]
+        used = width
+    return Row(left, used, 2, hot=hot)
+
+
+def _right_column(face: Face, width: int) -> str:
+    if width < _NARROWEST:
+        return ""
+    size = f"{face.size:>{_TOKENS}}" if face.size or not face.pruned else " " * _TOKENS
+    time = f"{face.time:>{_TIME}}" if width >= _NARROW else ""
+    if face.pruned:
+        return f"  {face.fold}"
+    return f"{time}{size} {face.fold}"
+
+
+def mark_row(pruned: str, sheet: Sheet) -> Row:
+    """The mark below an entry that was pruned."""
+    inks = sheet.inks
+    text = clip(f"✂ {one_line(pruned)} · ", max(0, sheet.width - len(RESTORE)))
+    cells = width_of(text)
+    segments = [Segment(text, inks.muted), Segment(RESTORE, mix(inks.accent, UNDERLINE))]
+    return Row(segments, cells + len(RESTORE), 2, hot=(cells, cells + len(RESTORE)))
+
+
+def divider_row(label: str, sheet: Sheet) -> Row:
+    """A rule with a few words in it."""
+    inks, width = sheet.inks, sheet.width
+    if not label:
+        return Row([Segment("─" * width, inks.faint)], width)
+    words = clip(one_line(label), max(1, width - 8))
+    left = max(0, min(3, width - width_of(words) - 2))
+    after = max(0, width - left - width_of(words) - 2)
+    segments = [
+        Segment("─" * left, inks.faint),
+        Segment(f" {words} ", inks.muted),
+        Segment("─" * after, inks.faint),
+    ]
+    return Row(segments, left + width_of(words) + 2 + after, left + 1)

@@ -1,0 +1,214 @@
+"""Which colour each piece of code has: Pygments, lexed no further than it is looked at.
+
+Pygments is imported at first use (`view.warm` does it early, in a thread). Its own lookups are not used: for an
+unknown name they search the installed packages for plug-ins.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from rich.style import Style
+
+from prunecli.tui.transcript.palette import Inks
+from prunecli.tui.transcript.rows import Run
+
+LONGEST_LINE = 2_000
+"""Characters of a line above which code is not lexed: nobody reads it, and some lexers take for ever on it."""
+
+# Where several lexers claim an extension, or none.
+_PREFERRED = {
+    "c": "c",
+    "cfg": "ini",
+    "cjs": "javascript",
+    "conf": "ini",
+    "h": "c",
+    "htm": "html",
+    "html": "html",
+    "inc": "php",
+    "jsonl": "json",
+    "lock": "",
+    "log": "",
+    "m": "objective-c",
+    "md": "markdown",
+    "mjs": "javascript",
+    "pl": "perl",
+    "py": "python",
+    "sql": "sql",
+    "toml": "toml",
+    "ts": "typescript",
+    "tsx": "tsx",
+    "txt": "",
+}
+
+
+@cache
+def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
+    """Alias to lexer, and extension to lexer, of the lexers that come with Pygments."""
+    from pygments.lexers import LEXERS
+
+    aliases: dict[str, str] = {}
+    extensions: dict[str, str] = {}
+    for _, name, known_as, patterns, _ in LEXERS.values():
+        for alias in known_as:
+            aliases.setdefault(alias.lower(), name)
+        for pattern in patterns:
+            if pattern.startswith("*.") and known_as:
+                extensions.setdefault(pattern[2:].lower(), known_as[0])
+    return aliases, extensions
+
+
+def language_of(path: str) -> str:
+    """The language a file's extension names, "" if none."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
+    if name in ("makefile", "dockerfile"):
+        return "docker" if name == "dockerfile" else "make"
+    extension = name.rsplit(".", 1)[-1] if "." in name else ""
+    if extension in _PREFERRED or not extension:
+        return _PREFERRED.get(extension, "")
+    return _lexer_names()[1].get(extension, "")
+
+
+@lru_cache(maxsize=64)
+def lexer(language: str) -> Any | None:
+    """The Pygments lexer of a language by one of its names, None if there is none."""
+    if not language or language.lower() not in _lexer_names()[0]:
+        return None
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+@lru_cache(maxsize=8)
+def _inkwell(inks: Inks) -> dict[Any, Style]:
+    """Styles of token types met so far: looking one up must not hash the whole of `inks`."""
+    return {None: inks.code}
+
+
+def _ink(token_type: Any, inks: Inks, well: dict[Any, Style]) -> Style:
+    style = well.get(token_type)
+    if style is None:
+        name = str(token_type)[6:]  # "Token.Name.Function"
+        style = next((ink for prefix, ink in inks.syntax if name.startswith(prefix)), inks.code)
+        well[token_type] = style
+    return style
+
+
+class LineLexer:
+    """The lines of a text in colour, made as far as they are asked for.
+
+    `lines` holds the finished ones and, last, the one being made, each as runs.
+    """
+
+    def __init__(self, code: str, language: str, inks: Inks) -> None:
+        self._inks = inks
+        self._well = _inkwell(inks)
+        self.lines: list[list[Run]] = [[]]
+        self.done = False
+        self._position = 0
+        found = lexer(language) if _lexable(code) else None
+        self._tokens: Iterator[tuple[int, Any, str]] = (
+            iter(((0, None, code),)) if found is None else found.get_tokens_unprocessed(code)
+        )
+
+    def advance(self, lines: int, budget: int) -> bool:
+        """Lexes until so many lines are finished or about `budget` more characters were read; True if they are."""
+        stop = self._position + budget
+        while len(self.lines) <= lines and not self.done:
+            if self._position >= stop:
+                return False
+            token = next(self._tokens, None)
+            if token is None:
+                self.done = True
+            else:
+                self._position = token[0] + len(token[2])
+                self._add(token[2], _ink(token[1], self._inks, self._well))
+        return True
+
+    def _add(self, text: str, style: Style) -> None:
+        first, *more = text.split("\n")
+        if first:
+            line = self.lines[-1]
+            # A mark or selector belongs to the character before it, whatever the lexer thinks.
+            if line and (line[-1][1] is style or first[0] in "\u200d\ufe0f"):
+                line[-1] = (line[-1][0] + first, line[-1][1])
+            else:
+                line.append((first, style))
+        for part in more:
+            self.lines.append([(part, style)] if part else [])
+
+
+def _lexable(code: str) -> bool:
+    return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE
+
+
+def highlight(code: str, language: str, inks: Inks) -> list[list[Run]]:
+    """The lines of a text as runs; plain when the language is unknown or a line too long."""
+    lexing = LineLexer(code, language, inks)
+    lexing.advance(code.count("\n") + 2, len(code) + 1)
+    if sum([sum([len(text) for text, _ in line]) + 1 for line in lexing.lines]) != len(code) + 1:
+        return highlight(code, "", inks)  # a lexer that leaves something out must not hide it
+    return lexing.lines
+
+
+class CodeText:
+    """Code that is laid out in pieces and lexed as one, so that a string across a cut keeps its colour.
+
+    While the text still grows each piece is lexed alone. `budget` bounds in characters how far ahead one call
+    lexes; beyond it a piece is lexed alone too and `rough` says so, until `refine` got there. `version` changes
+    when pieces that were laid out would come out better now.
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.pieces: list[str] = []
+        self.closed = False
+        self.rough = False
+        self.version = 0
+        self._starts: list[int] = []
+        self._whole: LineLexer | None = None
+        self._inks: Inks | None = None
+
+    def add(self, piece: str) -> int:
+        """Adds a finished piece (whole lines, no line feed at its end); its number, counted from 0."""
+        last = self._starts[-1] + self.pieces[-1].count("\n") + 1 if self.pieces else 0
+        self._starts.append(last)
+        self.pieces.append(piece)
+        return len(self.pieces) - 1
+
+    def close(self) -> None:
+        """There will be no more pieces."""
+        self.closed = True
+        self.version += len(self.pieces) > 1
+
+    def lines(self, number: int, inks: Inks, budget: int) -> Sequence[list[Run]]:
+        """The lines of a finished piece."""
+        piece = self.pieces[number]
+        if not self.closed or len(self.pieces) == 1:
+            return highlight(piece, self.language, inks)
+        start = self._starts[number]
+        end = start + piece.count("\n") + 1
+        whole = self._lexer(inks)
+        if whole.advance(end, budget):
+            return whole.lines[start:end]
+        self.rough = True
+        return highlight(piece, self.language, inks)
+
+    def refine(self, budget: int) -> bool:
+        """Lexes on by about `budget` characters; True when all is lexed and pieces laid out roughly can be redone."""
+        if self._whole is None or self._whole.advance(1 << 60, budget):
+            self.version += self.rough
+            self.rough = False
+            return True
+        return False
+
+    def forget(self) -> None:
+        """Gives the memory of the lexed lines back; they are made again when asked for."""
+        self._whole = None
+        self.rough = False
+
+    def _lexer(self, inks: Inks) -> LineLexer:
+        if self._whole is None or self._inks is not inks:
+            self._whole = LineLexer("\n".join(self.pieces), self.language, inks)
+            self._inks = inks
+        return self._whole

@@ -1,0 +1,270 @@
+"""An entry as the transcript keeps it: the value it was given, what became of it, and the blocks it consists of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.chunks import Chunk, Kind
+from prunecli.tui.transcript.entries import (
+    Assistant,
+    Diff,
+    Divider,
+    Entry,
+    Key,
+    Notice,
+    Origin,
+    Output,
+    Prompt,
+    Thinking,
+    ToolCall,
+    ToolState,
+)
+from prunecli.tui.transcript.figures import duration
+from prunecli.tui.transcript.headers import (
+    SPINNER,
+    Face,
+    divider_row,
+    foldable,
+    header_cells,
+    header_row,
+    long_argument,
+    mark_row,
+    tool_face,
+)
+from prunecli.tui.transcript.markdown import Sheet
+from prunecli.tui.transcript.palette import Inks
+from prunecli.tui.transcript.parts import (
+    ArgumentPart,
+    ChunkPart,
+    LinePart,
+    MarkdownPart,
+    NoticePart,
+    Part,
+    PromptPart,
+    References,
+    TextPart,
+)
+from prunecli.tui.transcript.pieces import diff_parts, output_parts, pieces
+from prunecli.tui.transcript.rows import Row
+from prunecli.tui.transcript.splitter import Splitter, split
+
+WHOLE_CHARS = 4_000
+"""Characters of a finished text up to which it is one block and not even split before it is seen."""
+
+NOTHING = Chunk(Kind.PROSE, "")
+TAIL, MARK = 1 << 30, 1 << 31
+"""Numbers of the blocks that stay below all others of their entry: a tool's last lines, the mark of pruning."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Stream:
+    """Text that still comes in: what arrived since the last look, and where it can be cut."""
+
+    splitter: Splitter = field(default_factory=Splitter)
+    pending: list[str] = field(default_factory=list)
+    ended: bool = False  # nothing more will come, but not all of it is laid into blocks
+    references: int = 0
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Pulse:
+    """What something that runs shows: when it began, for how long it ran, the step of its spinner, its last lines."""
+
+    started_ms: float
+    elapsed_ms: int = 0
+    frame: int = 0
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Item:
+    """An entry of the transcript and its state. `chosen`: the user folded or unfolded it."""
+
+    key: Key
+    entry: Entry
+    folded: bool = False
+    chosen: bool = False
+    blocks: list["Block"] = field(default_factory=list)
+    stream: Stream | None = None
+    pulse: Pulse | None = None
+    chunks: list[Chunk] | None = None  # of a thought that came as a stream, and its link references
+    references: References | None = None
+
+    @property
+    def running(self) -> bool:
+        """Something about it moves by itself."""
+        entry = self.entry
+        return (isinstance(entry, ToolCall) and entry.state is ToolState.RUNNING) or self.thinking
+
+    @property
+    def thinking(self) -> bool:
+        """A thought that is not finished."""
+        return isinstance(self.entry, Thinking) and self.stream is not None
+
+    @property
+    def pruned(self) -> str:
+        """The words of its mark of pruning, "" without one."""
+        return "" if isinstance(self.entry, Notice | Divider) else self.entry.pruned
+
+    @property
+    def can_fold(self) -> bool:
+        """There is a line to click on and something below it."""
+        entry = self.entry
+        return isinstance(entry, Thinking) or (isinstance(entry, ToolCall) and foldable(entry))
+
+
+class Block:
+    """The smallest thing that is laid out. `height` is exact when `rows` are there and a guess before.
+
+    `number` orders the blocks of an entry. `gap`: an empty row stands above it, if it has rows at all. `rows`
+    belong to a `generation` of the layout and a `version` of the part, `page` to the index of heights.
+    """
+
+    __slots__ = ("gap", "generation", "height", "item", "number", "page", "part", "rows", "version")
+
+    def __init__(self, item: Item, part: Part, number: int) -> None:
+        self.item = item
+        self.part = part
+        self.number = number
+        self.gap = part.gap
+        self.height = 0
+        self.rows: list[Row] | None = None
+        self.generation = self.version = -1
+        self.page: Any = None
+
+    @property
+    def point(self) -> int:
+        """Where its text begins in the order of all text that can be selected."""
+        return self.item.key << 64 | self.number << 32
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class HeaderPart(Part):
+    """The line of a tool call or a thought. It shows what its item is now, so it is laid out on every change."""
+
+    item: Item
+
+    @property
+    def source(self) -> str:
+        """What a call's line says; a thought's line repeats what is below it."""
+        entry = self.item.entry
+        if isinstance(entry, ToolCall):
+            return " ".join((entry.name, entry.argument, entry.outcome, entry.pruned))
+        return ""
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The one row."""
+        item, inks = self.item, sheet.inks
+        if isinstance(item.entry, ToolCall):
+            elapsed, frame = (item.pulse.elapsed_ms, item.pulse.frame) if item.pulse else (None, 0)
+            return [header_row(tool_face(item.entry, item.folded, elapsed, frame, inks), sheet)]
+        if isinstance(item.entry, Thinking):
+            return [header_row(_thought_face(item, item.entry, sheet.inks), sheet)]
+        return []
+
+
+def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
+    pulse = item.pulse
+    milliseconds = entry.duration_ms if entry.duration_ms is not None else pulse.elapsed_ms if pulse else None
+    return Face(
+        SPINNER[pulse.frame % len(SPINNER)] if item.thinking and pulse else "∴",
+        inks.accent if item.thinking else inks.muted,
+        "think",
+        one_line(gist(item)) if item.folded else "",
+        subject_style=inks.muted,
+        time="" if milliseconds is None else duration(milliseconds),
+        pruned=one_line(entry.pruned),
+        fold="▸" if item.folded else "▾",
+    )
+
+
+def gist(item: Item) -> str:
+    """One line of a thought: its first, or, while it grows, the latest."""
+    if item.stream:
+        growing = item.stream.splitter.tail() or (item.chunks[-1] if item.chunks else None)
+        lines = growing.text.split("\n")[-1:] if growing else []
+    else:
+        text = item.chunks[0].text if item.chunks else getattr(item.entry, "text", "")
+        lines = text.lstrip()[:400].split("\n")[:1]
+    return lines[0].strip(" *#`_") if lines else ""
+
+
+def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
+    """The parts an entry begins with and their numbers, those below a fold included if it is open."""
+    entry = item.entry
+    dimmed = bool(item.pruned)
+    match entry:
+        case Prompt():
+            for number, (piece, glued) in enumerate(pieces(entry.text.rstrip("\n"))):
+                yield number, PromptPart(piece, entry.origin, not number, glued, dimmed)
+        case Assistant() if item.stream is None and len(entry.text) <= WHOLE_CHARS:
+            yield 0, MarkdownPart(entry.text, dimmed)
+        case Assistant() if item.stream is None:
+            chunks, references = split(entry.text)
+            for number, chunk in enumerate(chunks or [NOTHING]):
+                yield number, ChunkPart(chunk, references, dimmed)
+        case Assistant():
+            yield 0, ChunkPart(NOTHING, {})
+        case ToolCall() | Thinking():
+            yield 0, HeaderPart(item)
+            if not item.folded:
+                yield from enumerate(inner_parts(item), 1)
+            if item.pulse and item.pulse.tail:
+                yield TAIL, TextPart("\n".join(item.pulse.tail))
+        case Notice():
+            yield 0, NoticePart(entry)
+        case Divider():
+            yield 0, LinePart(entry.label, divider_row)
+    if dimmed and isinstance(entry, Prompt | Assistant):
+        yield MARK, LinePart(item.pruned, mark_row)
+
+
+def inner_parts(item: Item) -> Iterator[Part]:
+    """What an open fold shows."""
+    entry = item.entry
+    if isinstance(entry, Thinking):
+        references: References
+        if item.chunks is None:
+            chunks, references = split(entry.text)
+        else:
+            chunks, references = item.chunks, item.references or {}
+        for chunk in chunks:
+            yield ChunkPart(chunk, references, dimmed=True, bar=True)
+        if item.stream:
+            growing = item.stream.splitter.tail() or NOTHING
+            yield ChunkPart(growing, item.references or {}, dimmed=True, bar=True)
+    elif isinstance(entry, ToolCall):
+        if long_argument(entry):
+            beside = header_cells(entry)
+            for piece, glued in pieces(entry.argument):
+                yield ArgumentPart(piece, glued, True, beside)
+        if isinstance(entry.body, Output):
+            yield from output_parts(entry.body)
+        elif isinstance(entry.body, Diff):
+            yield from diff_parts(entry.body)
+
+
+def starts_folded(entry: Entry) -> bool:
+    """How an entry is shown before anybody folded or unfolded it."""
+    if isinstance(entry, ToolCall):
+        return not isinstance(entry.body, Diff) if entry.folded is None else entry.folded
+    return isinstance(entry, Thinking) and entry.folded
+
+
+def below_gap(above: Item, item: Item) -> bool:
+    """Whether an empty row stands between two entries.
+
+    Tool calls that show one line each stay together, and with the sentence that announces them.
+    """
+    tight = (ToolCall, Thinking, Notice)
+    if isinstance(item.entry, tight) and isinstance(above.entry, tight):
+        return len(above.blocks) > 1 or isinstance(above.entry, Notice) != isinstance(item.entry, Notice)
+    if isinstance(item.entry, ToolCall) and isinstance(above.entry, Prompt):
+        return above.entry.origin is not Origin.SHELL
+    if isinstance(item.entry, ToolCall) and isinstance(above.entry, Assistant) and not above.entry.pruned:
+        last = above.blocks[-1].part
+        if isinstance(last, ChunkPart):
+            return last.chunk.kind in (Kind.CODE, Kind.TABLE)
+        return last.source.rstrip()[-1:] in ("`", "~", "|")
+    return True

@@ -1,0 +1,139 @@
+"""Which blocks there are, how high each is, and their rows: made when asked for, kept while they are of use."""
+
+from collections import OrderedDict
+
+from prunecli.tui.transcript.heights import Heights
+from prunecli.tui.transcript.highlight import CodeText
+from prunecli.tui.transcript.items import Block
+from prunecli.tui.transcript.markdown import Sheet
+from prunecli.tui.transcript.palette import Inks
+from prunecli.tui.transcript.parts import ChunkPart, Part
+from prunecli.tui.transcript.rows import Row
+
+KEPT_BLOCKS = 400
+"""Blocks whose rows are kept after they left the screen."""
+KEPT_CODE = 16
+"""Long fences whose lexed lines are kept."""
+MEASURE = 110
+"""Cells beyond which a line of prose is hard to read; code, tables and tool lines use the whole width."""
+
+
+class Layout:
+    """The blocks on a sheet of one width and in one set of colours."""
+
+    def __init__(self, inks: Inks) -> None:
+        self.sheet = Sheet(80, MEASURE, inks)
+        self.heights: Heights[Block] = Heights()
+        self.rough: set[CodeText] = set()
+        """Long fences some pieces of which were coloured alone; `refine` does them as a whole."""
+        self._generation = 0
+        self._laid_out: OrderedDict[Block, None] = OrderedDict()
+        self._lexed: OrderedDict[CodeText, None] = OrderedDict()
+
+    def add(self, block: Block, above: Block | None = None) -> None:
+        """Puts a block below another, or below all."""
+        self._guess(block)
+        if above is None:
+            self.heights.append(block)
+        else:
+            self.heights.insert_after(above, block)
+
+    def remove(self, block: Block) -> None:
+        """Takes a block out."""
+        self._laid_out.pop(block, None)
+        self.heights.remove(block)
+
+    def set_part(self, block: Block, part: Part, gap: bool) -> None:
+        """The block shows something else now."""
+        block.part, block.gap = part, gap
+        self.invalidate(block)
+        height = part.guess(self.sheet.width)
+        self.heights.resize(block, height + gap if height else 0)
+
+    def set_gap(self, block: Block, gap: bool) -> None:
+        """An empty row stands above the block, or none."""
+        if gap != block.gap:
+            block.gap = gap
+            self.invalidate(block)
+            if block.height:
+                self.heights.resize(block, block.height + (1 if gap else -1))
+
+    def invalidate(self, block: Block) -> None:
+        """The rows of a block are not right any more; its height stays a guess until it is seen."""
+        block.rows = None
+        self._laid_out.pop(block, None)
+
+    def _guess(self, block: Block) -> None:
+        height = block.part.guess(self.sheet.width)
+        block.height = height + block.gap if height else 0
+
+    def rows(self, block: Block) -> list[Row]:
+        """The rows of a block, the gap above it included; makes its height exact."""
+        part, rows = block.part, block.rows
+        if rows is not None and block.generation == self._generation and block.version == part.version:
+            self._laid_out.move_to_end(block)
+            return rows
+        rows = part.rows(self.sheet)
+        if rows and block.gap:
+            rows.insert(0, part.gap_row(self.sheet))
+        place = 0
+        for number, row in enumerate(rows):
+            if number:
+                place += 1 if row.join is None else len(row.join)
+            row.place = place
+            place += len(row.text) - row.gutter
+        block.rows, block.generation, block.version = rows, self._generation, part.version
+        self.heights.resize(block, len(rows))
+        self._laid_out[block] = None
+        if len(self._laid_out) > KEPT_BLOCKS:
+            self._laid_out.popitem(last=False)[0].rows = None
+        if isinstance(part, ChunkPart) and isinstance(part.chunk.shared, CodeText):
+            self._keep_lexed(part.chunk.shared)
+        return rows
+
+    def _keep_lexed(self, code: CodeText) -> None:
+        if not code.closed or len(code.pieces) < 2:
+            return
+        if code.rough:
+            self.rough.add(code)
+        self._lexed[code] = None
+        self._lexed.move_to_end(code)
+        if len(self._lexed) > KEPT_CODE:
+            old = self._lexed.popitem(last=False)[0]
+            old.forget()
+            self.rough.discard(old)
+
+    def refine(self, budget: int) -> bool:
+        """Lexes on, by about so many characters, where colours are rough; True if some are better now."""
+        better = False
+        for code in list(self.rough):
+            if code.refine(budget):
+                self.rough.discard(code)
+                better = True
+        return better
+
+    def resize(self, width: int) -> None:
+        """Everything is laid out for another width; all heights are guesses again."""
+        self.sheet = self.sheet._replace(width=max(1, width))
+        for block in self.heights:
+            self._guess(block)
+        self.heights.recount()
+        self._forget_rows()
+
+    def repaint(self, inks: Inks) -> None:
+        """Everything is laid out in other colours; heights stay."""
+        self.sheet = self.sheet._replace(inks=inks)
+        self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        self._generation += 1
+        for block in self._laid_out:
+            block.rows = None
+        self._laid_out.clear()
+
+    def clear(self) -> None:
+        """Forgets all blocks."""
+        self.heights = Heights()
+        self.rough.clear()
+        self._laid_out.clear()
+        self._lexed.clear()

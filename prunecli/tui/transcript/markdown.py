@@ -1,0 +1,225 @@
+"""How a chunk of Markdown becomes rows: markdown-it's block tokens, walked once.
+
+markdown-it is imported at first use (`view.warm` does it early, in a thread).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+
+from prunecli.sanitize import visible
+from prunecli.tui.transcript.chunks import Chunk, TableShape
+from prunecli.tui.transcript.highlight import CodeText, highlight
+from prunecli.tui.transcript.inline import lines, runs
+from prunecli.tui.transcript.palette import Inks
+from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, flow
+from prunecli.tui.transcript.tables import table_rows
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LEX_AHEAD = 12_000
+"""Characters of a long fence that are lexed for one piece of it; at worst about 40 ms."""
+
+
+class Sheet(NamedTuple):
+    """What rows are laid out for: a width in cells, the width prose keeps to, and the styles."""
+
+    width: int
+    measure: int
+    inks: Inks
+
+
+@cache
+def parser() -> "MarkdownIt":
+    """CommonMark without HTML, with tables and strikethrough."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def chunk_rows(
+    chunk: Chunk, sheet: Sheet, references: Mapping[str, Mapping[str, str]], gutter: Gutter = NO_GUTTER
+) -> list[Row]:
+    """The rows of a chunk, without the gap above it."""
+    inks = sheet.inks
+    if chunk.indent:
+        gutter = gutter.then(" " * min(chunk.indent, sheet.width // 2), inks.text)
+    if isinstance(chunk.shared, CodeText):
+        if chunk.part < 0:
+            coloured: Sequence[Sequence[Run]] = highlight(chunk.text, chunk.shared.language, inks)
+        else:
+            coloured = chunk.shared.lines(chunk.part, inks, LEX_AHEAD)
+        out = code_rows(coloured, sheet, gutter)
+    else:
+        text = chunk.text
+        if isinstance(chunk.shared, TableShape) and chunk.part:
+            text = f"{chunk.shared.head}\n{text}"
+        writer = _Writer(sheet, gutter, chunk)
+        writer.write(parser().parse(text, {"references": dict(references)}))
+        out = writer.rows
+    if out and chunk.join is not None:
+        out[0].join = chunk.join
+    return out
+
+
+def code_rows(coloured: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = NO_GUTTER) -> list[Row]:
+    """Lines of code on their own background, wrapped where they are too long."""
+    out: list[Row] = []
+    margin = gutter.then("  ", sheet.inks.code)
+    for line in coloured:
+        flow(
+            line or [("", sheet.inks.code)], sheet.width, out, margin, margin, hard=True, fill=sheet.inks.code
+        )
+    return out
+
+
+class _Writer:
+    """Walks the tokens of one chunk; `rows` is what came of them."""
+
+    def __init__(self, sheet: Sheet, gutter: Gutter, chunk: Chunk) -> None:
+        self.rows: list[Row] = []
+        self._sheet, self._inks, self._chunk = sheet, sheet.inks, chunk
+        self._gutters = [gutter]
+        self._leads = [" " * chunk.indent]
+        self._lists: list[int | None] = []
+        self._marker: tuple[Gutter, str] | None = None  # of an item that has no row yet
+        self._end = 0  # the source line after the element written last
+        self._heading = 0
+
+    def write(self, tokens: Sequence["Token"]) -> None:
+        number = 0
+        while number < len(tokens):
+            token = tokens[number]
+            if token.type == "table_open":
+                number = self._table(tokens, number)
+            else:
+                self._token(token)
+            number += 1
+
+    def _token(self, token: "Token") -> None:
+        match token.type:
+            case "inline":
+                self._text(token)
+            case "heading_open":
+                self._space(token)
+                self._heading = int(token.tag[1:])
+            case "paragraph_open":
+                self._space(token)
+            case "fence" | "code_block":
+                self._space(token)
+                self._code(token)
+            case "bullet_list_open":
+                self._space(token)
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._space(token)
+                self._lists.append(int(token.attrs.get("start", 1)))
+            case "list_item_open":
+                self._item(token)
+            case "blockquote_open":
+                self._space(token)
+                self._gutters.append(self._gutters[-1].then("▎ ", self._inks.quote))
+                self._leads.append(self._leads[-1] + "> ")
+            case "hr":
+                self._space(token)
+                self._rule()
+            case _:
+                self._other(token)
+
+    def _other(self, token: "Token") -> None:
+        match token.type:
+            case "heading_close":
+                self._heading = 0
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_close":
+                self._flush_marker()
+                self._close()
+            case "blockquote_close":
+                self._close()
+            case _ if token.content:
+                self._flow([(visible(token.content).replace("\n", " "), self._inks.muted)])
+
+    def _space(self, token: "Token") -> None:
+        """An empty row where the source has one; none above the first row of an item."""
+        lines_of = token.map or (self._end, self._end)
+        if self.rows and self._marker is None and lines_of[0] > self._end > 0:
+            gutter = self._gutters[-1]
+            self.rows.append(Row(gutter.segments, gutter.cells, gutter.chars))
+        if token.type not in ("bullet_list_open", "ordered_list_open", "blockquote_open"):
+            self._end = lines_of[1]
+
+    def _item(self, token: "Token") -> None:
+        self._space_item(token)
+        number = self._lists[-1]
+        marker = "• " if number is None else f"{number}. "
+        if number is not None:
+            self._lists[-1] = number + 1
+        outer, lead = self._gutters[-1], self._leads[-1]
+        self._marker = outer.then(marker, self._inks.muted), lead + (marker if number is not None else "- ")
+        self._gutters.append(outer.then(" " * len(marker), self._inks.text))
+        self._leads.append(lead + " " * len(marker))
+
+    def _space_item(self, token: "Token") -> None:
+        start = token.map[0] if token.map else self._end
+        if self.rows and self._marker is None and start > self._end > 0:
+            gutter = self._gutters[-1]
+            self.rows.append(Row(gutter.segments, gutter.cells, gutter.chars))
+        self._flush_marker()
+        self._end = max(self._end, start)
+
+    def _flush_marker(self) -> None:
+        """Writes the marker of an item that has nothing else."""
+        if self._marker:
+            self._flow([("", self._inks.text)])
+
+    def _close(self) -> None:
+        self._gutters.pop()
+        self._leads.pop()
+
+    def _take_gutters(self) -> tuple[Gutter, Gutter, str]:
+        """Gutter of the next row, of the rows after it, and what is copied in front of it."""
+        rest, lead = self._gutters[-1], self._leads[-1]
+        if self._marker is None:
+            return rest, rest, lead
+        (first, lead), self._marker = self._marker, None
+        return first, rest, lead
+
+    def _flow(self, line: Sequence[Run]) -> None:
+        first, rest, lead = self._take_gutters()
+        width = min(self._sheet.width, self._sheet.measure)
+        flow(line, width, self.rows, first, rest, lead=lead)
+
+    def _text(self, token: "Token") -> None:
+        inks = self._inks
+        base = inks.text if not self._heading else inks.title if self._heading == 1 else inks.heading
+        for line in lines(runs(token.children or (), base, inks)):
+            self._flow(line)
+
+    def _code(self, token: "Token") -> None:
+        self._flush_marker()
+        words = token.info.split()
+        code = visible(token.content.removesuffix("\n"))
+        coloured = highlight(code, words[0].lower() if words else "", self._inks)
+        self.rows.extend(code_rows(coloured, self._sheet, self._gutters[-1]))
+
+    def _table(self, tokens: Sequence["Token"], start: int) -> int:
+        self._space(tokens[start])
+        end = next(n for n in range(start, len(tokens)) if tokens[n].type == "table_close")
+        self._flush_marker()
+        shape = self._chunk.shared if isinstance(self._chunk.shared, TableShape) else None
+        part = self._chunk.part if shape else 0
+        self.rows.extend(
+            table_rows(tokens[start:end], self._sheet.width, self._inks, self._gutters[-1], shape, part)
+        )
+        return end
+
+    def _rule(self) -> None:
+        first, _, _ = self._take_gutters()
+        cells = max(1, min(self._sheet.width, self._sheet.measure) - first.cells)
+        segments = [*first.segments, Segment("─" * cells, self._inks.faint)]
+        self.rows.append(Row(segments, first.cells + cells, first.chars, lead="---"))

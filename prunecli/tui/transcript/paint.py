@@ -1,0 +1,48 @@
+"""How marks are laid over rows that are drawn already: selection, search hits, the cursor, the pill."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from prunecli.tui.transcript.palette import mix
+from prunecli.tui.transcript.rows import width_of
+
+
+class Mark(NamedTuple):
+    """A style over a range of a row's characters, gutter counted; later marks lie on top."""
+
+    start: int
+    end: int
+    style: Style
+
+
+def marked(strip: Strip, marks: Sequence[Mark]) -> Strip:
+    """A copy of a strip with marks on it. The strip itself, whose ANSI codes are cached, stays as it is."""
+    edges = sorted({edge for mark in marks for edge in (mark.start, mark.end)})
+    out: list[Segment] = []
+    start = 0
+    for text, style, _ in strip:
+        cuts = [start, *[edge for edge in edges if start < edge < start + len(text)], start + len(text)]
+        for low, high in pairwise(cuts):
+            look = style or Style()
+            for mark in marks:
+                if mark.start <= low and high <= mark.end:
+                    look = mix(look, mark.style)
+            out.append(Segment(text[low - start : high - start], look))
+        start += len(text)
+    return Strip(out, strip.cell_length)
+
+
+def with_pill(strip: Strip, label: str, style: Style, plain: Style) -> tuple[Strip, tuple[int, int]]:
+    """A strip with a label over its right end, and the cells the label takes."""
+    width = strip.cell_length
+    cells = width_of(label)
+    if cells + 2 > width:
+        return strip, (0, 0)
+    left = strip.crop(0, width - cells - 1)
+    segments = [*left, Segment(label, style), Segment(" ", plain)]
+    return Strip(segments, width), (width - cells - 1, width - 1)

@@ -1,0 +1,277 @@
+"""What a block is made of: one part of an entry, which can guess its height and make its rows.
+
+A part is laid out when it comes into view and laid out again when the width or the colours change; until then a
+guess has to do.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from prunecli.sanitize import source as clean
+from prunecli.tui.transcript.chunks import Chunk, Kind
+from prunecli.tui.transcript.diff import DiffLine, diff_rows, parse
+from prunecli.tui.transcript.entries import Diff, Notice, Origin
+from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS
+from prunecli.tui.transcript.markdown import Sheet, chunk_rows
+from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, flow, width_of
+from prunecli.tui.transcript.splitter import split
+
+References = Mapping[str, Mapping[str, str]]
+
+
+class Part:
+    """The base of all parts. `version` changes when the rows made before are no longer right."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:
+        """See the class."""
+        return 0
+
+    @property
+    def gap(self) -> bool:
+        """An empty row stands above it, if it is not the first of its entry."""
+        return False
+
+    @property
+    def source(self) -> str:
+        """The source, as it is searched."""
+        return ""
+
+    def guess(self, width: int) -> int:  # noqa: ARG002
+        """Rows it will probably take."""
+        return 1
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The rows, without the gap."""
+        raise NotImplementedError
+
+    def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
+        """The empty row above it."""
+        return blank()
+
+
+def _wrapped(text: str, width: int) -> int:
+    return max(text.count("\n"), len(text) // max(1, width)) + 1
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class MarkdownPart(Part):
+    """A whole short text, split only when it is seen."""
+
+    text: str
+    dimmed: bool = False
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.text
+
+    def guess(self, width: int) -> int:
+        """Rows by line feeds and length; none for an empty text."""
+        return self.text.count("\n") + len(self.text) // (2 * width + 1) + 1 if self.text else 0
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The rows of all chunks, with the gaps between them."""
+        if self.dimmed:
+            sheet = sheet._replace(inks=sheet.inks.dimmed())
+        chunks, references = split(self.text)
+        out: list[Row] = []
+        for chunk in chunks:
+            more = chunk_rows(chunk, sheet, references)
+            if more and chunk.gap and out:
+                out.append(blank())
+            out += more
+        return out
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ChunkPart(Part):
+    """A chunk of a longer or a growing text. A `bar` in front of it marks what was thought, not said."""
+
+    chunk: Chunk
+    references: References
+    dimmed: bool = False
+    bar: bool = False
+
+    @property
+    def version(self) -> int:
+        """Grows when a table's columns did, or a fence is better lexed."""
+        return self.chunk.shared.version if self.chunk.shared else 0
+
+    @property
+    def gap(self) -> bool:
+        """As the chunk says."""
+        return self.chunk.gap
+
+    @property
+    def source(self) -> str:
+        """The chunk's source."""
+        return self.chunk.text
+
+    def guess(self, width: int) -> int:
+        """Rows by line feeds and length; none while there is no text."""
+        text = self.chunk.text
+        if self.chunk.kind is Kind.CODE:
+            return text.count("\n") + 1
+        return _wrapped(text, width) if text else 0
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The rows of the chunk, behind the bar if there is one."""
+        if self.dimmed:
+            sheet = sheet._replace(inks=sheet.inks.dimmed())
+        return chunk_rows(self.chunk, sheet, self.references, self._gutter(sheet))
+
+    def gap_row(self, sheet: Sheet) -> Row:
+        """Empty but for the bar."""
+        gutter = self._gutter(sheet)
+        return Row(gutter.segments, gutter.cells, gutter.chars)
+
+    def _gutter(self, sheet: Sheet) -> Gutter:
+        return NO_GUTTER.then("  │ ", sheet.inks.faint) if self.bar else NO_GUTTER
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PromptPart(Part):
+    """A piece of what the user wrote, on a panel."""
+
+    text: str
+    origin: Origin
+    first: bool = True
+    glued: bool = False
+    dimmed: bool = False
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.text
+
+    def guess(self, width: int) -> int:
+        """Rows by line feeds and length."""
+        return _wrapped(self.text, width)
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The text on the panel, with the mark of its origin on the first row."""
+        inks = sheet.inks
+        style = inks.prompt_muted if self.dimmed else inks.prompt
+        rest = NO_GUTTER.then("  ", style)
+        first = NO_GUTTER.then(PROMPT_MARKS[self.origin], inks.prompt_bar) if self.first else rest
+        out: list[Row] = []
+        for line in clean(self.text).split("\n"):
+            flow([(line, style)], sheet.width - 1, out, first, rest, fill=style)
+            first = rest
+        if self.glued:
+            out[0].join = ""
+        return out
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TextPart(Part):
+    """A piece of plain text behind a bar: what a tool gave, or what it was asked for."""
+
+    text: str
+    glued: bool = False
+    loud: bool = False
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.text
+
+    def guess(self, width: int) -> int:
+        """Rows by line feeds and length."""
+        return _wrapped(self.text, width - 4)
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The lines behind the bar, wrapped where they are too long."""
+        inks = sheet.inks
+        gutter = NO_GUTTER.then("  │ ", inks.faint)
+        style = inks.text if self.loud else inks.muted
+        out: list[Row] = []
+        for line in clean(self.text).split("\n"):
+            flow([(line, style)], sheet.width, out, gutter, gutter, hard=True)
+        if self.glued:
+            out[0].join = ""
+        return out
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArgumentPart(TextPart):
+    """What a tool was asked for, in full, if the line above had no room; `beside`: cells of the rest of that line."""
+
+    beside: int = 0
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The argument, or nothing if it is to be seen in full already."""
+        if "\n" not in self.text and width_of(self.text) + self.beside <= sheet.width:
+            return []
+        return TextPart.rows(self, sheet)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DiffPart(Part):
+    """A diff, or a piece of one that was read already."""
+
+    diff: Diff
+    lines: tuple[DiffLine, ...] | None = None
+    digits: int = 0
+
+    @property
+    def source(self) -> str:
+        """The text of the diff."""
+        return self.diff.text if self.lines is None else "\n".join([line.text for line in self.lines])
+
+    def guess(self, width: int) -> int:  # noqa: ARG002
+        return self.diff.text.count("\n") + 1 if self.lines is None else len(self.lines)
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The diff, indented below its line."""
+        """A row for each line."""
+        lines = parse(self.diff.text) if self.lines is None else self.lines
+        return diff_rows(lines, self.diff.path, sheet, NO_GUTTER.then("  ", sheet.inks.text), self.digits)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class LinePart(Part):
+    """A text on a row of its own kind: a rule, the mark of an entry that was pruned and has no line to carry it."""
+
+    text: str
+    draw: Callable[[str, Sheet], Row]
+
+    @property
+    def source(self) -> str:
+        """What the row says."""
+        return self.text
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The one row."""
+        return [self.draw(self.text, sheet)]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class NoticePart(Part):
+    """A notice of the program."""
+
+    notice: Notice
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.notice.text
+
+    def guess(self, width: int) -> int:
+        """Rows by line feeds and length."""
+        return _wrapped(self.notice.text, width)
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The text in the colour of its level."""
+        inks = sheet.inks
+        style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
+        first = NO_GUTTER.then(NOTICE_MARKS[self.notice.level], style)
+        rest = NO_GUTTER.then("  ", style)
+        out: list[Row] = []
+        for line in clean(self.notice.text).split("\n"):
+            flow([(line, style)], sheet.width, out, first, rest)
+            first = rest
+        return out

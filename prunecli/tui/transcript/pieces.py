@@ -1,0 +1,60 @@
+"""Where long plain text, tool output and diffs are cut, so that no block is large."""
+
+from collections.abc import Iterator
+
+from prunecli.sanitize import source as clean
+from prunecli.tui.transcript.chunks import Chunk, Kind
+from prunecli.tui.transcript.diff import digits_of, parse
+from prunecli.tui.transcript.entries import Diff, Output
+from prunecli.tui.transcript.highlight import LONGEST_LINE, CodeText
+from prunecli.tui.transcript.parts import ChunkPart, DiffPart, Part, TextPart
+
+PIECE_CHARS = 8_000
+PIECE_LINES = 200
+DIFF_LINES = 150
+MOST_CODE = 400_000
+"""Characters of a tool's output above which it is shown as plain text, whatever its language."""
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """A long text in pieces of bounded size, and whether each continues the line that the one before it cut."""
+    start, glued = 0, False
+    while True:
+        end = min(len(text), start + PIECE_CHARS)
+        if end < len(text):
+            feed = text.rfind("\n", start, end)
+            end = feed if feed >= start else end
+        lines = text.count("\n", start, end)
+        if lines > PIECE_LINES:  # about so many, without looking at each
+            end = text.index("\n", start + (end - start) * PIECE_LINES // (lines + 1))
+        yield text[start:end], glued
+        if end >= len(text):
+            return
+        glued = text[end] != "\n"
+        start = end if glued else end + 1
+
+
+def output_parts(output: Output) -> Iterator[Part]:
+    """The parts of what a tool gave."""
+    text = output.text.rstrip("\n")
+    if not output.language or len(text) > MOST_CODE or max(map(len, text.split("\n"))) > LONGEST_LINE:
+        for piece, glued in pieces(text):
+            yield TextPart(piece, glued)
+        return
+    code = CodeText(output.language)
+    lines = clean(text).split("\n")
+    for start in range(0, len(lines), PIECE_LINES):
+        piece = "\n".join(lines[start : start + PIECE_LINES])
+        yield ChunkPart(Chunk(Kind.CODE, piece, part=code.add(piece), shared=code, indent=2), {})
+    code.close()
+
+
+def diff_parts(diff: Diff) -> Iterator[Part]:
+    """The parts of a diff."""
+    if diff.text.count("\n") < DIFF_LINES:
+        yield DiffPart(diff)
+        return
+    lines = parse(diff.text)
+    digits = digits_of(lines)
+    for start in range(0, len(lines), DIFF_LINES):
+        yield DiffPart(diff, tuple(lines[start : start + DIFF_LINES]), digits)

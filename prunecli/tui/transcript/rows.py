@@ -1,0 +1,231 @@
+"""What one row of the screen is, and how styled text is wrapped into rows.
+
+A row knows how many cells it takes and how it joins the row above, so that text is copied as it was written and
+not as it was wrapped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+Run = tuple[str, Style]
+"""Text in one style, without a line feed."""
+
+# Characters that always take one cell, so that length is width. Wider than Rich's own list, which lacks the
+# typographic quotes and dashes that models write all the time.
+_NARROW = "\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u0391-\u03a1"
+_NARROW += "\u03a3-\u0482\u048a-\u052f"
+_NARROW += "\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u2199\u2200-\u22ff\u2500-\u25fc\ufffd"
+_NOT_NARROW = re.compile(f"[^{_NARROW}]")
+
+# Signs that may not begin a row, in text whose words have no spaces between them.
+_CLOSING = frozenset("。，、．！？；：）」』】〉》〕］｝…‥ー・々’”!?,.:;)]}%")
+
+
+class Gutter(NamedTuple):
+    """What stands in front of a row's text: bars, bullets, indentation. It is drawn, and never selected."""
+
+    segments: tuple[Segment, ...] = ()
+    cells: int = 0
+    chars: int = 0
+
+    def then(self, text: str, style: Style) -> "Gutter":
+        """This gutter with more text to the right of it."""
+        return Gutter(
+            (*self.segments, Segment(text, style)), self.cells + cell_len(text), self.chars + len(text)
+        )
+
+
+NO_GUTTER = Gutter()
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One row. Not frozen, because its strip is made when it is first painted and its place when it is in a block.
+
+    `join` is what stands between the row above and this one when copied: None for a line feed, " " where wrapping
+    took a space, "" where it cut a word. `lead` is copied in front of a row from its beginning ("- " for a
+    bullet). `hot` is a range of cells that can be clicked. `place` counts the characters of the block before this
+    row, joins and line feeds included.
+    """
+
+    segments: Sequence[Segment]
+    cells: int
+    gutter: int = 0
+    join: str | None = None
+    fill: Style | None = None
+    lead: str = ""
+    hot: tuple[int, int] | None = None
+    place: int = 0
+    marked: tuple[object, Strip] | None = field(default=None, repr=False, compare=False)
+    """The strip as it was last drawn with marks on it, and the marks."""
+    _strip: Strip | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """What is drawn, the gutter included."""
+        return "".join([segment.text for segment in self.segments])
+
+    @property
+    def body(self) -> str:
+        """What can be selected: the text without the gutter."""
+        return self.text[self.gutter :]
+
+    def strip(self, width: int, plain: Style) -> Strip:
+        """The row as exactly `width` cells. The same object again and again, so that its ANSI codes stay cached."""
+        strip = self._strip
+        if strip is None or strip.cell_length != width:
+            if self.cells > width:
+                strip = Strip(self.segments, self.cells).crop(0, width)
+            elif self.cells < width:
+                padding = Segment(" " * (width - self.cells), self.fill or plain)
+                strip = Strip([*self.segments, padding], width)
+            else:
+                strip = Strip(self.segments, width)
+            self._strip = strip
+        return strip
+
+
+def blank() -> Row:
+    """An empty row."""
+    return Row((), 0)
+
+
+def width_of(text: str) -> int:
+    """Cells of a text without line feeds."""
+    return cell_len(text) if _NOT_NARROW.search(text) else len(text)
+
+
+def clip(text: str, width: int) -> str:
+    """At most `width` cells of a text, with an ellipsis where something was left out."""
+    if width_of(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[: max(0, width)]
+    end, used = 0, 0
+    for start, stop, cells in clusters(text):
+        if used + cells > width - 1:
+            break
+        end, used = stop, used + cells
+        del start
+    return text[:end] + "…"
+
+
+def clusters(text: str) -> Iterable[tuple[int, int, int]]:
+    """(start, end, cells) of what a terminal draws as one: a character with its marks, an emoji sequence."""
+    start, size = 0, len(text)
+    while start < size:
+        end = start + 1
+        while end < size:
+            char = text[end]
+            if char not in "\u200d\ufe0f" and text[end - 1] != "\u200d" and get_character_cell_size(char):
+                break
+            end += 1
+        yield (
+            start,
+            end,
+            get_character_cell_size(text[start]) if end == start + 1 else cell_len(text[start:end]),
+        )
+        start = end
+
+
+def breaks(text: str, width: int, hard: bool = False) -> list[tuple[int, int]]:
+    """Where the rows of a line begin and end. One space is left out at a soft break, nothing at a hard one."""
+    width = max(1, width)
+    if len(text) <= width and not _NOT_NARROW.search(text):
+        return [(0, len(text))]
+    if not _NOT_NARROW.search(text):
+        return _breaks_narrow(text, width, hard)
+    return _breaks_any(text, width, hard)
+
+
+def _breaks_narrow(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    start, size = 0, len(text)
+    while size - start > width:
+        end = after = start + width
+        if not hard:
+            space = text.rfind(" ", start + 1, start + width + 1)
+            if space > start:
+                end, after = space, space + 1
+        rows.append((start, end))
+        start = after
+    rows.append((start, size))
+    return rows
+
+
+def _breaks_any(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    row = used = 0  # where the row begins, and its cells so far
+    cut: tuple[int, int, int] | None = (
+        None  # the best place to break: end, next start, cells used up to there
+    )
+    wide_before = False
+    breakable = not hard  # between two characters, not after a space: there the space is the place
+    for start, end, cells in clusters(text):
+        char = text[start]
+        space = char == " " and end == start + 1
+        if breakable and used and not space and (cells > 1 or wide_before) and char not in _CLOSING:
+            cut = (start, start, used)
+        while used + cells > width and start > row:
+            if space and not hard:
+                cut = (start, end, used + cells)
+            stop, after, before = cut if cut and cut[0] > row else (start, start, used)
+            rows.append((row, stop))
+            row, used, cut = after, used - before, None
+        breakable = not hard and not space
+        if row > start:  # the break took this very space
+            used, wide_before = 0, False
+            continue
+        if space and not hard and start > row:
+            cut = (start, end, used + cells)
+        used += cells
+        wide_before = cells > 1
+    rows.append((row, len(text)))
+    return rows
+
+
+def flow(
+    runs: Sequence[Run],
+    width: int,
+    out: list[Row],
+    first: Gutter = NO_GUTTER,
+    rest: Gutter = NO_GUTTER,
+    *,
+    hard: bool = False,
+    fill: Style | None = None,
+    join: str | None = None,
+    lead: str = "",
+) -> None:
+    """Appends one line of runs to `out`, wrapped to `width` cells behind a gutter; `join` is its first row's."""
+    plain = runs[0][0] if len(runs) == 1 else "".join([text for text, _ in runs])
+    narrow = not _NOT_NARROW.search(plain)
+    room = width - (max(rest.cells, first.cells))
+    if narrow and len(plain) <= room:
+        segments = [*first.segments, *[Segment(text, style) for text, style in runs if text]]
+        out.append(Row(segments, first.cells + len(plain), first.chars, join, fill, lead))
+        return
+    offset, index, (text, style) = 0, 0, runs[0]
+    gutter, last = first, 0
+    for number, (start, stop) in enumerate(breaks(plain, room, hard)):
+        segments = list(gutter.segments)
+        while True:
+            low, high = max(start, offset) - offset, min(stop, offset + len(text)) - offset
+            if high > low:
+                segments.append(Segment(text[low:high], style))
+            if offset + len(text) >= stop:
+                break
+            offset += len(text)
+            index += 1
+            text, style = runs[index]
+        cells = stop - start if narrow else sum([cell_len(s.text) for s in segments[len(gutter.segments) :]])
+        if number:
+            join, lead = ("" if start == last else " "), ""
+        out.append(Row(segments, gutter.cells + cells, gutter.chars, join, fill, lead))
+        gutter, last = rest, stop

@@ -1,0 +1,303 @@
+"""Which directories are trusted, and what can't make them so."""
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prunecli.agent.trust import TrustStore, digest
+from prunecli.errors import ConfigError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TrustStore:
+    return TrustStore(tmp_path / "config" / "prunecli" / "trust.json")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = tmp_path / "project"
+    (path / ".prunecli" / "commands").mkdir(parents=True)
+    (path / ".prunecli" / "config.toml").write_text("[ui]\n")
+    (path / ".prunecli" / "commands" / "x.md").write_text("x")
+    (path / "AGENTS.md").write_text("be kind\n")
+    (path / "src").mkdir()
+    return path
+
+
+def test_nothing_is_trusted_before_the_user_says_so(store: TrustStore, project: Path) -> None:
+    assert not store.is_trusted(project)
+    assert not store.path.exists()
+    assert store.problem == ""
+
+
+def test_trust_is_kept_and_taken_away(store: TrustStore, project: Path) -> None:
+    store.trust(project)
+    assert TrustStore(store.path).is_trusted(project)
+    assert store.directories() == (str(project),)
+    assert store.untrust(project)
+    assert not store.is_trusted(project)
+    assert not store.untrust(project)
+
+
+def test_the_store_is_for_its_owner_only(store: TrustStore, project: Path) -> None:
+    old = os.umask(0)
+    try:
+        store.trust(project)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    assert sorted(path.name for path in store.path.parent.iterdir()) == ["trust.json", "trust.json.lock"]
+
+
+def test_trust_is_by_real_path_and_for_one_directory(store: TrustStore, project: Path) -> None:
+    """CFG-05: neither what lies below nor what points to it inherits anything but its own real path."""
+    link = project.parent / "link"
+    os.symlink(project, link)
+    store.trust(link)
+    assert store.is_trusted(project)
+    assert store.is_trusted(link)
+    assert store.is_trusted(project / "src" / "..")
+    assert not store.is_trusted(project / "src")
+    assert not store.is_trusted(project.parent)
+    assert not store.is_trusted(project.parent / "project2")
+    link.unlink()
+    link.mkdir()
+    assert not store.is_trusted(link)
+
+
+def test_a_git_file_that_points_to_a_trusted_repository_lends_no_trust(
+    store: TrustStore, project: Path
+) -> None:
+    """CFG-05, CVE-2026-40068: git's own files never take part."""
+    (project / ".git").mkdir()
+    store.trust(project)
+    evil = project.parent / "evil"
+    evil.mkdir()
+    (evil / ".git").write_text(f"gitdir: {project / '.git'}\n")
+    (evil / "commondir").write_text(f"{project / '.git'}\n")
+    assert not store.is_trusted(evil)
+
+
+def test_a_store_inside_of_the_directory_is_not_read(project: Path) -> None:
+    """CFG-04: PRUNECLI_HOME or XDG_CONFIG_HOME from a repository's .env leads nowhere."""
+    inside = TrustStore(project / ".config" / "trust.json")
+    inside.path.parent.mkdir()
+    inside.path.write_text(json.dumps({"version": 1, "directories": {str(project): digest(project)}}))
+    inside.path.chmod(0o600)
+    assert inside.problem == ""
+    assert not inside.is_trusted(project)
+    assert inside.changed_since(project)
+    with pytest.raises(ConfigError, match="lies in it"):
+        inside.trust(project)
+    linked = TrustStore(project.parent / "linked" / "trust.json")
+    os.symlink(inside.path.parent, linked.path.parent)
+    assert not linked.is_trusted(project)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"version": 2, "directories": {}}',
+        b'{"version": 1, "directories": []}',
+        b'{"version": 1, "directories": {"/x": 5}}',
+        b'{"version": 1, "directories": {"x": ""}}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"version": ' + b"9" * 5000 + b"}",
+        b" " * 4_000_001,
+    ],
+    ids=range(12),
+)
+def test_a_damaged_store_trusts_nothing_and_is_not_overwritten(
+    store: TrustStore, project: Path, content: bytes
+) -> None:
+    store.path.parent.mkdir(parents=True)
+    store.path.write_bytes(content)
+    store.path.chmod(0o600)
+    assert not store.is_trusted(project)
+    assert str(store.path) in store.problem
+    with pytest.raises(ConfigError) as caught:
+        store.trust(project)
+    assert "remove" in caught.value.hint
+    assert store.path.read_bytes() == content
+
+
+def test_a_store_that_others_can_write_or_that_is_a_link_trusts_nothing(
+    store: TrustStore, project: Path
+) -> None:
+    """LOG-27's rule for the store: planted files are refused."""
+    store.trust(project)
+    store.path.chmod(0o620)
+    assert not store.is_trusted(project)
+    assert "only you can write" in store.problem
+    store.path.chmod(0o600)
+    assert store.is_trusted(project)
+    other = store.path.with_name("other.json")
+    store.path.rename(other)
+    os.symlink(other, store.path)
+    assert not store.is_trusted(project)
+    assert store.problem
+    store.path.unlink()
+    os.mkfifo(store.path)
+    assert not store.is_trusted(project)
+
+
+def test_what_cannot_be_trusted_says_why(store: TrustStore, project: Path, tmp_path: Path) -> None:
+    os.symlink("loop", tmp_path / "loop")
+    for path in (project / "AGENTS.md", tmp_path / "missing", tmp_path / "loop"):
+        with pytest.raises(ConfigError) as caught:
+            store.trust(path)
+        assert str(path) in caught.value.message
+        assert "--trust" in caught.value.hint
+        assert not store.is_trusted(path)
+    blocked = TrustStore(project / "AGENTS.md" / "trust.json")
+    with pytest.raises(ConfigError, match=r"AGENTS\.md"):
+        blocked.trust(tmp_path)
+
+
+def test_a_directory_that_is_gone_can_still_be_untrusted(store: TrustStore, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    store.trust(gone)
+    gone.rmdir()
+    assert store.untrust(gone)
+    assert store.directories() == ()
+
+
+def test_two_programs_that_trust_at_once_lose_nothing(store: TrustStore, tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) for number in range(12)]
+    for path in paths:
+        path.mkdir()
+    threads = [threading.Thread(target=TrustStore(store.path).trust, args=(path,)) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert store.directories() == tuple(sorted(map(str, paths)))
+
+
+def test_a_name_that_is_no_text_can_be_trusted(store: TrustStore, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    path.mkdir()
+    store.trust(path)
+    assert store.is_trusted(path)
+
+
+# Changes -----------------------------------------------------------------------------------------------------
+
+
+def test_settings_that_stay_the_same_are_not_asked_about_again(store: TrustStore, project: Path) -> None:
+    store.trust(project)
+    assert not store.changed_since(project)
+    (project / "src" / "a.py").write_text("code")
+    os.utime(project / "AGENTS.md", (1, 1))
+    assert not store.changed_since(project)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".prunecli/config.toml",
+        ".prunecli/commands/x.md",
+        ".prunecli/new",
+        ".prunecli/a/b",
+    ],
+)
+def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path, path: str) -> None:
+    """CFG-03."""
+    store.trust(project)
+    (project / path).parent.mkdir(exist_ok=True)
+    with (project / path).open("a") as file:
+        file.write("x")
+    assert store.changed_since(project)
+    store.trust(project)
+    assert not store.changed_since(project)
+    (project / path).unlink()
+    assert store.changed_since(project)
+
+
+def test_what_was_seen_is_what_is_trusted(store: TrustStore, project: Path) -> None:
+    """CFG-03: a change between the question and the answer is not covered by the answer."""
+    seen = digest(project)
+    (project / "AGENTS.md").write_text("be evil\n")
+    store.trust(project, seen)
+    assert store.changed_since(project)
+
+
+def test_what_a_link_leads_to_counts(store: TrustStore, project: Path) -> None:
+    """CFG-03, CFG-10: settings behind links are settings."""
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x.md").write_text("one")
+    os.symlink(elsewhere, project / ".prunecli" / "more")
+    os.symlink(elsewhere / "x.md", project / "CLAUDE.md")
+    store.trust(project)
+    assert not store.changed_since(project)
+    (elsewhere / "x.md").write_text("two")
+    assert store.changed_since(project)
+
+
+@pytest.mark.parametrize("kind", ["loop", "fifo", "folder loop", "dangling", "many", "large"])
+def test_settings_that_cannot_be_read_count_as_changed(store: TrustStore, project: Path, kind: str) -> None:
+    odd = project / ".prunecli" / "odd"
+    if kind == "loop":
+        os.symlink("odd", odd)
+    elif kind == "fifo":
+        os.mkfifo(odd)
+    elif kind == "folder loop":
+        os.symlink(".", odd)
+    elif kind == "dangling":
+        os.symlink("nowhere", odd)
+    elif kind == "many":
+        odd.mkdir()
+        for number in range(2001):
+            (odd / str(number)).touch()
+    else:
+        with odd.open("wb") as file:
+            file.truncate(33_000_000)
+    assert digest(project) == ""
+    store.trust(project)
+    assert store.is_trusted(project)
+    assert store.changed_since(project)
+
+
+def test_an_unknown_directory_counts_as_changed(store: TrustStore, project: Path) -> None:
+    assert store.changed_since(project)
+
+
+_TREE = st.dictionaries(
+    st.sampled_from(["a", "b", "ab", "a/b", "b/a", "a/ab"]), st.binary(max_size=3), max_size=3
+)
+
+
+@given(one=_TREE, two=_TREE)
+def test_different_settings_have_different_digests(
+    tmp_path_factory: pytest.TempPathFactory, one: dict[str, bytes], two: dict[str, bytes]
+) -> None:
+    made = []
+    for tree in (one, two):
+        folder = tmp_path_factory.mktemp("tree")
+        kept = {
+            name: data
+            for name, data in tree.items()
+            if not any(other.startswith(name + "/") for other in tree)
+        }
+        for name, data in kept.items():
+            path = folder / ".prunecli" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        made.append((kept, digest(folder)))
+    assert (made[0][0] == made[1][0]) == (made[0][1] == made[1][1])

@@ -1,0 +1,1 @@
+"""The whole program against the strict endpoint: headless, in one process, and in a real terminal."""

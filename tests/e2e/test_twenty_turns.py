@@ -1,0 +1,131 @@
+"""A whole session through the strict endpoint, which accepts every request; killed and resumed it goes on."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prunecli.launch import Launch, make_runtime
+from prunecli.model.events import PrunApplied, ToolResult
+from prunecli.runtime import Runtime
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
+from tests.e2e.twenty_turns import PRUNING, project, replies
+from tests.endpoint import Call, Endpoint, Reply, Stall, serve
+
+DEADLINE = 60
+
+
+def environment(tmp_path: Path, base_url: str) -> dict[str, str]:
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": os.environ["PATH"],
+        "PRUNECLI_HOME": str(tmp_path / "data"),
+        "ANTHROPIC_API_KEY": "sk-ant-test-0000000000",
+        "ANTHROPIC_BASE_URL": base_url,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: object) -> Runtime:
+    cwd = project(tmp_path / "project")
+    asked = Launch(
+        headless=True, trust=True, cwd=cwd, sets=PRUNING, flags={"--permission-mode": "auto"}, **more
+    )  # type: ignore[arg-type]
+    return make_runtime(asked, environment(tmp_path, endpoint.base_url))
+
+
+async def wait_until(condition: object) -> None:
+    async def poll() -> None:
+        while not condition():  # type: ignore[operator]
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(poll(), DEADLINE)
+
+
+async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    async with Endpoint(replies(f"touch {marker}; sleep 60")) as endpoint:
+        runtime = runtime_for(tmp_path, endpoint)
+        running = asyncio.ensure_future(runtime.submit("fix total in parser.py"))
+        await endpoint.request_arrived(4)
+        runtime.steer("and keep it small")
+        await wait_until(marker.exists)
+        runtime.interrupt()
+        assert (await running).reason == "interrupted"
+        done = await runtime.submit("go on please")
+        assert done.reason == "finished", done.note
+        await runtime.close()
+        assert [refused.refusal for refused in endpoint.rejected] == []
+        assert len(endpoint.requests) == 20
+        assert endpoint.cache_hits() >= 0.98
+    records = read_log(runtime.session.path).records  # type: ignore[arg-type]
+    prunes = [r.event for r in records if isinstance(r.event, PrunApplied)]
+    assert {prune.source for prune in prunes} == {"model", "strategy"}
+    results = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
+    failed = [result for result in results.values() if result.is_error]
+    assert [result.tool_name for result in failed] == ["bash", "bash", "nothing", "read"]
+    assert (tmp_path / "project" / "parser.py").read_text().endswith("sum(parse(text))\n")
+    report = verify_session(runtime.session.path, read_log(runtime.session.path))  # type: ignore[arg-type]
+    assert report.clean, report.lines
+
+
+def prunecli(tmp_path: Path, base_url: str, *words: str) -> "subprocess.Popen[str]":
+    sets = [word for one in PRUNING for word in ("--set", one)]
+    command = [sys.executable, "-m", "prunecli", "-p", "--trust", "--permission-mode", "auto", *sets, *words]
+    return subprocess.Popen(
+        command,
+        cwd=tmp_path / "project",
+        env=environment(tmp_path, base_url),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("at", [2, 9, 14])
+def test_killed_in_the_middle_and_resumed_it_sends_the_same_bytes(tmp_path: Path, at: int) -> None:
+    project(tmp_path / "project")
+    script = replies()
+    script[at] = Reply(script[at].content, faults=Stall(after=0))
+    script.insert(at + 1, Reply(script[at].content))
+    with serve(script) as endpoint:
+        killed = prunecli(tmp_path, endpoint.base_url, "fix total in parser.py")
+        endpoint.blocking(endpoint.stall_reached())
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate(timeout=DEADLINE)
+        resumed = prunecli(tmp_path, endpoint.base_url, "-c", "--output-format", "json")
+        out, err = resumed.communicate(timeout=DEADLINE)
+        assert resumed.returncode == 0, err
+        assert json.loads(out)["result"].startswith("Fixed")
+        assert [refused.refusal for refused in endpoint.rejected] == []
+        assert endpoint.requests[at].body == endpoint.requests[at + 1].body
+    log = next((tmp_path / "data" / "sessions").rglob("*.jsonl"))
+    report = verify_session(log, read_log(log))
+    assert report.clean, report.lines
+
+
+def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
+    """LOG-28."""
+    folder = project(tmp_path / "project")
+    script = [
+        Reply([Call("bash", {"command": "echo once >> ran.txt; echo up > up.txt; sleep 60"})]),
+        Reply("Ok."),
+    ]
+    with serve(script) as endpoint:
+        killed = prunecli(tmp_path, endpoint.base_url, "go")
+        endpoint.blocking(wait_until((folder / "up.txt").exists))
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate(timeout=DEADLINE)
+        resumed = prunecli(tmp_path, endpoint.base_url, "-c")
+        out, err = resumed.communicate(timeout=DEADLINE)
+        assert (resumed.returncode, out) == (0, "Ok.\n"), err
+        assert [refused.refusal for refused in endpoint.rejected] == []
+        assert b"interrupted" in endpoint.requests[1].body
+    assert (folder / "ran.txt").read_text() == "once\n"

@@ -1,0 +1,188 @@
+"""The tour: real tools, a real bug, a real prune, and sensible words where something does not go as planned."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.execute import Answer
+from prunecli.errors import ToolError
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Text, plain_text
+from prunecli.providers.demo_tour import BUG, FIXED, FOLDER, MEMO, PARSER
+from tests.providers.demo_bench import TOOLS, Bench
+
+WHOLE = [
+    ["write", "write"],
+    ["ls", "grep"],
+    ["read", "read"],
+    ["bash"],
+    ["edit"],
+    ["bash"],
+    ["prun_with_memo"],
+]
+
+
+def parser(workspace: Path) -> Path:
+    return workspace / FOLDER / "parser.py"
+
+
+async def test_the_tour_fixes_a_bug_and_prunes_what_it_read(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    last = await bench.talk("tour")
+    assert bench.names() == WHOLE
+    assert parser(tmp_path).read_text() == PARSER.replace(BUG, FIXED)
+    assert [result.is_error for result in bench.results("bash")] == [True, False]
+    assert "FAILED" in plain_text(bench.results("bash")[0].content)
+    (prune,) = bench.prunes()
+    assert (prune.source, prune.memo) == ("model", MEMO)
+    assert prune.tokens_removed > 0
+    assert f"~{prune.tokens_removed:,} tokens" in last
+    assert f"> {MEMO}" in last
+    for command in ("/prune-stats", "/context", "/undo"):
+        assert command in last
+
+
+async def test_the_tour_begins_by_saying_what_speaks(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    await bench.talk("tour")
+    assert plain_text(bench.answered()[0].content).startswith(
+        "I am prunecli's demo model: a script, not a language model."
+    )
+
+
+async def test_after_the_prune_the_request_holds_the_memo_and_not_the_files(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    await bench.talk("tour")
+    asked, _ = bench.provider.exchanged[-1]
+    body = b"".join(message.canonical for message in asked.messages)
+    assert MEMO.encode() in body
+    assert b"UNITS" not in body
+
+
+async def test_the_tour_can_be_taken_twice_in_one_session(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    await bench.talk("tour")
+    await bench.talk("tour")
+    assert bench.names() == WHOLE * 2
+    assert len(bench.prunes()) == 2
+
+
+async def test_a_later_session_reads_the_files_of_the_tour_before_it_writes_them_anew(tmp_path: Path) -> None:
+    await Bench(tmp_path).talk("tour")
+    later = Bench(tmp_path)
+    await later.talk("tour")
+    assert later.names() == [["write", "write"], ["read", "read"], *WHOLE]
+    assert [result.is_error for result in later.results("write")] == [True, True, False, False]
+
+
+async def test_a_file_of_the_user_is_left_alone(tmp_path: Path) -> None:
+    parser(tmp_path).parent.mkdir()
+    parser(tmp_path).write_text("mine\n")
+    bench = Bench(tmp_path)
+    last = await bench.talk("tour")
+    assert parser(tmp_path).read_text() == "mine\n"
+    assert "not a file of the tour" in last
+    assert "stop" in last
+
+
+async def test_a_folder_that_cannot_be_made_stops_the_tour(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("a file is in the way")
+    bench = Bench(tmp_path)
+    last = await bench.talk("tour")
+    assert bench.names() == [["write", "write"], ["read", "read"]]
+    assert last.startswith(f"I could not write `{FOLDER}/parser.py`")
+    assert "So I stop here" in last
+
+
+@pytest.mark.parametrize(
+    ("allowed", "wanted"), [(0, "write"), (2, "run `python3"), (3, "edit"), (4, "run `python3")]
+)
+async def test_a_denied_step_stops_the_tour(tmp_path: Path, allowed: int, wanted: str) -> None:
+    bench = Bench(tmp_path, mode="ask", answers=[Answer("once")] * allowed)
+    last = await bench.talk("tour")
+    assert last.startswith(f"You did not allow me to {wanted}")
+    assert "so I stop here" in last
+    assert "not today" in last
+    assert not bench.prunes()
+
+
+async def test_plan_mode_is_answered_with_its_reason(tmp_path: Path) -> None:
+    last = await Bench(tmp_path, mode="plan").talk("tour")
+    assert last.startswith(f"I am not allowed to write `{FOLDER}/parser.py`: plan mode changes nothing")
+    assert not (tmp_path / FOLDER).exists()
+
+
+async def test_without_python_the_bug_is_fixed_and_the_missing_test_is_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, path="/nonexistent")
+    last = await bench.talk("tour")
+    assert bench.names() == [*WHOLE[:5], WHOLE[6]]
+    assert parser(tmp_path).read_text() == PARSER.replace(BUG, FIXED)
+    said = " ".join(plain_text(event.content) for event in bench.answered())
+    assert "the test can't run here" in said
+    assert "It passes" not in said
+    assert "/prune-stats" in last
+
+
+async def test_a_tour_without_its_tools_says_which_are_missing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, tools=("read", "write"))
+    assert "`edit`, `bash`" in await bench.talk("tour")
+    assert bench.names() == []
+
+
+async def test_tools_that_only_help_are_left_out_where_they_are_not_enabled(tmp_path: Path) -> None:
+    needed = Bench(tmp_path / "a", tools=("read", "write", "edit", "bash"))
+    needed.workspace.mkdir()
+    assert "nothing is pruned" in await needed.talk("tour")
+    assert needed.names() == [["write", "write"], ["read", "read"], ["bash"], ["edit"], ["bash"]]
+    no_grep = Bench(tmp_path / "b", tools=tuple(tool for tool in TOOLS if tool != "grep"))
+    no_grep.workspace.mkdir()
+    await no_grep.talk("tour")
+    assert no_grep.names() == [["write", "write"], ["ls"], *WHOLE[2:]]
+
+
+async def test_words_of_the_user_end_the_tour(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.mailbox.steering.append(UserMessage((Text("stop"),), "steering"))
+    assert "All right" in await bench.talk("tour")
+    assert bench.names() == []
+
+
+async def test_a_bug_that_somebody_else_fixed_is_noticed(tmp_path: Path) -> None:
+    class Meddling(Bench):
+        async def _ask(self, asked):
+            if asked.call.name == "bash":
+                parser(tmp_path).write_text(PARSER.replace(BUG, FIXED))
+            return Answer("once")
+
+    bench = Meddling(tmp_path, mode="ask")
+    assert "Somebody was faster" in await bench.talk("tour")
+    assert bench.names() == WHOLE[:4]
+
+
+async def test_an_edit_that_fails_stops_the_tour_with_its_reason(tmp_path: Path) -> None:
+    class Meddling(Bench):
+        async def _ask(self, asked):
+            if asked.call.name == "edit":
+                parser(tmp_path).write_text("other\n")
+            return Answer("once")
+
+    last = await Meddling(tmp_path, mode="ask").talk("tour")
+    assert last.startswith(f"I could not edit `{FOLDER}/parser.py`")
+    assert "has changed since you read it" in last
+
+
+async def test_a_prune_that_removes_nothing_is_not_praised(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+
+    def refuse(tokens: int, memo: str | None) -> None:
+        raise ToolError("prun is not available here")
+
+    whole = bench._context
+    bench.executor.context = lambda **_: replace(whole(), plan_prun=refuse)
+    last = await bench.talk("tour")
+    assert last.startswith(
+        "I could not prune at least 600 tokens and leave a memo: prun is not available here"
+    )
+    assert "All that I still see" not in last
+    assert "/context" in last

@@ -1,0 +1,280 @@
+"""What an endpoint's failure means to us, and that no message of it shows a key or a page."""
+
+import itertools
+import json
+import socket
+import ssl
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prunecli.errors import (
+    BadRequest,
+    ConnectionLost,
+    ContextOverflow,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    SignatureRejected,
+    Unauthorized,
+)
+from prunecli.providers.failures import Failures, retry_after
+
+KEY = "sk-ant-api03-abcDEF_123-456"
+TOKEN = "gateway.token+with(regex)chars"
+FAILURES = Failures("https://api.example.com", (KEY, TOKEN))
+NOW = 1_700_000_000.0
+
+
+def refused(status: int, message: str = "No.", kind: str = "x", **error: Any) -> ProviderError:
+    body = {"type": "error", "error": {"type": kind, "message": message, **error}}
+    return FAILURES.refused(status, {}, json.dumps(body).encode(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (301, BadRequest),
+        (400, BadRequest),
+        (401, Unauthorized),
+        (402, Unauthorized),
+        (403, Unauthorized),
+        (404, BadRequest),
+        (408, Overloaded),
+        (409, BadRequest),
+        (413, ContextOverflow),
+        (422, BadRequest),
+        (429, RateLimited),
+        (500, Overloaded),
+        (502, Overloaded),
+        (503, Overloaded),
+        (504, Overloaded),
+        (529, Overloaded),
+        (599, Overloaded),
+    ],
+)
+def test_a_status_says_whose_fault_it_is(status: int, kind: type[ProviderError]):
+    """API-26: 401, 402 and 403 are never tried again."""
+    error = refused(status)
+    assert type(error) is kind
+    assert "https://api.example.com" in error.message
+    assert str(status) in error.message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "prompt is too long: 210003 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000",
+        "Input is too long for requested model.",
+        "the request exceeds the available context size, try increasing it",
+        "This model's maximum context length is 4096 tokens",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_prompt_that_does_not_fit_is_an_overflow_in_every_server_s_words(message: str, status: int):
+    """API-15."""
+    assert type(refused(status, message)) is ContextOverflow
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to another one.",
+        "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest message cannot be modified.",
+        "messages.2: The final block in an assistant message cannot be `thinking`.",
+    ],
+)
+def test_a_refused_signature_has_its_own_kind(message: str):
+    """API-23."""
+    assert type(refused(400, message, "invalid_request_error")) is SignatureRejected
+    event = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    assert type(FAILURES.event(event)) is SignatureRejected
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (400, "Your credit balance is too low to access the Anthropic API.", None),
+        (429, "You have reached your spend limit.", "enforced_spend_limit_reached"),
+        (429, "No.", "contract_spend_limit_reached"),
+    ],
+)
+def test_spent_money_is_the_account_s_fault(status: int, message: str, code: str | None):
+    """API-26."""
+    assert (
+        type(refused(status, message, "invalid_request_error", details={"error_code": code})) is Unauthorized
+    )
+
+
+def test_a_message_that_names_a_place_keeps_it():
+    """API-24: what is in messages.N can be dropped by the user."""
+    assert "messages.7.content.2" in refused(400, "messages.7.content.2: image exceeds 5 MB").message
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("overloaded_error", Overloaded),
+        ("api_error", Overloaded),
+        ("timeout_error", Overloaded),
+        ("rate_limit_error", RateLimited),
+        ("authentication_error", Unauthorized),
+        ("permission_error", Unauthorized),
+        ("billing_error", Unauthorized),
+        ("invalid_request_error", BadRequest),
+        ("not_found_error", BadRequest),
+        ("request_too_large", ContextOverflow),
+        ("something_new", Overloaded),
+    ],
+)
+def test_an_error_event_is_translated_by_its_type(name: str, kind: Any):
+    """API-07."""
+    error = FAILURES.event({"type": "error", "error": {"type": name, "message": "Sorry."}})
+    assert type(error) is kind
+    assert "Sorry." in error.message
+
+
+@pytest.mark.parametrize("data", [{}, None, [], {"error": 7}, {"error": None, "message": ["x"]}])
+def test_an_error_event_without_an_error_is_one_all_the_same(data: Any):
+    assert type(FAILURES.event(data)) is Overloaded
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "86400"}, 86400.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT"}, 30.0),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT", "date": "Tue, 14 Nov 2023 22:13:45 GMT"}, 5.0),
+        ({"retry-after": "Tue, 14 Nov 2023 22:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "Tue, 99 Nov 2023 22:00:00 GMT"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], expected: float | None):
+    """API-09."""
+    assert retry_after(headers, NOW) == expected
+    for status in (429, 529):
+        error = FAILURES.refused(status, headers, b"", NOW)
+        assert isinstance(error, RateLimited | Overloaded)
+        assert error.retry_after == expected
+
+
+@given(st.text(max_size=40))
+def test_no_retry_after_header_is_too_odd(value: str):
+    found = retry_after({"retry-after": value}, NOW)
+    assert found is None or found >= 0
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN, "sk-ant-another_key-99"])
+def test_no_message_shows_a_key(secret: str):
+    """API-29."""
+    errors = [
+        refused(401, f"invalid x-api-key: {secret}."),
+        FAILURES.refused(500, {}, f"<title>{secret}</title>".encode(), NOW),
+        FAILURES.refused(307, {"location": f"https://x/?key={secret}"}, b"", NOW),
+        FAILURES.event({"error": {"type": "api_error", "message": f"key={secret}"}}),
+        FAILURES.no_stream("text/plain", secret.encode()),
+        FAILURES.lost(OSError(secret)),
+        FAILURES.cut(secret),
+    ]
+    for error in errors:
+        assert secret not in f"{error} {error.hint}"
+        assert "[key]" in error.message
+
+
+def test_a_key_is_not_shown_where_a_message_is_cut():
+    """API-29: what is shortened is shortened after the key was taken out."""
+    for length in range(440, 520):
+        assert KEY[:12] not in FAILURES.shown("x" * length + KEY)
+    assert KEY[:12] not in FAILURES.shown(" " * 19_990 + KEY)
+
+
+def test_a_password_in_the_address_is_not_shown():
+    error = Failures("http://user:hunter2@localhost:8080/api").cut("gone")
+    assert "hunter2" not in error.message
+    assert "http://localhost:8080/api" in error.message
+
+
+def test_a_page_of_a_proxy_becomes_its_title():
+    """API-27."""
+    page = b"<html><head><title>502 Bad\n Gateway</title></head><body>" + b"x" * 60_000
+    error = FAILURES.refused(502, {"content-type": "text/html"}, page, NOW)
+    assert error.message == "https://api.example.com: 502: an HTML page: 502 Bad Gateway"
+
+
+def test_a_page_without_a_title_becomes_its_first_words():
+    page = b"<html><style>a {b: c}</style><body><h1>Sign&nbsp;in</h1> to go on</body>"
+    assert "an HTML page: Sign&nbsp;in to go on" in FAILURES.no_stream("text/html", page).message
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe\x00", b"{", b"[" * 100_000, b"null", b'"text"', b"x" * 1_000_000]
+)
+def test_every_body_gives_a_short_message_of_one_line(body: bytes):
+    """API-27."""
+    for error in (FAILURES.refused(400, {}, body, NOW), FAILURES.no_stream("", body)):
+        assert type(error) is BadRequest
+        assert len(error.message) < 700
+        assert error.message.isprintable()
+
+
+def test_control_characters_of_a_server_are_taken_out():
+    assert refused(400, "a\x1b]52;c;x\x07b\n\u202ec").message.endswith("400: a ]52;c;x b c")
+
+
+def test_an_error_in_the_clothes_of_a_success_is_what_it_says():
+    """API-27."""
+    body = b'{"type": "error", "error": {"type": "authentication_error", "message": "bad key"}}'
+    assert type(FAILURES.no_stream("application/json", body)) is Unauthorized
+
+
+def test_a_success_that_is_no_stream_says_what_it_is():
+    error = FAILURES.no_stream("text/html; charset=utf-8", b"<title>Log in</title>")
+    assert "text/html instead of an event stream: an HTML page: Log in" in error.message
+    assert "base_url" in error.hint
+
+
+def caused(*chain: BaseException) -> BaseException:
+    for outer, inner in itertools.pairwise(chain):
+        outer.__cause__ = inner
+    return chain[0]
+
+
+def test_a_lost_connection_says_why_and_where():
+    certificate = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    certificate.verify_message = "self-signed certificate"
+    for cause, words in [
+        (certificate, "self-signed certificate"),
+        (socket.gaierror(-2, "Name or service not known"), "the name api.example.com can't be resolved"),
+        (ConnectionRefusedError(111, "Connection refused"), "nobody answers"),
+        (TimeoutError("timed out"), "timed out"),
+        (OSError(101, "Network is unreachable"), "Network is unreachable"),
+        (RuntimeError(), "RuntimeError"),
+    ]:
+        error = FAILURES.lost(caused(Exception(""), Exception(""), cause))
+        assert type(error) is ConnectionLost
+        assert error.message.startswith("https://api.example.com: ")
+        assert words in error.message
+
+
+def test_causes_that_go_round_in_a_circle_end():
+    first, second = Exception("first"), Exception("second")
+    first.__cause__, second.__cause__ = second, first
+    assert "second" in FAILURES.lost(first).message
+
+
+def test_an_address_that_ends_in_v1_is_pointed_out_where_nothing_is_found():
+    assert "/v1" in Failures("http://localhost:1/v1").refused(404, {}, b"", NOW).hint
+    assert Failures("http://localhost:1").refused(404, {}, b"", NOW).hint == ""
