@@ -130,7 +130,22 @@ def provider_for(name: str, config: Config, found: FoundCredentials, environ: Ma
         raise UsageError(f"model.provider: there is no provider {config.model.provider!r}", "anthropic, demo")
     address = config.model.base_url or DEFAULT_BASE_URL
     endpoint = Endpoint(found.api_key, found.auth_token, address)
-    return AnthropicProvider(endpoint, environ=environ)
+    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
+    return AnthropicProvider(endpoint, proxy=proxy, ca_file=ca_file, environ=environ)
+
+
+def _proxy(address: str, environ: Mapping[str, str]) -> str:
+    """The proxy that the environment names for an address, "" for none; NO_PROXY is heeded."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    named = {key.lower(): value.strip() for key, value in environ.items() if key.lower().endswith("_proxy")}
+    for spared in named.get("no_proxy", "").split(","):
+        suffix = spared.strip().lstrip("*").lstrip(".").lower()
+        if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
+            return ""
+    return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
 
 
 def _needs_demo(config: Config, found: FoundCredentials) -> bool:

@@ -21,7 +21,14 @@ from prunecli.errors import (
     SignatureRejected,
     Unauthorized,
 )
-from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, RunEnded, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    RequestSent,
+    RunEnded,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import INVALID_INPUT, Text, Thinking, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
@@ -214,7 +221,9 @@ async def test_what_a_failed_stream_showed_is_discarded_and_not_recorded() -> No
     assert bench.texts() == ["go", "All of it."]
 
 
-@pytest.mark.parametrize("error", [Unauthorized("no"), BadRequest("bad"), RateLimited("tomorrow", "", 86_400.0)])
+@pytest.mark.parametrize(
+    "error", [Unauthorized("no"), BadRequest("bad"), RateLimited("tomorrow", "", 86_400.0)]
+)
 async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) -> None:
     """API-09, API-26."""
     bench = Bench(scripted(fails(error)))
@@ -268,7 +277,12 @@ async def test_a_refused_signature_strips_earlier_thinking_once_and_for_all() ->
 
 @pytest.mark.parametrize(
     ("stop_reason", "reason"),
-    [("end_turn", "finished"), ("refusal", "limit"), ("max_tokens", "finished"), ("something_new", "finished")],
+    [
+        ("end_turn", "finished"),
+        ("refusal", "limit"),
+        ("max_tokens", "finished"),
+        ("something_new", "finished"),
+    ],
 )
 async def test_every_stop_reason_ends_the_run_in_its_way(stop_reason: str, reason: str) -> None:
     """API-17, API-18."""
@@ -352,9 +366,7 @@ async def test_a_strategy_prunes_between_turns_and_its_edits_stay() -> None:
 
 
 async def test_a_context_that_outgrows_its_window_is_pruned_before_the_endpoint_refuses() -> None:
-    script = [
-        replace(calls(echo(f"t{n}", f"{n} ", 4_000)), usage=Usage()) for n in range(12)
-    ]
+    script = [replace(calls(echo(f"t{n}", f"{n} ", 4_000)), usage=Usage()) for n in range(12)]
     bench = Bench(scripted(*script, says("Done.")), policy=Policy(window=20_000, max_tokens=1_000))
     assert (await bench.talk("go")).reason == "finished"
     sent = [r.event for r in bench.session.records if isinstance(r.event, RequestSent)]

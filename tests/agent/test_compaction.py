@@ -1,0 +1,157 @@
+"""Compaction: what is summarised, what stays, and that it never loops or loses a word of the user."""
+
+import asyncio
+
+import pytest
+
+from prunecli.agent.policy import Policy
+from prunecli.agent.signals import Notice
+from prunecli.context.compaction import Options, plan_compaction
+from prunecli.errors import BadRequest
+from prunecli.model.events import CompactionApplied, PrunApplied
+from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from tests.agent.running import Bench
+
+NO_USAGE = Usage()
+OPTIONS = Options(max_context_tokens=4_000, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
+
+
+def bench(*script: Scripted, options: Options = OPTIONS) -> Bench:
+    quiet = [
+        Scripted(one.content, one.stop_reason, NO_USAGE, one.after, one.until, one.error) for one in script
+    ]
+    return Bench(ScriptedProvider(quiet), policy=Policy(window=200_000, max_tokens=1_000, compaction=options))
+
+
+def compactions(one: Bench) -> list[CompactionApplied]:
+    return [r.event for r in one.session.records if isinstance(r.event, CompactionApplied)]
+
+
+LONG = "long answer " * 300
+
+
+async def test_the_middle_turns_become_a_summary_and_the_users_words_stay() -> None:
+    one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
+    for words in ("first", "second <words>", "third"):
+        await one.talk(words)
+    await one.talk("fourth")
+    assert len(compactions(one)) == 1
+    body = one.provider.requests[-1].body().decode()
+    assert body.count("long answer") < 700
+    for words in ("first", "second <words>", "third", "fourth", "The gist."):
+        assert words in body, words
+    assert one.session.context.tally.context_tokens < 2_000
+
+
+async def test_the_question_for_the_summary_continues_what_was_sent_before() -> None:
+    one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
+    for words in ("first", "second", "third", "fourth"):
+        await one.talk(words)
+    before, asked = one.provider.requests[2], one.provider.requests[3]
+    assert [m.canonical for m in asked.messages[: len(before.messages)]] == [
+        m.canonical for m in before.messages
+    ]
+    assert b"[This is prunecli, not the user.]" in asked.messages[-1].blocks[-1]
+
+
+async def test_what_survived_is_not_pruned_any_more() -> None:
+    one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
+    for words in ("first", "second", "third", "fourth"):
+        await one.talk(words)
+    context = one.session.context
+    boundary = context.boundary
+    assert all(context.locked(item.seq) for item in context.items if item.seq < boundary)
+    assert one.policy.view(context).exchanges == context.exchanges[-1:]
+
+
+async def test_a_failed_summary_changes_nothing_and_is_not_tried_again_in_the_run() -> None:
+    one = bench(says(LONG), says(LONG), says(LONG), fails(BadRequest("no")), says("Go."))
+    for words in ("first", "second", "third", "fourth"):
+        await one.talk(words)
+    assert compactions(one) == []
+    assert any(isinstance(told, Notice) and "no compaction" in told.text for told in one.told)
+    assert len(one.provider.requests) == 5
+
+
+@pytest.mark.parametrize("summary", ["", "  ", LONG * 9])
+async def test_a_summary_that_shrinks_nothing_is_not_applied(summary: str) -> None:
+    one = bench(says(LONG), says(LONG), says(LONG), says(summary), says("Go."))
+    for words in ("first", "second", "third", "fourth"):
+        await one.talk(words)
+    assert compactions(one) == []
+
+
+async def test_a_cancelled_summary_leaves_the_log_as_it_was() -> None:
+    gate = asyncio.Event()
+    one = bench(says(LONG), says(LONG), says(LONG), Scripted((Text("The gist."),), until=gate), says("Go."))
+    for words in ("first", "second", "third"):
+        await one.talk(words)
+    one.say("fourth")
+    running = asyncio.ensure_future(one.run().run())
+    await one.provider.paused.wait()
+    running.cancel()
+    assert (await running).reason == "interrupted"
+    assert compactions(one) == []
+    assert one.texts()[-1] == "fourth"
+
+
+async def test_one_long_turn_is_compacted_by_exchanges() -> None:
+    script = [calls(ToolUse(f"t{n}", "echo", {"words": f"{n} line ", "times": 300})) for n in range(6)]
+    one = bench(*script[:4], says("The gist."), *script[4:], says("Done."))
+    await one.talk("do it all")
+    assert len(compactions(one)) == 1
+    body = one.provider.requests[-1].body().decode()
+    assert "do it all" in body
+    assert "The gist." in body
+    assert "5 line" in body
+
+
+async def test_never_two_in_a_row_without_a_word_of_the_user() -> None:
+    script = [calls(ToolUse(f"t{n}", "echo", {"words": f"{n} line ", "times": 300})) for n in range(12)]
+    one = bench(*script[:4], says("The gist."), *script[4:], says("Done."))
+    await one.talk("do it all")
+    assert len(compactions(one)) == 1
+
+
+async def test_pruning_goes_first() -> None:
+    from prunecli.context.strategies import aggressive
+    from prunecli.context.strategy import Chosen
+
+    options = aggressive.Options(keep_last_assistants=2)
+    script = [calls(ToolUse(f"t{n}", "echo", {"words": f"{n} line ", "times": 200})) for n in range(6)]
+    one = bench(*script, says("Done."))
+    one.policy = Policy(
+        (Chosen("aggressive", aggressive, options),), compaction=OPTIONS, max_tokens=1_000, enabled=False
+    )
+    await one.talk("do it all")
+    prunes = [r.event for r in one.session.records if isinstance(r.event, PrunApplied)]
+    assert prunes
+    assert {prune.reason for prune in prunes} == {"before a compaction"}
+    assert compactions(one) == []
+
+
+def test_nothing_between_is_no_plan() -> None:
+    one = bench()
+    one.say("hello")
+    assert plan_compaction(one.session.context, OPTIONS, 200_000) is None
+
+
+async def test_a_compacted_session_reads_back_the_same() -> None:
+    from prunecli.context.project import project
+
+    one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
+    for words in ("first", "second", "third", "fourth"):
+        await one.talk(words)
+    assert one.session.context.messages() == project(one.session.records)
+
+
+def test_long_words_of_the_user_are_cut_and_the_cut_is_named() -> None:
+    one = bench()
+    for words in ("first", "x" * 900 + "the end", "last"):
+        one.say(words)
+    options = Options(keep_first_turns=1, keep_recent_turns=1, keep_user_chars=100)
+    plan = plan_compaction(one.session.context, options, 200_000)
+    assert plan is not None
+    assert plan.words.endswith("the end")
+    assert "were cut" in plan.words

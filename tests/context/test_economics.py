@@ -1,0 +1,92 @@
+"""The gate: when a proposal is worth breaking the prompt cache, and what it says while it holds."""
+
+from dataclasses import replace
+
+from prunecli.context.economics import Market, judge
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse, Usage
+
+SECOND = 1_000
+MARKET = Market(now=100 * SECOND, ttl_ms=300 * SECOND, model="m", read=0.3, write=3.75)
+
+
+def session(exchanges: int = 10, chars: int = 4_000, *, caches: bool = True) -> Context:
+    """A session of so many exchanges whose last response came at 60 s."""
+    context = Context(Chars4())
+    seq = 0
+
+    def add(event: object) -> None:
+        nonlocal seq
+        context.apply(Record(seq, min(seq, 59) * SECOND + SECOND, event))  # type: ignore[arg-type]
+        seq += 1
+
+    add(UserMessage((Text("go"),)))
+    for number in range(exchanges):
+        add(RequestSent("m", 1, "00"))
+        weight = context.tally.weight // 4
+        usage = Usage(weight, 5, 0, 0) if caches else Usage(weight, 5)
+        add(AssistantMessage((ToolUse(f"t{number}", "read", {"path": "x"}),), "m", "tool_use", usage))
+        add(ToolResult(f"t{number}", "read", (Text("x" * chars),)))
+    return context
+
+
+def clear(context: Context, count: int, start: int = 0) -> tuple[Edit, ...]:
+    results = [e.seq for e in context.entries.values() if e.kind == "result"][start : start + count]
+    return tuple(Edit("clear", seq, None, "[gone]", 1_000, 3) for seq in results)
+
+
+def test_a_cold_cache_costs_nothing() -> None:
+    context = session()
+    decision = judge(context, clear(context, 1), 200_000, replace(MARKET, now=10_000 * SECOND))
+    assert decision.apply
+    assert "idle for 2h" in decision.reason
+
+
+def test_another_model_has_a_cold_cache() -> None:
+    context = session()
+    assert judge(context, clear(context, 1), 200_000, replace(MARKET, model="other")).apply
+
+
+def test_before_the_first_response_nothing_is_cached() -> None:
+    context = Context(Chars4())
+    assert judge(context, (Edit("clear", 0, None, "x"),), 200_000, MARKET).apply
+
+
+def test_pressure_engages_at_its_ratio() -> None:
+    context = session()
+    used = context.tally.context_tokens
+    assert judge(context, clear(context, 1), round(used / 0.76), MARKET).apply
+    assert not judge(context, clear(context, 1), round(used / 0.70), MARKET).apply
+
+
+def test_a_small_gain_far_back_is_held_with_its_price() -> None:
+    context = session(20)
+    decision = judge(context, clear(context, 1), 2_000_000, MARKET)
+    assert not decision.apply
+    assert decision.reason.startswith("held 997: cache warm for ")
+    assert "pruning now costs ~$" in decision.reason
+    assert "a request" in decision.reason
+
+
+def test_a_large_gain_for_a_small_rewrite_is_worth_it() -> None:
+    context = session(20)
+    decision = judge(context, clear(context, 18), 2_000_000, MARKET)
+    assert decision.apply
+    assert "saves" in decision.reason
+
+
+def test_what_was_never_sent_breaks_nothing() -> None:
+    context = session(3)
+    assert judge(context, clear(context, 1, start=2), 2_000_000, MARKET).apply
+
+
+def test_without_prices_only_cold_and_pressure_count() -> None:
+    context = session(20, caches=False)
+    market = replace(MARKET, read=None, write=None)
+    decision = judge(context, clear(context, 18), 2_000_000, market)
+    assert not decision.apply
+    assert "$" not in decision.reason
+    assert context.caches is False

@@ -1,0 +1,84 @@
+"""Starting: who answers, through which proxy, and what a start without a key does."""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.errors import UsageError
+from prunecli.launch import Launch, _proxy, demo_launch, make_runtime
+
+ADDRESS = "https://api.example.com"
+
+
+@pytest.mark.parametrize(
+    ("environ", "proxy"),
+    [
+        ({}, ""),
+        ({"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ({"https_proxy": "http://p:1"}, "http://p:1"),
+        ({"HTTP_PROXY": "http://p:1"}, ""),
+        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other.com, .example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "no_proxy": "*"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ple.com,"}, "http://p:1"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
+    environ: dict[str, str], proxy: str
+) -> None:
+    assert _proxy(ADDRESS, environ) == proxy
+
+
+def environ(tmp_path: Path, **more: str) -> dict[str, str]:
+    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **more}
+
+
+def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_real_one(
+    tmp_path: Path,
+) -> None:
+    runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path))
+    assert runtime.model_name == "demo"
+    assert any("ANTHROPIC_API_KEY" in notice for notice in runtime.notices)
+
+
+def test_a_server_of_the_users_own_needs_no_key(tmp_path: Path) -> None:
+    runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path, ANTHROPIC_BASE_URL="http://127.0.0.1:1"))
+    assert runtime.model_name != "demo"
+    assert runtime.notices == []
+
+
+def test_headless_without_a_key_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no API key"):
+        make_runtime(Launch(headless=True, cwd=tmp_path), environ(tmp_path))
+
+
+def test_no_key_reaches_a_child(tmp_path: Path) -> None:
+    """EXE-13."""
+    runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path, ANTHROPIC_API_KEY="sk-ant-secret-123456"))
+    for env in (runtime.setup.child_env, runtime.setup.approved_env):
+        assert "sk-ant-secret-123456" not in "".join(env.values())
+
+
+def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path) -> None:
+    """CFG-01."""
+    work = tmp_path / "repo" / "deep"
+    work.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    (tmp_path / "repo" / "AGENTS.md").write_text("from the root")
+    (work / "CLAUDE.md").write_text("from the folder")
+    (tmp_path / "AGENTS.md").write_text("above the repository")
+    for trust, expected in ((False, []), (True, ["from the root", "from the folder"])):
+        runtime = make_runtime(Launch(cwd=work, trust=trust), environ(tmp_path))
+        runtime._prepare()
+        system = b"".join(runtime.session.context.preamble.system).decode()
+        assert [
+            words for words in ("from the root", "from the folder", "above") if words in system
+        ] == expected
+
+
+def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
+    asked = demo_launch()
+    assert asked.cwd is not None
+    assert list(asked.cwd.iterdir()) == []
+    asked.cwd.rmdir()
