@@ -6,8 +6,9 @@ import sys
 def main() -> None:
     """Runs the command line and exits with its code."""
     if len(sys.argv) == 1:
+        from prunecli.asked import Launch
         from prunecli.errors import PrunecliError
-        from prunecli.launch import Launch, complain, launch
+        from prunecli.launch import complain, launch
 
         try:
             code = launch(Launch())

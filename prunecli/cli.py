@@ -13,11 +13,13 @@ import typer
 from typer.core import TyperGroup
 
 from prunecli import __version__
+from prunecli.asked import Launch
 from prunecli.cli_config import app as config_app
 from prunecli.cli_config import login, trust
+from prunecli.cli_context import context
 from prunecli.cli_sessions import app as sessions_app
 from prunecli.errors import PrunecliError
-from prunecli.launch import Launch, complain
+from prunecli.launch import complain
 from prunecli.launch import launch as start
 
 _PROMPT = "prunecli.prompt"
@@ -66,6 +68,7 @@ app = typer.Typer(
 )
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(config_app, name="config")
+app.command("context")(context)
 app.command("login")(login)
 app.command("trust")(trust)
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.asked import Launch
 from prunecli.errors import UsageError
-from prunecli.launch import Launch, _proxy, demo_launch, make_runtime
+from prunecli.launch import demo_launch
+from prunecli.runtime.make import _proxy, make_runtime
 
 ADDRESS = "https://api.example.com"
 

@@ -92,7 +92,7 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         return Prune(tuple(promised))
     if inbox.steering:
         return Steer(inbox.steering)
-    if done := _finished(context):
+    if done := at_rest(context):
         return Steer(inbox.follow_ups) if inbox.follow_ups and done.reason == "finished" else done
     if stop := _limit(context, limits):
         return stop
@@ -109,8 +109,8 @@ def last_word(context: Context) -> int:
     return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
 
 
-def _finished(context: Context) -> Done | None:
-    """Done where the last word was the model's and asks for nothing."""
+def at_rest(context: Context) -> Done | None:
+    """Done where the last word was the model's and asks for nothing, None where a run would go on."""
     last = context.items[-1] if context.items else None
     if last is None:
         return Done("finished", "nothing was asked")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
+from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
 from prunecli.context.strategy import Chosen
@@ -100,7 +101,4 @@ class Choices:
     def _chosen(self) -> tuple[Chosen, ...]:
         configured = self.config.pruning.strategies
         names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
-        strategies = self.config.strategies
-        return tuple(
-            Chosen(name, strategies.module(name), self.config.strategy_options(name)) for name in names
-        )
+        return tuple(chosen(self.config, name) for name in names)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits
+from prunecli.agent.decide import Done, Limits, at_rest
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Mailbox, Run
@@ -142,6 +142,16 @@ class Runtime:
             return await self._run().run()
         finally:
             self._task = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the session was left in the middle of something: `go_on` would do more than say so."""
+        context = self.session.context
+        last = context.items[-1] if context.items else None
+        if last is None:
+            return False
+        cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
+        return not cut and at_rest(context) is None
 
     def interrupt(self) -> None:
         """Cancels the run that is under way, if any (Esc)."""

@@ -7,7 +7,7 @@ start. The reader splits at newline bytes only, checks each crc, and never rewri
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,11 +42,16 @@ class Loaded:
 
 def read_log(path: Path) -> Loaded:
     """Every good record of a file. Raises SessionCorrupt where not one is, OSError where it can't be read."""
-    loaded = Loaded()
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            loaded.complete = line.endswith(b"\n")
-            _take(loaded, number, line)
+        return read_lines(path, file)
+
+
+def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
+    """Every good record of a file's lines. Raises SessionCorrupt where not one is."""
+    loaded = Loaded()
+    for number, line in enumerate(lines, 1):
+        loaded.complete = line.endswith(b"\n")
+        _take(loaded, number, line)
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
         raise SessionCorrupt(path, first.number, first.why)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.processes.environment import program_in
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutput, in_one_line, text_output
 
@@ -87,10 +87,7 @@ class Bash:
 
 
 def _shell(env: Mapping[str, str]) -> str:
-    if os.access("/bin/bash", os.X_OK):
-        return "/bin/bash"
-    found = shutil.which("bash", path=env.get("PATH", os.defpath))
-    return found if found and os.path.isabs(found) else "/bin/sh"
+    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"
 
 
 class _Progress:
@@ -147,7 +144,8 @@ def _notes(ended: Ended, timeout: float) -> list[str]:
         what = "1 background process was" if count == 1 else f"{count} background processes were"
         notes.append(f"[{what} ended: {'; '.join(ended.left)[:500]}]")
     if ended.stuck:
-        notes.append(f"[{ended.stuck} processes could not be ended]")
+        what = "1 process" if ended.stuck == 1 else f"{ended.stuck} processes"
+        notes.append(f"[{what} could not be ended]")
     if ended.timed_out:
         notes.append(f"[timed out after {timeout:g} s]")
     elif ended.exit_code is None:

@@ -1,6 +1,6 @@
 """The tool that shows a file: a page of its text, or a picture."""
 
-import base64
+import binascii
 import io
 import os
 import threading
@@ -15,7 +15,7 @@ from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
-from prunecli.tools.files.saving import digest_of
+from prunecli.tools.files.saving import MAX_BYTES, digest_of
 from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.folder import names_in
@@ -96,7 +96,8 @@ def _shown(
             )
         data = file.read(MAX_UTF_16)
         source = io.BytesIO(encoding.decode(data).encode())
-    page = page_of(source, first, lines, context.limits.max_output_bytes, stop)
+    whole = state.st_size <= MAX_BYTES
+    page = page_of(source, first, lines, context.limits.max_output_bytes, stop, whole=whole)
     if encoding.unit == 2:
         page = replace(page, digest=digest_of(data))
     elif first == 1:
@@ -122,7 +123,12 @@ def _picture(file: io.FileIO, path: str, state: os.stat_result, context: ToolCon
             f"{well_formed(path)} has {header.width} x {header.height} pixels; the limit is {MAX_PIXELS}."
         )
     context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
-    block = Image(header.media_type, base64.b64encode(data).decode("ascii"), header.width, header.height)
+    block = Image(
+        header.media_type,
+        binascii.b2a_base64(data, newline=False).decode("ascii"),
+        header.width,
+        header.height,
+    )
     details = {"path": well_formed(path), "bytes": len(data), "width": header.width, "height": header.height}
     return ToolOutput((block,), details=details)
 

@@ -3,7 +3,6 @@
 Listing needs no import; a tool's module is imported when the tool is first asked for.
 """
 
-import difflib
 import importlib
 from functools import cache
 from pathlib import Path
@@ -42,7 +41,9 @@ def load(name: str) -> Tool:
 @cache
 def _load(wanted: str) -> Tool:
     if wanted not in names():
-        near = difflib.get_close_matches(wanted, names(), n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(wanted, names(), n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names())}."
         raise ToolError(f"There is no tool {wanted!r}; {hint}")
     module = importlib.import_module(f"prunecli.tools.{wanted}")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.launch import Launch, make_runtime
+from prunecli.asked import Launch
 from prunecli.model.events import PrunApplied, ToolResult
 from prunecli.runtime import Runtime
+from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.twenty_turns import PRUNING, project, replies

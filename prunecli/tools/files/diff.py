@@ -1,6 +1,5 @@
 """What an edit changed, as the screen shows it: a unified diff of bounded length."""
 
-import difflib
 import io
 from dataclasses import dataclass
 
@@ -35,6 +34,8 @@ class Change:
 
 def change(old: str, new: str) -> Change:
     """The change from one text to another; equal starts and ends are not compared line by line."""
+    from difflib import SequenceMatcher  # 2 ms that only a change has to spend
+
     before, after = list(io.StringIO(old)), list(io.StringIO(new))
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
@@ -46,7 +47,7 @@ def change(old: str, new: str) -> Change:
         lead, trail = start - window, end - tail
         groups = [_whole(lead, len(a), len(b), trail)]
     else:
-        groups = list(difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT))
+        groups = list(SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT))
     added = sum(j2 - j1 for group in groups for tag, _, _, j1, j2 in group if tag != "equal")
     removed = sum(i2 - i1 for group in groups for tag, i1, i2, _, _ in group if tag != "equal")
     return Change(added, removed, start + 1, _text(a, b, groups, window))

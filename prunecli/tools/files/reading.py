@@ -88,9 +88,17 @@ class Page:
 
 
 def page_of(
-    file: io.RawIOBase | io.BufferedIOBase, first: int, lines: int, max_bytes: int, stop: threading.Event
+    file: io.RawIOBase | io.BufferedIOBase,
+    first: int,
+    lines: int,
+    max_bytes: int,
+    stop: threading.Event,
+    *,
+    whole: bool,
 ) -> Page:
     """The `lines` lines from line `first` on (from 1), or fewer once they hold more than `max_bytes`.
+
+    Reads on to the end, for the number of lines and the digest, if `whole` is set and the file is not too large.
 
     Raises ToolError when the file ends before `first`, or `first` is too far into a large file, and OSError.
     """
@@ -108,7 +116,8 @@ def page_of(
             taken += rest
             done = len(taken) > max_bytes or taken.count(b"\n") >= lines
         newlines += count
-        if seen <= MAX_BYTES:
+        whole = whole and seen <= MAX_BYTES
+        if whole:
             digest.update(block)
         elif done:
             return Page(_lines_of(taken, lines), first, None, None)
@@ -120,7 +129,6 @@ def page_of(
     total = newlines + (last != b"\n")
     if first > max(total, 1):
         raise ToolError(f"offset {first} is after the end: the file has {total} lines.")
-    whole = seen <= MAX_BYTES
     return Page(_lines_of(taken, lines), first, total, digest.digest() if whole else None)
 
 

@@ -1,7 +1,5 @@
 """What an edit does to a file's bytes: one text replaced by another, every other byte as it was (EXE-18, EXE-19)."""
 
-import difflib
-import unicodedata
 from dataclasses import dataclass
 
 from prunecli.errors import ToolError
@@ -84,6 +82,9 @@ def _ambiguous(data: bytes, encoding: Encoding, places: list[int]) -> str:
 
 
 def _not_found(text: str, old: str, new: str) -> str:
+    import unicodedata  # only a refusal needs these
+    from difflib import get_close_matches
+
     message = "old_string was not found in the file (0 matches)."
     lines = text.split("\n", _COMPARED_LINES)[:_COMPARED_LINES]
     wanted = [line for line in old.split("\n") if line.strip()]
@@ -102,7 +103,7 @@ def _not_found(text: str, old: str, new: str) -> str:
     if "\ufffd" in old:
         return f"{message} U+FFFD stands for bytes that are no text; quote only what is around them."
     longest = max(wanted, key=lambda line: len(line.strip()))
-    near = difflib.get_close_matches(longest, _alike(longest, lines), n=1, cutoff=0.5)
+    near = get_close_matches(longest, _alike(longest, lines), n=1, cutoff=0.5)
     if near:
         message += f" The nearest is line {lines.index(near[0]) + 1}: {_shown(near[0])}"
     return message

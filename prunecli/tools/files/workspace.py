@@ -4,7 +4,6 @@ A path is judged by the folder that was opened, never by its text: the folder's 
 whatever is renamed or linked meanwhile (SEC-01, SEC-02, SEC-05, SEC-06).
 """
 
-import difflib
 import os
 import stat
 from collections.abc import Iterator
@@ -190,5 +189,7 @@ def _nearest(path: str) -> str | None:
             names = [entry.name for entry, _ in zip(entries, range(1000), strict=False)]
     except (OSError, ValueError):
         return None
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
+    from difflib import get_close_matches  # only a refusal needs it
+
+    found = get_close_matches(name, names, n=1, cutoff=0.75)
     return well_formed(os.path.join(folder, found[0])) if found else None

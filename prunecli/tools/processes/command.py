@@ -19,7 +19,7 @@ from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 
 CHUNK = 65_536
-DRAIN = 0.25
+DRAIN = 0.3
 """Seconds that output may still come after the command ended while something it started holds the pipe."""
 PATIENCE = 3.0
 """Seconds beyond the grace that the supervisor has to answer before it is left alone with what it started."""

@@ -35,6 +35,15 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in secret}
 
 
+def program_in(env: Mapping[str, str], name: str) -> str | None:
+    """The absolute path of a program on the PATH; a PATH entry that is not absolute is passed over."""
+    for folder in env.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, name)
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
 def _is_ours(name: str) -> bool:
     name = name.upper()
     return name.startswith("ANTHROPIC_") or (name.startswith(_PREFIXES) and _names_secret(name))

@@ -5,8 +5,8 @@ command leaves behind, tells how the command ended, and ends all of it when told
 
 Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
 started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
-`F<count>` so many can not be ended, though it goes on trying. Bytes from it: `T` end all, gently for GRACE seconds; `S` the same for a
-fifth of a second; `K` end all now. End of file means that the program died.
+`F<count>` so many can't be ended, though it goes on trying. Bytes from it: `T` end all, gently for GRACE
+seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that the program died.
 
 Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
 """
@@ -122,13 +122,19 @@ def named(pid: int) -> bytes:
     """What a process was started as, in one line of at most 120 bytes."""
     if pid < 0:
         return b"process group %d" % -pid
-    try:
-        file = posix.open(f"/proc/{pid}/cmdline", posix.O_RDONLY)
-        words = posix.read(file, 4096)
+    for source in ("cmdline", "comm"):  # the first is empty while a program is being exchanged for another
+        try:
+            file = posix.open(f"/proc/{pid}/{source}", posix.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            words = posix.read(file, 4096).replace(b"\0", b" ").split()
+        except OSError:
+            words = []
         posix.close(file)
-    except OSError:
-        return b"process %d" % pid
-    return b" ".join(words.replace(b"\0", b" ").split())[:120] or b"process %d" % pid
+        if words:
+            return b" ".join(words)[:120]
+    return b"process %d" % pid
 
 
 def kill_all(child: int) -> set[int]:
@@ -194,11 +200,13 @@ class Supervisor:
                 self.tell(b"X%d\n" % status)
 
     def forget_pidfd(self) -> None:
+        """Waits for the command's end no longer."""
         if self.pidfd >= 0:
             self.poll.unregister(self.pidfd)
             self.pidfd = -1
 
     def obey(self) -> None:
+        """Does what the program ordered, or what its death asks for."""
         order = self.read()
         graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
         self.end(graces.get(order, 0.0))
@@ -225,6 +233,7 @@ class Supervisor:
             pause = min(0.05, pause * 2)
 
     def read(self) -> bytes:
+        """One order; nothing once the program is gone."""
         try:
             order = posix.read(self.control, 1)
         except OSError:
@@ -234,6 +243,7 @@ class Supervisor:
         return order
 
     def tell(self, line: bytes) -> bool:
+        """Tells the program something; True, also when nobody listens any more."""
         try:
             posix.write(self.control, line)
         except OSError:

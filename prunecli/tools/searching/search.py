@@ -1,12 +1,12 @@
 """How a search is run: in a process that can be killed, for a few seconds at most (EXE-23)."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.processes.environment import program_in
 from prunecli.tools.searching.scan import MAX_COLUMNS
 
 MAX_SECONDS = 5.0
@@ -56,8 +56,8 @@ async def ripgrep(
 
 def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
     """The path of ripgrep, or None. One inside the workspace is not trusted: the repository may bring it."""
-    found = shutil.which("rg", path=env.get("PATH", os.defpath))
-    if found is None or not os.path.isabs(found):
+    found = program_in(env, "rg")
+    if found is None:
         return None
     inside = Path(os.path.realpath(found)).is_relative_to(os.path.realpath(workspace))
     return None if inside else found

@@ -1,0 +1,130 @@
+"""`prunecli context SOURCE`: what the model would see, and why. Nothing but the answer goes to standard output."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prunecli.config import Config, load
+from prunecli.context.inspect import Inspection, inspect
+from prunecli.context.strategy import Chosen
+from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.errors import ConfigError, PrunecliError, SessionCorrupt, UsageError
+from prunecli.figures import short
+from prunecli.launch import complain
+from prunecli.model.codec import edit_to_json
+from prunecli.paths import Places
+from prunecli.providers.models import ModelTable
+from prunecli.sanitize import visible
+from prunecli.session.importers.source import Source, read_source
+from prunecli.session.store import Store
+
+Option = typer.Option
+
+
+def context(
+    source: Annotated[
+        str, typer.Argument(help="A session, or a file: a session's, agent-session/1, messages.")
+    ],
+    strategy: Annotated[str | None, Option("--strategy", help="A strategy, or several with commas.")] = None,
+    options: Annotated[
+        list[str] | None, Option("-o", metavar="KEY=VALUE", help="An option of the strategy, dotted.")
+    ] = None,
+    window: Annotated[int | None, Option("--window", min=1, help="Context window, tokens.")] = None,
+    at: Annotated[int | None, Option("--at", min=0, help="As of this entry.")] = None,
+    estimator: Annotated[str, Option("--estimator", help="tiktoken or chars4.")] = "tiktoken",
+    no_recall: Annotated[bool, Option("--no-recall", help="Placeholders without their handle.")] = False,
+    as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
+    try:
+        found = _source(source)
+        config = _configured(options or (), strategy)
+        names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies
+        inspection = inspect(
+            found.records,
+            _chosen(config, names),
+            window=window or _window(found, config),
+            counter=_counter(estimator),
+            recall="recall" in config.tools.enabled and not no_recall,
+            recorded=found.native and strategy is None,
+            at=at,
+        )
+    except PrunecliError as error:
+        raise typer.Exit(complain(error)) from None
+    for notice in found.notices:
+        typer.echo(f"prunecli: {visible(notice)}", err=True)
+    typer.echo(_json(inspection) if as_json else visible(_table(inspection)))
+
+
+def _source(text: str) -> Source:
+    path = Path(text)
+    try:
+        if not path.is_file():
+            path = Store(Places.of(os.environ).sessions).find(text)
+        return read_source(path)
+    except OSError as error:
+        raise SessionCorrupt(path, 0, error.strerror or "can't be read") from error
+
+
+def _configured(options: Sequence[str], strategy: str | None) -> Config:
+    """The user's configuration with `-o` options of the named strategy (of the first one for a list)."""
+    config = load(Places.of(os.environ), Path.cwd(), os.environ)
+    owner = (strategy or "").split(",")[0]
+    if options and not owner:
+        raise UsageError("-o: options of which strategy?", "name it with --strategy")
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ConfigError(f"-o {option}: expected KEY=VALUE")
+        config = config.with_value(f"{owner}.{key}", value, f"-o {key}")
+    return config
+
+
+def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
+    from prunecli.runtime.choices import AUTO
+
+    real = [one for name in names for one in (AUTO if name == "auto" else (name,))]
+    return tuple(Chosen(name, config.strategies.module(name), config.strategy_options(name)) for name in real)
+
+
+def _counter(estimator: str) -> TokenCounter:
+    if estimator == "chars4":
+        return Chars4()
+    if estimator != "tiktoken":
+        raise UsageError(f"--estimator: there is no {estimator!r}", "tiktoken, chars4")
+    from prunecli.providers.tokenizer import load as load_tokenizer
+
+    return load_tokenizer()
+
+
+def _window(found: Source, config: Config) -> int:
+    table = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
+    started = getattr(found.records[0].event, "model", "") if found.records else ""
+    known = table.info(started).context_window if started else 0
+    return known or config.pruning.context_tokens
+
+
+def _json(inspection: Inspection) -> str:
+    edits = [edit_to_json(edit) for edit in inspection.edits]
+    messages = [json.loads(message.canonical) for message in inspection.messages]
+    return json.dumps({"messages": messages, "edits": edits, "ledger": inspection.ledger.to_json()})
+
+
+def _table(inspection: Inspection) -> str:
+    ledger = inspection.ledger
+    lines = [
+        f"{edit.kind:<6} entry {edit.seq:<6} {short(edit.tokens_before):>7} → {short(edit.tokens_after):<7} "
+        f"{(edit.text or '').splitlines()[0][:80] if edit.text else ''}".rstrip()
+        for edit in inspection.edits
+    ]
+    lines += [f"{name}: {note}" for name, note in inspection.notes if note]
+    lines.append(
+        f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
+        f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
+        f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,126 @@
+"""Making a runtime of what a command line asked for: places, trust, configuration, provider, session."""
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prunecli.agent.decide import Limits
+from prunecli.agent.trust import TrustStore
+from prunecli.agent.unattended import unattended_environment
+from prunecli.asked import Launch
+from prunecli.config import Config, load
+from prunecli.config.credentials import Credentials, credentials
+from prunecli.errors import UsageError
+from prunecli.paths import Places
+from prunecli.providers.models import ModelTable
+from prunecli.providers.provider import Provider
+from prunecli.runtime.runtime import Runtime
+from prunecli.runtime.setup import Setup
+from prunecli.tools.processes.environment import child_environment
+
+NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
+
+
+def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
+    """The runtime of this command line, with its session. Raises PrunecliError."""
+    places = Places.of(environ)
+    cwd = (asked.cwd or Path.cwd()).resolve()
+    store = TrustStore(places.trust_store)
+    trusted = asked.trust or store.is_trusted(cwd)
+
+    def load_config(trusted: bool) -> Config:
+        return load(
+            places,
+            cwd,
+            environ,
+            flags=asked.flags,
+            sets=asked.sets,
+            config_file=asked.config_file,
+            trusted=trusted,
+        )
+
+    config = load_config(trusted)
+    found = credentials(environ, places)
+    demo = _needs_demo(config, found)
+    if demo and asked.headless:
+        raise UsageError("no API key", NO_KEY_HINT)
+    if demo:
+        config = config.with_value("model.name", "demo")
+    setup = Setup(
+        places,
+        cwd,
+        config,
+        unattended_environment(child_environment(environ)),
+        unattended_environment(child_environment(environ), hooks=True),
+        trusted,
+        f"{sys.platform}, {environ.get('SHELL', 'sh')}",
+        load_config=load_config,
+        trust_store=store,
+        keep_log=not asked.no_session,
+    )
+    table = ModelTable.load(places.shipped_data, config.models)
+    runtime = Runtime(setup, lambda name: provider_for(name, config, found, environ), table.info)
+    runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
+    runtime.notices = [
+        *config.notices,
+        *([f"No API key: this is the demo model. {NO_KEY_HINT}"] if demo else []),
+    ]
+    if asked.headless:
+        _warm(runtime.provider)
+    _open(runtime, asked)
+    return runtime
+
+
+def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
+    """Who answers for a model name: the demo model, or the configured provider."""
+    if name == "demo" or config.model.provider == "demo":
+        from prunecli.providers.demo import DemoProvider
+
+        return DemoProvider()
+    from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
+
+    if config.model.provider != "anthropic":
+        raise UsageError(f"model.provider: there is no provider {config.model.provider!r}", "anthropic, demo")
+    address = config.model.base_url or DEFAULT_BASE_URL
+    endpoint = Endpoint(found.api_key, found.auth_token, address)
+    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
+    return AnthropicProvider(endpoint, proxy=proxy, ca_file=ca_file, environ=environ)
+
+
+def _proxy(address: str, environ: Mapping[str, str]) -> str:
+    """The proxy that the environment names for an address, "" for none; NO_PROXY is heeded."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    named = {key.lower(): value.strip() for key, value in environ.items() if key.lower().endswith("_proxy")}
+    for spared in named.get("no_proxy", "").split(","):
+        suffix = spared.strip().lstrip("*").lstrip(".").lower()
+        if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
+            return ""
+    return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
+
+
+def _needs_demo(config: Config, found: Credentials) -> bool:
+    """Whether nothing but the demo model can answer: no key, and no endpoint of the user's own."""
+    return (
+        not found
+        and not config.model.base_url
+        and config.model.name != "demo"
+        and (config.model.provider != "demo")
+    )
+
+
+def _open(runtime: Runtime, asked: Launch) -> None:
+    if asked.continue_last:
+        runtime.open_session(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
+    elif asked.resume:
+        runtime.open_session(runtime.store.find(asked.resume), fork=asked.fork)
+
+
+def _warm(provider: Provider) -> None:
+    """Readies the provider in a thread, beside everything else that a start does."""
+    warm: Callable[[], None] | None = getattr(provider, "warm", None)
+    if warm is not None:
+        threading.Thread(target=warm, name="warm", daemon=True).start()

@@ -1,0 +1,50 @@
+"""The tools of other agents in our names, with their arguments, so that strategies that name tools apply to them.
+
+A call that maps onto none of ours keeps its name. What the source called it stays in the result's details.
+"""
+
+from collections.abc import Mapping
+
+from prunecli.model.messages import Json, ToolUse
+
+_PATHS = {"file_path": "path", "filePath": "path", "filename": "path"}
+_TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "read": ("read", _PATHS),
+    "read_file": ("read", _PATHS),
+    "view": ("read", _PATHS),
+    "bash": ("bash", {"cmd": "command"}),
+    "shell": ("bash", {"cmd": "command"}),
+    "exec": ("bash", {"input": "command", "cmd": "command"}),
+    "exec_command": ("bash", {"cmd": "command"}),
+    "local_shell_call": ("bash", {"cmd": "command"}),
+    "run_shell_command": ("bash", {}),
+    "grep": ("grep", {"include": "glob", "-i": "ignore_case"}),
+    "search": ("grep", {}),
+    "search_file_content": ("grep", {}),
+    "glob": ("find", {}),
+    "find": ("find", {}),
+    "find_files": ("find", {}),
+    "ls": ("ls", {}),
+    "list_files": ("ls", {}),
+    "list_directory": ("ls", {}),
+    "edit": ("edit", {**_PATHS, "oldString": "old_string", "newString": "new_string"}),
+    "edit_file": ("edit", _PATHS),
+    "multiedit": ("edit", _PATHS),
+    "replace": ("edit", _PATHS),
+    "apply_patch": ("edit", {"input": "patch"}),
+    "write": ("write", _PATHS),
+    "write_file": ("write", _PATHS),
+}
+
+
+def ours(call: ToolUse) -> ToolUse:
+    """The call in our names; the same call where it has none."""
+    found = _TOOLS.get(call.name.lower())
+    if found is None:
+        return call
+    name, arguments = found
+    given: dict[str, Json] = {}
+    for key, value in call.input.items():
+        text = " ".join(map(str, value)) if key in ("cmd", "command") and isinstance(value, list) else value
+        given.setdefault(arguments.get(key, key), text)
+    return ToolUse(call.id, name, given)

@@ -1,0 +1,104 @@
+"""A real terminal: the program in tmux, typed at with send-keys, read with capture-pane."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).parents[2]
+HAS_TMUX = shutil.which("tmux") is not None
+
+
+class Terminal:
+    """One tmux session on a server of its own, so that tests do not meet. Ends with its `with`."""
+
+    def __init__(
+        self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], columns: int = 80, rows: int = 24
+    ) -> None:
+        self._folder = tempfile.mkdtemp(prefix="tmux-")
+        self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
+        self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
+        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environ}
+
+    def __enter__(self) -> Self:
+        columns, rows = self._size
+        pairs = [f"{key}={value}" for key, value in self._environ.items()]
+        command = ["env", "-i", *pairs, sys.executable, "-m", "prunecli", *self._words]
+        size = ["-x", str(columns), "-y", str(rows)]
+        self._tmux("new-session", "-d", *size, "-c", str(self._cwd), "-s", "t", *command)
+        self._tmux("set-option", "-t", "t", "remain-on-exit", "on")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        subprocess.run([*self._base, "kill-server"], capture_output=True, check=False)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            [*self._base, *words], capture_output=True, text=True, check=True, env=os.environ
+        )
+        return done.stdout
+
+    def type(self, text: str) -> None:
+        """Types the text, key by key."""
+        self._tmux("send-keys", "-t", "t", "-l", text)
+
+    def press(self, *keys: str) -> None:
+        """Presses keys by tmux's names: Enter, Escape, C-c, M-Enter, BTab."""
+        self._tmux("send-keys", "-t", "t", *keys)
+
+    def say(self, text: str) -> None:
+        """Types the text and presses Enter once it stands there."""
+        self.type(text)
+        self.wait_for(text[-20:])
+        self.press("Enter")
+
+    def screen(self) -> str:
+        """What is on the screen now."""
+        return self._tmux("capture-pane", "-p", "-t", "t")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size of the terminal."""
+        self._tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(rows))
+
+    @property
+    def exit_code(self) -> int | None:
+        """The program's exit code, None while it runs."""
+        dead, status = (
+            self._tmux("display-message", "-p", "-t", "t", "#{pane_dead} #{pane_dead_status}")
+            .rstrip("\n")
+            .split(" ")
+        )
+        return int(status or 0) if dead == "1" else None
+
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return int(self._tmux("display-message", "-p", "-t", "t", "#{pane_pid}"))
+
+    def wait_for(self, text: str, within: float = 12.0) -> str:
+        """The first screen that shows the text, blanks and line ends aside. Fails with the last screen after so
+        many seconds."""
+        wanted = " ".join(text.split())
+        return self.wait_until(
+            lambda screen: wanted in " ".join(screen.split()), f"{text!r} to appear", within
+        )
+
+    def wait_until(self, condition: Callable[[str], bool], what: str, within: float = 12.0) -> str:
+        """The first screen for which a condition holds."""
+        deadline = time.monotonic() + within
+        while True:
+            screen = self.screen()
+            if condition(screen):
+                return screen
+            if "Pane is dead" in screen or time.monotonic() > deadline:
+                raise AssertionError(f"waited {within:.0f} s for {what}; the screen shows\n{screen}")
+            time.sleep(0.03)

@@ -1,0 +1,141 @@
+"""The program in a real terminal, by keys alone, at two sizes."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
+from tests.e2e.terminal import HAS_TMUX, Terminal
+from tests.e2e.test_twenty_turns import environment
+from tests.e2e.twenty_turns import PRUNING, project, replies
+from tests.endpoint import Call, Reply, Stall, serve
+
+pytestmark = [pytest.mark.terminal, pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")]
+
+SIZES = [(80, 24), (160, 48)]
+SETS = [word for one in PRUNING for word in ("--set", one)]
+PROMPT = "Ask, or / for commands"
+
+
+def verified(tmp_path: Path) -> None:
+    log = next((tmp_path / "data" / "sessions").rglob("*.jsonl"))
+    report = verify_session(log, read_log(log))
+    assert report.clean, report.lines
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_a_session_of_twenty_turns_by_keys_alone(tmp_path: Path, columns: int, rows: int) -> None:
+    folder = project(tmp_path / "project")
+    marker = tmp_path / "started"
+    script = replies(f"touch {marker}; sleep 60")
+    with serve(script) as endpoint:
+        environ = environment(tmp_path, endpoint.base_url)
+        words = ["--trust", "--permission-mode", "edits", *SETS]
+        with Terminal(words, folder, environ, columns, rows) as terminal:
+            terminal.wait_for(PROMPT)
+            terminal.say("fix total in parser.py")
+            answer(terminal, "check.py", "a")
+            answer(terminal, "touch", "y")
+            terminal.wait_until(lambda _: marker.exists(), "the long command to start")
+            terminal.type("and keep it small")
+            terminal.press("Enter")
+            terminal.wait_for("keep it small")
+            terminal.press("Escape")
+            terminal.wait_for("Interrupted.")
+            terminal.wait_for("❯ and keep it small")
+            terminal.say(", and go on please")
+            terminal.wait_for("The check passes.")
+            terminal.wait_until(lambda screen: "pruned ~" in screen, "the status bar to show what was pruned")
+            terminal.say("/prune-stats")
+            terminal.wait_for("strategy")
+            terminal.press("Escape")
+            terminal.wait_for(PROMPT)
+            terminal.say("/quit")
+            terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+            assert terminal.exit_code == 0
+        assert [refused.refusal for refused in endpoint.rejected] == []
+        assert len(endpoint.requests) >= 19
+    assert (folder / "parser.py").read_text().endswith("sum(parse(text))\n")
+    verified(tmp_path)
+
+
+def answer(terminal: Terminal, command: str, key: str) -> None:
+    """Answers the question about a command, which takes no key in its first moment."""
+    question = "bash wants to run"
+
+    def asked(screen: str) -> bool:
+        return question in screen and command in screen.split(question, 1)[1]
+
+    terminal.wait_until(asked, f"to be asked about {command}")
+    seen = time.monotonic()
+    terminal.wait_until(
+        lambda screen: asked(screen) and time.monotonic() - seen > 1.0, "the question to take keys"
+    )
+    terminal.press(key)
+    terminal.wait_until(lambda screen: not asked(screen), f"{key} to be taken")
+
+
+def test_killed_and_continued_the_screen_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    script = [
+        Reply(["I'll read it.", Call("read", {"path": "parser.py"})]),
+        Reply("Never seen.", faults=Stall(after=0)),
+        Reply("Here we are again."),
+    ]
+    with serve(script) as endpoint:
+        environ = environment(tmp_path, endpoint.base_url)
+        with Terminal(["--trust"], folder, environ) as terminal:
+            terminal.wait_for(PROMPT)
+            terminal.say("read parser.py")
+            endpoint.blocking(endpoint.stall_reached())
+            os.kill(terminal.pid, signal.SIGKILL)
+        with Terminal(["--trust", "-c"], folder, environ) as terminal:
+            screen = terminal.wait_for("read  parser.py")
+            assert "I'll read it." in screen
+            terminal.wait_for(PROMPT)
+            terminal.press("Enter")
+            terminal.wait_for("Here we are again.")
+        assert endpoint.requests[1].body == endpoint.requests[2].body
+    verified(tmp_path)
+
+
+def test_the_demo_model_answers_without_a_key(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    environ = {key: value for key, value in environment(tmp_path, "").items() if "ANTHROPIC" not in key}
+    with Terminal(["--trust"], folder, environ) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.say("read parser.py")
+        terminal.wait_for("read  parser.py")
+        terminal.wait_until(
+            lambda screen: "16 tool" in screen or "tool tokens scanned" in screen, "the status bar"
+        )
+        terminal.press("C-c", "C-c")
+        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+
+
+def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    with (
+        serve([Reply("Hello.")]) as endpoint,
+        Terminal([], folder, environment(tmp_path, endpoint.base_url)) as terminal,
+    ):
+        terminal.wait_for("Do you trust")
+        terminal.press("Enter")
+        terminal.wait_for("is trusted")
+
+
+def test_sigterm_restores_the_terminal(tmp_path: Path) -> None:
+    """TUI-04."""
+    folder = project(tmp_path / "project")
+    with (
+        serve() as endpoint,
+        Terminal(["--trust"], folder, environment(tmp_path, endpoint.base_url)) as terminal,
+    ):
+        terminal.wait_for(PROMPT)
+        os.kill(terminal.pid, signal.SIGTERM)
+        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        assert terminal.exit_code == 143

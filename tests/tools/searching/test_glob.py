@@ -1,0 +1,54 @@
+"""What a glob of the model matches."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prunecli.tools.searching.glob import PathGlob
+
+
+@pytest.mark.parametrize(
+    ("glob", "yes", "no"),
+    [
+        ("*.py", ["a.py", "src/a.py", ".py"], ["a.pyc", "a/b.py/c"]),
+        ("src/*.py", ["src/a.py"], ["src/x/a.py", "a/src/a.py"]),
+        ("src/**/*.py", ["src/a.py", "src/x/y/a.py"], ["a.py"]),
+        ("**/test_*", ["test_a", "x/test_a"], ["atest_"]),
+        ("**", ["a", "a/b"], []),
+        ("src/**", ["src/a", "src/a/b"], ["src", "a"]),
+        ("./src/*", ["src/a"], ["a"]),
+        ("/a", ["a"], ["b/a"]),
+        ("*.{ts,tsx}", ["a.ts", "b/c.tsx"], ["a.t", "a.{ts,tsx}"]),
+        ("{a,b/c}.{x,y{1,2}}", ["a.x", "b/c.y2"], ["b.x", "a.y"]),
+        ("[ab]?", ["ax", "by"], ["cx", "a", "a/"]),
+        ("[!a]x", ["bx"], ["ax"]),
+        ("[^a]x", ["bx"], ["ax"]),
+        ("[a-c]", ["b"], ["d", "-"]),
+        ("[]a]", ["]", "a"], ["b"]),
+        ("[-a]", ["-", "a"], ["b"]),
+        ("[[:digit:]x]", ["7", "x"], ["d"]),
+        ("[z-a]", [], ["z", "a", "-"]),
+        ("[", ["["], ["a"]),
+        ("a[b", ["a[b"], ["ab"]),
+        ("\\*", ["*"], ["a"]),
+        ("{a", ["{a"], ["a"]),
+        ("a}b", ["a}b"], ["ab"]),
+        ("!*.py", ["a.txt"], ["a.py"]),
+        ("a\nb", ["a\nb"], ["a b"]),
+        ("src/", ["src", "x/src"], ["source"]),
+    ],
+)
+def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
+    matches = PathGlob(glob).matches
+    assert [path for path in yes if not matches(path)] == []
+    assert [path for path in no if matches(path)] == []
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_every_text_is_a_glob(glob: str, path: str) -> None:
+    assert PathGlob(glob).matches(path) in (True, False)
+
+
+@given(st.text(st.sampled_from("ab*?[]{},!-^/\\"), max_size=10), st.text("ab/", max_size=6))
+def test_every_odd_text_is_a_glob(glob: str, path: str) -> None:
+    assert PathGlob(glob).matches(path) in (True, False)
