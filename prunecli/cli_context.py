@@ -15,7 +15,7 @@ from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.errors import ConfigError, PrunecliError, SessionCorrupt, UsageError
 from prunecli.figures import short
 from prunecli.launch import complain
-from prunecli.model.codec import edit_to_json
+from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.sanitize import visible

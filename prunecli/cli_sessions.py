@@ -14,9 +14,9 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import PrunecliError, SessionCorrupt
 from prunecli.launch import complain
-from prunecli.model.codec import record_to_json
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text, tool_uses
+from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.sanitize import visible
 from prunecli.session.log import read_log

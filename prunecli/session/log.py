@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
-from prunecli.model.codec import decode_record, encode_record
 from prunecli.model.events import Record, SessionStarted
+from prunecli.model.record_codec import decode_record, encode_record
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
-from prunecli.model.codec import decode_record
 from prunecli.model.events import SettingChanged, UserMessage
 from prunecli.model.messages import plain_text
+from prunecli.model.record_codec import decode_record
 from prunecli.paths import slug
 from prunecli.session.log import first_record
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.codec import decode_record, encode_record
 from prunecli.model.events import Record
+from prunecli.model.record_codec import decode_record, encode_record
 from tests.laws.logs import logs
 
 

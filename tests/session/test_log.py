@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
-from prunecli.model.codec import decode_record, encode_record
 from prunecli.model.events import Record, SessionStarted, ToolResult, Unknown, UserMessage
 from prunecli.model.messages import Text
+from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.session.log import LogWriter, lock_holder, quarantine, read_log
 
 START = SessionStarted("s", "/w", "m")

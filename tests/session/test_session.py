@@ -9,7 +9,6 @@ from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SessionLocked, SessionNotFound, SessionTooNew, StorageFailed
-from prunecli.model.codec import encode_record
 from prunecli.model.events import (
     AssistantMessage,
     Pinned,
@@ -24,6 +23,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Image, Text, ToolUse
+from prunecli.model.record_codec import encode_record
 from prunecli.session.log import LogWriter, read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
