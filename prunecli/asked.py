@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+PICKER = "?"
+"""`--resume` without a value: the user is to choose a session."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What the command line asked for."""

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from prunecli import __version__
-from prunecli.asked import Launch
+from prunecli.asked import PICKER, Launch
 from prunecli.cli_config import app as config_app
 from prunecli.cli_config import login, trust
 from prunecli.cli_context import context
@@ -23,7 +23,6 @@ from prunecli.launch import complain
 from prunecli.launch import launch as start
 
 _PROMPT = "prunecli.prompt"
-_PICKER = "?"
 
 
 class PromptGroup(TyperGroup):
@@ -52,7 +51,7 @@ def _with_resume_value(args: list[str]) -> list[str]:
             return [*given, *args[index + 1 :]]
         following = args[index + 1 : index + 2]
         if word in ("-r", "--resume") and (not following or following[0].startswith("-")):
-            given.append(_PICKER)
+            given.append(PICKER)
     return given
 
 

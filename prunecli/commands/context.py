@@ -1,6 +1,6 @@
 """/context: what the next request holds, as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prunecli.commands.command import Effect, Table
 from prunecli.context.exchange import Entry
@@ -29,13 +29,13 @@ def _parts(item: Entry) -> list[Entry]:
     return item.exchange.entries if item.exchange else [item]
 
 
-def _row(context: Context, spared: object, entry: Entry) -> tuple[str, ...]:
+def _row(context: Context, spared: Mapping[int, str], entry: Entry) -> tuple[str, ...]:
     edit = context.text_edit(entry.seq)
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     kinds = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
     state = "dropped" if dropped else kinds[edit.kind] if edit else "live"
     why = context.locked(entry.seq)
-    if not why and isinstance(spared, dict):
+    if not why:
         why = spared.get(entry.seq, "")
     return (str(entry.seq), _what(entry), short(context.tally.tokens(entry)), state, why)
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from prunecli.context import render
 from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
-from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse, tool_uses
+from prunecli.model.messages import Image, Json, RedactedThinking, Text, Thinking, ToolUse, tool_uses
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
 
@@ -146,6 +146,13 @@ class Exchange:
     def entries(self) -> list[Entry]:
         """The assistant message and its results."""
         return [self.head, *self.results]
+
+    @property
+    def begins_with_thinking(self) -> bool:
+        """Whether what is sent of its assistant message begins with thinking, edits aside."""
+        content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
+        first = content[0] if content and self.head.wire else None
+        return isinstance(first, RedactedThinking) or (isinstance(first, Thinking) and bool(first.signature))
 
     @property
     def unanswered(self) -> tuple[ToolUse, ...]:

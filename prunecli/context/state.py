@@ -118,6 +118,12 @@ class Context:
         """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
         return list(self._edits.get(seq, ()))
 
+    def in_force(self, prun: int, edit: Edit) -> bool:
+        """Whether this edit of that PrunApplied was not taken back; a memo only while one of its drops lives."""
+        if edit.kind == "memo":
+            return bool(self._drops.get(prun)) and (prun, edit) in self._memos.get(edit.seq, ())
+        return (prun, edit) in self._edits.get(edit.seq, ())
+
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]

@@ -5,6 +5,7 @@ Laws, property-tested for each: after its own edits were applied it proposes not
 costs it O(new entries): what it needs of older ones it keeps in an index (`View.follow`). README.md shows one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,6 +18,15 @@ from prunecli.model.edits import Edit
 
 class FunctionFailed(PrunecliError):
     """A function of the user's that a strategy was given raised, or gave what it must not; the message names it."""
+
+
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def check_reference(option: str, text: str) -> None:
+    """Raises ValueError, with the option's name, for an option that is neither empty nor "package.module:name"."""
+    if text and not _REFERENCE.fullmatch(text):
+        raise ValueError(f'{option}: expected "package.module:name", got {text[:60]!r}')
 
 
 def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is asked alike

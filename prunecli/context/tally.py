@@ -40,6 +40,7 @@ class Tally:
         self._factor = factor
         self._preamble_weight = 0
         self._preamble: tuple[bytes, ...] = ()
+        self._preamble_tokens = -1
         self._sent_weight = 0
         self.anchor: Anchor = unanchored(factor)
         self.clear()
@@ -57,6 +58,7 @@ class Tally:
         """System prompt and tool schemas changed."""
         self._preamble = (*preamble.system, *preamble.tools)
         self._preamble_weight = sum(map(len, self._preamble))
+        self._preamble_tokens = -1
 
     def weigh(
         self, head: Entry, edits: Mapping[int, Edit], memos: list[str], *, hidden: bool, countable: bool
@@ -104,6 +106,7 @@ class Tally:
     def recount(self, counter: TokenCounter, known: Mapping[int, int]) -> None:
         """Another counter from now on; `known` gives the tokens of entries that were counted with it already."""
         self.counter = counter
+        self._preamble_tokens = -1
         for item in self._items.values():
             for entry in _parts(item):
                 entry.tokens = known.get(entry.seq, -1)
@@ -144,8 +147,9 @@ class Tally:
     def fixed_tokens(self) -> int:
         """Raw estimate of system prompt, tools, the user's messages, memos and summaries."""
         self._count()
-        preamble = sum(self.counter.count(piece.decode()) for piece in self._preamble)
-        return self._fixed + preamble
+        if self._preamble_tokens < 0:
+            self._preamble_tokens = sum(self.counter.count(piece.decode()) for piece in self._preamble)
+        return self._fixed + self._preamble_tokens
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Characters that an entry shows, images aside: of an answer its text, thinking and inputs as JSON."""

@@ -4,6 +4,7 @@ Everything asked for is answered from an index of the fold, so that a strategy c
 anew for each question and must not be kept.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -180,6 +181,32 @@ class View:
     def drop(self, exchange: Exchange) -> Edit:
         """The edit that drops an exchange."""
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
+
+    def keeping_thinking(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """The edits, less the drop that would leave the open tool loop without thinking at its start.
+
+        With thinking enabled the first assistant message there that has calls must begin with it (PRUNING.md
+        section 9). Costs O(drops).
+        """
+        context, last = self.context, self.context.in_progress
+        dropped = {edit.seq for edit in edits if edit.kind == "drop"}
+        if last is None or not dropped:
+            return tuple(edits)
+        turns, live = context.user_turns, context.live_exchanges
+        turn = bisect_left(turns, last.seq)
+        at = bisect_left(live, turns[turn - 1] if turn else -1, key=lambda exchange: exchange.seq)
+        gone: list[Exchange] = []
+        while at < len(live) and (
+            live[at].seq in dropped or not live[at].head.wire or self._dropping(live[at])
+        ):
+            gone.append(live[at])
+            at += 1
+        if at == len(live) or live[at].begins_with_thinking or not live[at].calls:
+            return tuple(edits)
+        needed = next(
+            (one.seq for one in reversed(gone) if one.begins_with_thinking and one.seq in dropped), -1
+        )
+        return tuple(edit for edit in edits if edit.seq != needed)
 
     def placeholder(self, entry: Entry, what: str) -> str:
         """`[what | tool argument]`, with the handle for recall where that tool is enabled."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from prunecli.agent.decide import Limits
 from prunecli.agent.trust import TrustStore
 from prunecli.agent.unattended import unattended_environment
-from prunecli.asked import Launch
+from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
 from prunecli.config.credentials import Credentials, credentials
 from prunecli.errors import UsageError
@@ -115,8 +115,14 @@ def _needs_demo(config: Config, found: Credentials) -> bool:
 def _open(runtime: Runtime, asked: Launch) -> None:
     if asked.continue_last:
         runtime.open_session(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
+    elif asked.resume == PICKER:
+        if asked.headless:
+            raise UsageError("--resume: which session?", "prunecli sessions list shows them")
+        runtime.opening.append("/resume")
     elif asked.resume:
         runtime.open_session(runtime.store.find(asked.resume), fork=asked.fork)
+    if not runtime.gatekeeper.trusted:
+        runtime.opening.insert(0, "/trust")
 
 
 def _warm(provider: Provider) -> None:

@@ -36,7 +36,10 @@ from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounde
 
 
 class Runtime:
-    """The agent of one directory. `provider_for` gives who answers for a model name."""
+    """The agent of one directory. `provider_for` gives who answers for a model name.
+
+    `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
+    """
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class Runtime:
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
+        self.opening: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of

@@ -1,14 +1,27 @@
-"""The terminal interface: a reader of the session's stream, and what the user does with it."""
+"""The terminal interface: a reader of the session's stream, and what the user does with it.
 
-from collections.abc import Sequence
+Nothing but what the first frame needs may be imported before it: tests/tui/test_start.py holds the list.
+"""
 
-from prunecli.runtime import Runtime
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.paths import Places
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Runtime
 
 
-def run_tui(runtime: Runtime, *, prompt: str = "", notices: Sequence[str] = ()) -> int:
-    """Shows the runtime on the terminal until the user leaves, and closes it; the exit code.
+def run_tui(
+    make: "Callable[[], Runtime]", *, places: Places, cwd: Path, environ: Mapping[str, str], prompt: str = ""
+) -> int:
+    """Shows the terminal interface until the user leaves; the exit code.
 
-    `prompt` is said at once; `notices` are shown at the beginning. The terminal is restored whatever happens.
+    `make` makes the runtime; it is called in a thread when the prompt is on the screen already, and what it raises
+    (PrunecliError) is raised from here when the terminal is as it was. `environ` is
+    what the user's editor gets, less the credentials. `prompt` is said as soon as it can be. The runtime is closed at
+    the end, the terminal restored whatever happens.
     """
     import asyncio
     import gc
@@ -16,4 +29,4 @@ def run_tui(runtime: Runtime, *, prompt: str = "", notices: Sequence[str] = ()) 
     gc.disable()  # until the first frame: collecting what is still being imported finds nothing
     from prunecli.tui.app import run
 
-    return asyncio.run(run(runtime, prompt, notices))
+    return asyncio.run(run(make, places, cwd, environ, prompt))

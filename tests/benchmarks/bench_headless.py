@@ -13,9 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from prunecli.launch import Launch, make_runtime
+from prunecli.asked import Launch
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text
+from prunecli.runtime.make import make_runtime
 from tests.endpoint import Call, Endpoint, Reply
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,9 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Image, Text, Thinking, ToolUse, Usage
 
-TOOLS = ("read", "bash", "grep", "edit", "prun", "image_read")
+TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read")
+WORK_TOOLS = ("read", "read", "read", "read", "read", "ls", "grep", "bash", "edit", "write")
+LINES = st.integers(0, 200)
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).map(lambda words: f"w{words}")
 
 
@@ -56,6 +58,18 @@ def logs(draw: st.DrawFn, max_steps: int = 40, *, rare: bool = True) -> list[Rec
     return log.records
 
 
+@st.composite
+def sessions(draw: st.DrawFn, steps: int = 20) -> list[Record]:
+    """A log that begins with work, call after call answered, and goes on as `logs` do."""
+    log = Draft()
+    log.add(UserMessage((Text(draw(WORDS)),)))
+    for _ in range(draw(st.integers(5, 8))):
+        _step(draw, log, "work")
+    for step in draw(st.lists(st.sampled_from((*STEPS, *STEPS, *RARE, *["work"] * 12)), max_size=steps)):
+        _step(draw, log, step)
+    return log.records
+
+
 def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
     match step:
         case "user":
@@ -72,6 +86,10 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
                 call = log.open_calls.pop(0)
                 log.add(ToolStarted(call.id, call.name, call.input))
                 log.add(_result(draw, call))
+        case "work":
+            _assistant(draw, log, step)
+            while log.open_calls:
+                log.add(_result(draw, log.open_calls.pop(0), st.sampled_from([1, 8, 40, 150])))
         case "orphan":
             log.add(_result(draw, ToolUse("toolu_nobody", "read", {})))
         case "sent":
@@ -85,17 +103,19 @@ def _assistant(draw: st.DrawFn, log: Draft, step: str) -> None:
     if draw(st.booleans()):
         blocks.append(Text(draw(st.one_of(WORDS, st.just(" ")))))
     calls = []
-    for _ in range(draw(st.integers(0, 3))):
+    for _ in range(draw(st.integers(int(step == "work"), 3))):
         log.calls += 1
-        path = draw(st.sampled_from(["a.py", "b/c.py"]))
-        calls.append(ToolUse(f"toolu_{log.calls}", draw(st.sampled_from(TOOLS)), {"path": path}))
+        path = draw(st.sampled_from(["a.py", "a.py", "b/c.py"]))
+        name = draw(st.sampled_from(TOOLS if step != "work" else WORK_TOOLS))
+        lines = draw(st.sampled_from([{}, {}, {"offset": 10}, {"limit": 30}])) if name == "read" else {}
+        calls.append(ToolUse(f"toolu_{log.calls}", name, {"path": path, **lines}))
     log.open_calls = list(calls)
     reason = "refusal" if step == "refusal" else "tool_use" if calls else "end_turn"
     log.add(AssistantMessage((*blocks, *calls), "m", reason, Usage(draw(st.integers(0, 500)), 5)))  # type: ignore[arg-type]
 
 
-def _result(draw: st.DrawFn, call: ToolUse) -> ToolResult:
-    content: list[Text | Image] = [Text("line\n" * draw(st.integers(0, 200)))]
+def _result(draw: st.DrawFn, call: ToolUse, lines: st.SearchStrategy[int] = LINES) -> ToolResult:
+    content: list[Text | Image] = [Text("line\n" * draw(lines))]
     if draw(st.integers(0, 9)) == 0:
         content.append(Image("image/png", "iVBORw0KGgo="))
     return ToolResult(call.id, call.name, tuple(content), draw(st.integers(0, 5)) == 0)
@@ -105,7 +125,8 @@ def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
     anything = st.integers(0, len(log.records))
     match step:
         case "prune":
-            log.add(PrunApplied("strategy", tuple(draw(st.lists(_edits(log), min_size=1, max_size=4)))))
+            edits = draw(st.lists(_edits(log), min_size=1, max_size=4))
+            log.add(PrunApplied("strategy", tuple(edits), draw(st.sampled_from([None, "opencode"]))))
         case "revert":
             log.add(PrunReverted(tuple(draw(st.lists(anything, max_size=3)))))
         case "pin":

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from prunecli.context.evidence import Evidence
 from prunecli.context.exchange import Entry, Exchange
-from prunecli.context.strategy import FunctionFailed, Proposal
+from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
 
 FUNCTIONS = ("function",)
@@ -29,10 +29,15 @@ class Options:
         str, 'A scoring function as "package.module:name"; empty: built in. Never from a project\'s file.'
     ] = ""
 
+    def __post_init__(self) -> None:
+        check_reference("function", self.function)
+
 
 def propose(view: View, options: Options, function: Score | None = None) -> Proposal:
     """Drops of the exchanges with the lowest scores; of equal ones the older goes first."""
-    ranking = view.follow(("importance", options), Ranking)
+    ranking = view.follow(
+        ("importance", options, function is None), lambda: Ranking(Evidence() if function is None else None)
+    )
     try:
         if function is None:
             ranking.score_by_evidence()
@@ -41,19 +46,22 @@ def propose(view: View, options: Options, function: Score | None = None) -> Prop
     except FunctionFailed as failed:
         return Proposal((), failed.message, problem=failed.message)
     keep = max(0, options.n)
-    drops = [view.drop(exchange) for exchange in ranking.beyond(keep)]
+    drops = sorted((view.drop(exchange) for exchange in ranking.beyond(keep)), key=lambda edit: edit.seq)
     return Proposal(
-        tuple(sorted(drops, key=lambda edit: edit.seq)),
+        view.keeping_thinking(drops),
         f"{len(ranking)} exchanges, the {keep} most important are kept",
         lambda _: f"among the {keep} most important exchanges",
     )
 
 
 class Ranking:
-    """The exchanges of the working context by score; pinned ones and the one in progress stand aside."""
+    """The exchanges of the working context by score; pinned ones and the one in progress stand aside.
 
-    def __init__(self) -> None:
-        self._evidence = Evidence()
+    `evidence` is what the built-in score is made from; None where a function scores.
+    """
+
+    def __init__(self, evidence: Evidence | None) -> None:
+        self._evidence = evidence
         self._free: dict[int, Exchange] = {}
         self._aside: set[int] = set()
         self._scores: dict[int, float] = {}
@@ -74,7 +82,7 @@ class Ranking:
     def _place(self, view: View, exchange: Exchange) -> None:
         seq = exchange.seq
         live = view.live(exchange) and bool(exchange.head.wire)
-        self._stale |= self._evidence.note(exchange, live=live)
+        self._stale |= self._evidence.note(exchange, live=live) if self._evidence else {seq}
         self._aside.discard(seq)
         self._free.pop(seq, None)
         if live and view.locked(exchange):
@@ -86,9 +94,10 @@ class Ranking:
 
     def score_by_evidence(self) -> None:
         """Ranks by the built-in score."""
-        for seq in self._stale & self._free.keys():
-            self._rank(seq, self._evidence.score(seq))
-        self._stale &= self._aside
+        if self._evidence:
+            for seq in self._stale & self._free.keys():
+                self._rank(seq, self._evidence.score(seq))
+        self._stale.clear()
 
     def score_by(self, view: View, function: Score) -> None:
         """Ranks by a function: all exchanges when a user turn began, later those that are new.
@@ -107,7 +116,7 @@ class Ranking:
         except FunctionFailed as failed:
             self._failed = failed
             raise
-        self._stale &= self._aside
+        self._stale.clear()
 
     def beyond(self, keep: int) -> Iterable[Exchange]:
         """The exchanges that are not among the `keep` best, those aside counted first."""

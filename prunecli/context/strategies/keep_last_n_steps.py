@@ -27,9 +27,9 @@ def propose(view: View, options: Options) -> Proposal:
     """Drops of every older exchange that nothing locks."""
     index = view.follow("keep_last_n_steps", lambda: ExchangeIndex(2, _measure))
     stop = index.before(view.exchange_start(options.n))
-    drops = index.edits(_DROPPABLE, 0, stop, view.drop)
+    drops = view.keeping_thinking(index.edits(_DROPPABLE, 0, stop, view.drop))
     note = f"{index.total(_LIVE)} exchanges, the last {max(0, options.n)} are kept"
-    return Proposal(tuple(drops), note, lambda _: f"in the last {options.n} exchanges")
+    return Proposal(drops, note, lambda _: f"in the last {options.n} exchanges")
 
 
 def _measure(view: View, exchange: Exchange) -> tuple[int, int]:

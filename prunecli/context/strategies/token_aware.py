@@ -28,15 +28,13 @@ def propose(view: View, options: Options) -> Proposal:
     index = view.follow("token_aware", lambda: ExchangeIndex(2, _measure))
     room = budget - view.fixed_tokens
     stop = index.reaching(_TOKENS, len(index), room + 1) + 1 if room >= 0 else len(index)
-    drops = index.edits(_DROPPABLE, 0, stop, view.drop)
+    drops = view.keeping_thinking(index.edits(_DROPPABLE, 0, stop, view.drop))
     used = view.fixed_tokens + index.total(_TOKENS) - sum(drop.tokens_before for drop in drops)
-    return Proposal(
-        tuple(drops), f"{used:,} of {budget:,} tokens kept", lambda _: f"within {budget:,} tokens"
-    )
+    return Proposal(drops, f"{used:,} of {budget:,} tokens kept", lambda _: f"within {budget:,} tokens")
 
 
 def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
     """Tokens that it takes now, and whether it may be dropped."""
-    if not view.live(exchange):
+    if not view.live(exchange) or not exchange.head.wire:
         return 0, 0
-    return view.shown_tokens(exchange), int(bool(exchange.head.wire) and not view.locked(exchange))
+    return view.shown_tokens(exchange), int(not view.locked(exchange))

@@ -20,6 +20,7 @@ from textual.widget import Widget
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.paint import Mark, marked, with_pill
 from prunecli.tui.transcript.palette import Palette, inks
+from prunecli.tui.transcript.rows import Dress, Row, WholeStrip, blank
 from prunecli.tui.transcript.viewport import Line, Viewport
 
 REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
@@ -61,6 +62,10 @@ class Canvas(ScrollView):
         self._pill_cells = (0, 0)
         self._stale = False
         self._thumb = (-1, -1)
+        self._dress = Dress(inks(palette).text)
+        self._blank = blank()
+        self._drawn: list[Row] = []
+        self._drawn_pill = ""
         self._refining = False
 
     def on_mount(self) -> None:
@@ -72,7 +77,9 @@ class Canvas(ScrollView):
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
+        self._drawn = []  # rows without text look alike in any colours
         self._settle()
+        self.refresh()
 
     def _wear(self) -> None:
         background = textual_colour(self.palette.background)
@@ -108,10 +115,32 @@ class Canvas(ScrollView):
         """The rows on the screen are others now."""
         self._noticed()
         self._publish()
-        self.refresh(self.size.region)
+        self._refresh_changed()
         if self.document.layout.rough and not self._refining:
             self._refining = True
             self.set_timer(REFINE_SECONDS, self._refine)
+
+    def _refresh_changed(self) -> None:
+        """Has those rows drawn that look different now: far less goes to the terminal than with all of them."""
+        rows, drawn, width = [line.row for line in self.window.lines], self._drawn, self.size.width
+        changed: list[Region] = []
+        for y in range(self.window.height):
+            new = rows[y] if y < len(rows) else None
+            old = drawn[y] if y < len(drawn) else None
+            if new is not old and (new is None or old is None or not new.looks_like(old)):
+                changed.append(Region(0, y, width, 1))
+        if self.pill_label != self._drawn_pill:
+            changed.append(Region(0, self.window.height - 1, width, 1))
+        self._drawn, self._drawn_pill = rows, self.pill_label
+        if self.marking or len(changed) > self.window.height // 2:
+            self.refresh(self.size.region)
+        elif changed:
+            self.refresh(*changed)
+
+    @property
+    def marking(self) -> bool:
+        """For the class that inherits: marks lie over some rows, so that equal rows may look different."""
+        return False
 
     def _noticed(self) -> None:
         """For the class that inherits: the rows on the screen are others now."""
@@ -148,6 +177,7 @@ class Canvas(ScrollView):
         if region.width and region.width != self.document.layout.sheet.width:
             self.document.layout.resize(region.width)
         self._settle()
+        self.refresh(self.size.region)
 
     # -- scrolling
 
@@ -186,44 +216,48 @@ class Canvas(ScrollView):
         return ()
 
     def _strip(self, y: int) -> Strip:
-        ink = self.document.layout.sheet.inks
-        width = self.document.layout.sheet.width
+        width, dress = self.document.layout.sheet.width, self._dress
         lines = self.window.lines
         if y < len(lines):
-            line = lines[y]
-            strip = line.row.strip(width, ink.text)
-            marks = self.marks_on(line)
-            if marks:
-                if line.row.marked is None or line.row.marked[0] != (marks, width):
-                    line.row.marked = (marks, width), marked(strip, marks)
-                strip = line.row.marked[1]
+            row = lines[y].row
+            marks = self.marks_on(lines[y])
+            if not marks:
+                strip = row.strip(width, dress)
+            else:
+                key = marks, width, dress
+                if row.marked is None or row.marked[0] != key:
+                    row.marked = (
+                        key,
+                        WholeStrip(dress.on(marked(row.exactly(width, dress.plain), marks)), width),
+                    )
+                strip = row.marked[1]
         else:
-            strip = Strip.blank(width, ink.text)
+            strip = self._blank.strip(width, dress)
         if self.pill_label and y == self.window.height - 1:
-            strip, self._pill_cells = with_pill(strip, self.pill_label, ink.pill, ink.text)
+            pill = self.document.layout.sheet.inks.pill
+            strip, self._pill_cells = with_pill(strip, self.pill_label, pill, dress)
         return strip
+
+    def _prepare(self) -> None:
+        """Before rows are drawn: what lies over them, and whether the filters of the application changed."""
+        filters = tuple(self.get_line_filters())
+        if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
+            ground = textual_colour(self.palette.background)
+            self._dress = Dress(self.document.layout.sheet.inks.text, filters, ground)
+        self.begin_marks()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of some rows, the same objects as long as nothing changed, so that their ANSI codes are too."""
-        self.begin_marks()
-        strips = [self._filtered(self._strip(y)) for y in range(crop.y, crop.bottom)]
+        self._prepare()
+        strips = [self._strip(y) for y in range(crop.y, crop.bottom)]
         if crop.x or crop.right < self.document.layout.sheet.width:
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
 
-    def _filtered(self, strip: Strip) -> Strip:
-        """With the filters of the application: NO_COLOR, the terminal's own sixteen colours."""
-        filters = self.get_line_filters()
-        if filters:
-            background = self.styles.background
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-        return strip
-
     def render_line(self, y: int) -> Strip:
         """One strip. Only Textual's hit test asks for it."""
-        self.begin_marks()
-        return self._filtered(self._strip(y))
+        self._prepare()
+        return self._strip(y)
 
     def _ink(self, name: str) -> Style:
         style: Style = getattr(self.document.layout.sheet.inks, name)

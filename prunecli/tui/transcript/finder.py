@@ -108,6 +108,11 @@ class Finder(Pointer):
         self.window.show(block, number, self.window.height // 3, always=False)
         self._moved()
 
+    @property
+    def marking(self) -> bool:
+        """There is a selection or a search."""
+        return self._query is not None or self.selected is not None
+
     def begin_marks(self) -> None:
         """Takes a look at the selection; hits are found once for each block on the screen."""
         self._marked = self.selected

@@ -108,7 +108,7 @@ def header_row(face: Face, sheet: Sheet) -> Row:
     room = max(0, width - used - len(right) - 1)
     hot: tuple[int, int] | None = None
     if face.pruned:
-        outcome, style = f"{face.pruned} · ", inks.muted
+        outcome, style = clip(f"{face.pruned} · ", max(0, room - len(RESTORE) - 3)), inks.muted
         rest = width_of(outcome) + len(RESTORE)
     else:
         outcome, style = face.outcome, face.outcome_style or inks.muted

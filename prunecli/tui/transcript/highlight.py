@@ -4,6 +4,7 @@ Pygments is imported at first use (`view.warm` does it early, in a thread). Its 
 unknown name they search the installed packages for plug-ins.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -13,6 +14,10 @@ from rich.style import Style
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Run
 
+LEX_SECONDS = 0.2
+"""How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
+REFINE_SECONDS = 2.0
+"""How long a fence may keep its lexer altogether."""
 LONGEST_LINE = 2_000
 """Characters of a line above which code is not lexed: nobody reads it, and some lexers take for ever on it."""
 
@@ -111,11 +116,11 @@ class LineLexer:
             iter(((0, None, code),)) if found is None else found.get_tokens_unprocessed(code)
         )
 
-    def advance(self, lines: int, budget: int) -> bool:
-        """Lexes until so many lines are finished or about `budget` more characters were read; True if they are."""
-        stop = self._position + budget
+    def advance(self, lines: int, budget: int, seconds: float = LEX_SECONDS) -> bool:
+        """Lexes until so many lines are finished; False if more characters or time than it may take were taken."""
+        stop, deadline = self._position + budget, time.perf_counter() + seconds
         while len(self.lines) <= lines and not self.done:
-            if self._position >= stop:
+            if self._position >= stop or time.perf_counter() > deadline:
                 return False
             token = next(self._tokens, None)
             if token is None:
@@ -142,13 +147,17 @@ def _lexable(code: str) -> bool:
     return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE
 
 
-def highlight(code: str, language: str, inks: Inks) -> list[list[Run]]:
-    """The lines of a text as runs; plain when the language is unknown or a line too long."""
+def highlight(code: str, language: str, inks: Inks, seconds: float = LEX_SECONDS) -> list[list[Run]]:
+    """The lines of a text as runs; plain when the language is unknown, a line too long or the lexer too slow."""
     lexing = LineLexer(code, language, inks)
-    lexing.advance(code.count("\n") + 2, len(code) + 1)
+    lexing.advance(code.count("\n") + 2, len(code) + 1, seconds)
     if sum([sum([len(text) for text, _ in line]) + 1 for line in lexing.lines]) != len(code) + 1:
-        return highlight(code, "", inks)  # a lexer that leaves something out must not hide it
+        return _plain(code, inks)  # what a lexer leaves out must not be hidden
     return lexing.lines
+
+
+def _plain(code: str, inks: Inks) -> list[list[Run]]:
+    return [[(line, inks.code)] if line else [] for line in code.split("\n")]
 
 
 class CodeText:
@@ -165,6 +174,8 @@ class CodeText:
         self.closed = False
         self.rough = False
         self.version = 0
+        self._spent = 0.0
+        self._slow = False
         self._starts: list[int] = []
         self._whole: LineLexer | None = None
         self._inks: Inks | None = None
@@ -184,21 +195,34 @@ class CodeText:
     def lines(self, number: int, inks: Inks, budget: int) -> Sequence[list[Run]]:
         """The lines of a finished piece."""
         piece = self.pieces[number]
-        if not self.closed or len(self.pieces) == 1:
-            return highlight(piece, self.language, inks)
+        if not self.closed or len(self.pieces) == 1 or self._slow:
+            return self.alone(piece, inks)
         start = self._starts[number]
         end = start + piece.count("\n") + 1
         whole = self._lexer(inks)
         if whole.advance(end, budget):
             return whole.lines[start:end]
         self.rough = True
-        return highlight(piece, self.language, inks)
+        return self.alone(piece, inks)
+
+    def alone(self, piece: str, inks: Inks) -> list[list[Run]]:
+        """The lines of a piece, lexed without what is above it."""
+        start = time.perf_counter()
+        lines = _plain(piece, inks) if self._slow else highlight(piece, self.language, inks)
+        self._slow = self._slow or time.perf_counter() - start > LEX_SECONDS
+        return lines
 
     def refine(self, budget: int) -> bool:
-        """Lexes on by about `budget` characters; True when all is lexed and pieces laid out roughly can be redone."""
+        """Lexes on by about `budget` characters; True when that is over and pieces laid out roughly can be redone."""
+        start = time.perf_counter()
         if self._whole is None or self._whole.advance(1 << 60, budget):
             self.version += self.rough
             self.rough = False
+            return True
+        self._spent += time.perf_counter() - start
+        if self._spent > REFINE_SECONDS:
+            self._slow = True
+            self.forget()
             return True
         return False
 

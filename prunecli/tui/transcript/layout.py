@@ -10,8 +10,8 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import ChunkPart, Part
 from prunecli.tui.transcript.rows import Row
 
-KEPT_BLOCKS = 400
-"""Blocks whose rows are kept after they left the screen."""
+KEPT_BLOCKS = 160
+"""Blocks whose rows are kept after they left the screen: several screens up and down, little for the collector."""
 KEPT_CODE = 16
 """Long fences whose lexed lines are kept."""
 MEASURE = 110

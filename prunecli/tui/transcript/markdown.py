@@ -3,11 +3,13 @@
 markdown-it is imported at first use (`view.warm` does it early, in a thread).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 
 from prunecli.sanitize import visible
 from prunecli.tui.transcript.chunks import Chunk, TableShape
@@ -33,12 +35,21 @@ class Sheet(NamedTuple):
     inks: Inks
 
 
+# What is nested deeper than this the parser leaves out without a word. Text that could get there is not parsed.
+_MOST_NESTED = 200
+_DEEP = re.compile(r"^(?: {80}|(?: *(?:[-+*>]|\d{1,9}[.)]) ?){20})", re.MULTILINE)
+_MOST_BRACKETS = 300
+"""In one chunk. The parser's time grows with their square: 2,000 take seconds."""
+
+
 @cache
 def parser() -> "MarkdownIt":
     """CommonMark without HTML, with tables and strikethrough."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED}).enable(
+        ["table", "strikethrough"]
+    )
 
 
 def chunk_rows(
@@ -50,7 +61,7 @@ def chunk_rows(
         gutter = gutter.then(" " * min(chunk.indent, sheet.width // 2), inks.text)
     if isinstance(chunk.shared, CodeText):
         if chunk.part < 0:
-            coloured: Sequence[Sequence[Run]] = highlight(chunk.text, chunk.shared.language, inks)
+            coloured: Sequence[Sequence[Run]] = chunk.shared.alone(chunk.text, inks)
         else:
             coloured = chunk.shared.lines(chunk.part, inks, LEX_AHEAD)
         out = code_rows(coloured, sheet, gutter)
@@ -58,9 +69,12 @@ def chunk_rows(
         text = chunk.text
         if isinstance(chunk.shared, TableShape) and chunk.part:
             text = f"{chunk.shared.head}\n{text}"
-        writer = _Writer(sheet, gutter, chunk)
-        writer.write(parser().parse(text, {"references": dict(references)}))
-        out = writer.rows
+        if text.count("[") > _MOST_BRACKETS or _DEEP.search(text):
+            out = _plain_rows(text, sheet, gutter)
+        else:
+            writer = _Writer(sheet, gutter, chunk)
+            writer.write(parser().parse(text, {"references": dict(references)}))
+            out = writer.rows
     if out and chunk.join is not None:
         out[0].join = chunk.join
     return out
@@ -74,6 +88,13 @@ def code_rows(coloured: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = 
         flow(
             line or [("", sheet.inks.code)], sheet.width, out, margin, margin, hard=True, fill=sheet.inks.code
         )
+    return out
+
+
+def _plain_rows(text: str, sheet: Sheet, gutter: Gutter) -> list[Row]:
+    out: list[Row] = []
+    for line in text.split("\n"):
+        flow([(line, sheet.inks.text)], sheet.width, out, gutter, gutter)
     return out
 
 
@@ -122,7 +143,7 @@ class _Writer:
                 self._item(token)
             case "blockquote_open":
                 self._space(token)
-                self._gutters.append(self._gutters[-1].then("▎ ", self._inks.quote))
+                self._gutters.append(self._deeper("▎ ", self._inks.quote))
                 self._leads.append(self._leads[-1] + "> ")
             case "hr":
                 self._space(token)
@@ -161,8 +182,13 @@ class _Writer:
             self._lists[-1] = number + 1
         outer, lead = self._gutters[-1], self._leads[-1]
         self._marker = outer.then(marker, self._inks.muted), lead + (marker if number is not None else "- ")
-        self._gutters.append(outer.then(" " * len(marker), self._inks.text))
+        self._gutters.append(self._deeper(" " * len(marker), self._inks.text))
         self._leads.append(lead + " " * len(marker))
+
+    def _deeper(self, text: str, style: Style) -> Gutter:
+        """The gutter of what stands further in; it ends at half the width, so that room for text is left."""
+        outer = self._gutters[-1]
+        return outer.then(text, style) if outer.cells < self._sheet.width // 2 else outer
 
     def _space_item(self, token: "Token") -> None:
         start = token.map[0] if token.map else self._end

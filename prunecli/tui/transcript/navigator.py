@@ -104,6 +104,11 @@ class Navigator(Finder):
 
     # -- the cursor, while the transcript has the focus
 
+    @property
+    def marking(self) -> bool:
+        """There is a cursor too, perhaps."""
+        return super().marking or (self.cursor is not None and self.has_focus)
+
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
         """The cursor below hits and selection."""
         marks = super().marks_on(line)
@@ -133,6 +138,7 @@ class Navigator(Finder):
             margin = 1 if step < 0 else self.window.height - 2
             self.window.show(first, first.gap, margin)
         self._moved()
+        self.refresh(self.size.region)
 
     def action_rows(self, rows: int) -> None:
         """Key: up or down by so many rows."""

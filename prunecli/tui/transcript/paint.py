@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from prunecli.tui.transcript.palette import mix
-from prunecli.tui.transcript.rows import width_of
+from prunecli.tui.transcript.rows import Dress, width_of
 
 
 class Mark(NamedTuple):
@@ -20,12 +20,12 @@ class Mark(NamedTuple):
     style: Style
 
 
-def marked(strip: Strip, marks: Sequence[Mark]) -> Strip:
-    """A copy of a strip with marks on it. The strip itself, whose ANSI codes are cached, stays as it is."""
+def marked(segments: Sequence[Segment], marks: Sequence[Mark]) -> list[Segment]:
+    """The segments with marks on them. The row's own strip, whose ANSI codes are cached, stays as it is."""
     edges = sorted({edge for mark in marks for edge in (mark.start, mark.end)})
     out: list[Segment] = []
     start = 0
-    for text, style, _ in strip:
+    for text, style, _ in segments:
         cuts = [start, *[edge for edge in edges if start < edge < start + len(text)], start + len(text)]
         for low, high in pairwise(cuts):
             look = style or Style()
@@ -34,15 +34,15 @@ def marked(strip: Strip, marks: Sequence[Mark]) -> Strip:
                     look = mix(look, mark.style)
             out.append(Segment(text[low - start : high - start], look))
         start += len(text)
-    return Strip(out, strip.cell_length)
+    return out
 
 
-def with_pill(strip: Strip, label: str, style: Style, plain: Style) -> tuple[Strip, tuple[int, int]]:
+def with_pill(strip: Strip, label: str, style: Style, dress: Dress) -> tuple[Strip, tuple[int, int]]:
     """A strip with a label over its right end, and the cells the label takes."""
     width = strip.cell_length
     cells = width_of(label)
     if cells + 2 > width:
         return strip, (0, 0)
     left = strip.crop(0, width - cells - 1)
-    segments = [*left, Segment(label, style), Segment(" ", plain)]
-    return Strip(segments, width), (width - cells - 1, width - 1)
+    segments = dress.on([Segment(label, style), Segment(" ", dress.plain)])
+    return Strip([*left, *segments], width), (width - cells - 1, width - 1)

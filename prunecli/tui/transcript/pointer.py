@@ -39,7 +39,7 @@ class Pointer(Canvas):
     @property
     def selected(self) -> Span | None:
         """The selected range of text."""
-        selection = self.text_selection
+        selection = self.text_selection if self.is_attached else None
         if selection is None:
             return None
         start, end = selection

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import BLACK, Color
+from textual.filter import LineFilter
 from textual.strip import Strip
 
 Run = tuple[str, Style]
@@ -45,6 +47,39 @@ class Gutter(NamedTuple):
 NO_GUTTER = Gutter()
 
 
+class Dress:
+    """How strips are finished: the ink of empty cells, and the filters of the application (NO_COLOR, its sixteen
+    colours). Filters work on segments, before a strip is made: a second strip for each row would be a burden.
+    """
+
+    def __init__(self, plain: Style, filters: Sequence[LineFilter] = (), background: Color = BLACK) -> None:
+        self.plain = plain
+        self.filters = tuple(filters)
+        self.background = background
+
+    def on(self, segments: list[Segment]) -> list[Segment]:
+        """The segments as they are shown: the same list if no filter has anything to do."""
+        shown = segments
+        for line_filter in self.filters:
+            shown = line_filter.apply(shown, self.background)
+        if all([new.style is old.style for new, old in zip(shown, segments, strict=False)]):
+            return segments
+        return shown
+
+
+class WholeStrip(Strip):
+    """A strip that is not remembered by itself when it is divided at its end: such a circle would leave every row
+    that was ever drawn to the garbage collector.
+    """
+
+    __slots__ = ()
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """As of any strip."""
+        cuts = [cut for cut in cuts if cut <= self.cell_length]
+        return [self] if cuts == [self.cell_length] else super().divide(cuts)
+
+
 @dataclass(slots=True, eq=False)
 class Row:
     """One row. Not frozen, because its strip is made when it is first painted and its place when it is in a block.
@@ -63,9 +98,10 @@ class Row:
     lead: str = ""
     hot: tuple[int, int] | None = None
     place: int = 0
-    marked: tuple[object, Strip] | None = field(default=None, repr=False, compare=False)
+    marked: tuple[object, Strip] | None = field(default=None, repr=False)
     """The strip as it was last drawn with marks on it, and the marks."""
-    _strip: Strip | None = field(default=None, repr=False, compare=False)
+    _strip: Strip | None = field(default=None, repr=False)
+    _dress: Dress | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
@@ -77,18 +113,32 @@ class Row:
         """What can be selected: the text without the gutter."""
         return self.text[self.gutter :]
 
-    def strip(self, width: int, plain: Style) -> Strip:
+    def looks_like(self, other: "Row") -> bool:
+        """Whether both are drawn the same; then this one takes over what was drawn for the other."""
+        if (
+            self.cells != other.cells
+            or self.fill != other.fill
+            or list(self.segments) != list(other.segments)
+        ):
+            return False
+        if self._strip is None:
+            self._strip, self._dress = other._strip, other._dress
+        return True
+
+    def exactly(self, width: int, plain: Style) -> list[Segment]:
+        """The segments of exactly `width` cells."""
+        if self.cells > width:
+            return list(Strip(self.segments, self.cells).crop(0, width))
+        if self.cells < width:
+            return [*self.segments, Segment(" " * (width - self.cells), self.fill or plain)]
+        return self.segments if isinstance(self.segments, list) else list(self.segments)
+
+    def strip(self, width: int, dress: Dress) -> Strip:
         """The row as exactly `width` cells. The same object again and again, so that its ANSI codes stay cached."""
         strip = self._strip
-        if strip is None or strip.cell_length != width:
-            if self.cells > width:
-                strip = Strip(self.segments, self.cells).crop(0, width)
-            elif self.cells < width:
-                padding = Segment(" " * (width - self.cells), self.fill or plain)
-                strip = Strip([*self.segments, padding], width)
-            else:
-                strip = Strip(self.segments, width)
-            self._strip = strip
+        if strip is None or self._dress is not dress or strip.cell_length != width:
+            strip = self._strip = WholeStrip(dress.on(self.exactly(width, dress.plain)), width)
+            self._dress = dress
         return strip
 
 

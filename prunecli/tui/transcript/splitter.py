@@ -43,6 +43,7 @@ class Splitter:
         self._listed = False  # a list is open
         self._above: Kind | None = None
         self._fence: tuple[str, CodeText] | None = None
+        self._opening = ""  # the line that opened the fence, if it says more than its language
         self._out: list[Chunk] = []
         # The chunk that grows:
         self._kind = Kind.PROSE
@@ -70,6 +71,8 @@ class Splitter:
         if self._raw:
             self._line(self._raw)
             self._raw = ""
+        if self._fence and self._opening and not self._lines and not self._fence[1].pieces:
+            self._lines.append(self._opening)  # nothing came of it: then it is to be seen itself
         self._end()
         if self._fence:
             self._fence[1].close()
@@ -86,8 +89,7 @@ class Splitter:
                 lines = [*lines, self._dedent(raw)]
             if not lines:
                 return None
-            shared = CodeText(code.language)
-            return Chunk(Kind.CODE, "\n".join(lines), self._gap, self._indent, self._join, -1, shared)
+            return Chunk(Kind.CODE, "\n".join(lines), self._gap, self._indent, self._join, -1, code)
         kind, gap, indent = self._kind, self._gap, self._indent
         if not lines and not self._inside and not self._table and self._join is None:
             kind = Kind.HEADING if _HEADING.match(raw) else Kind.PROSE
@@ -198,6 +200,7 @@ class Splitter:
         self._listed = self._listed and indent > 1
         words = found["info"].split()
         self._start(Kind.CODE, " " * indent)
+        self._opening = line.strip() if words else ""
         self._fence = found["mark"], CodeText(words[0].strip("{}.").lower() if words else "")
         return True
 

@@ -111,7 +111,8 @@ class Transcript(Navigator, can_focus=True):
         """Forgets everything. Keys given before are never given again."""
         self.document.clear()
         self._scan = self._hit = self._fold_scan = self.cursor = None
-        self.select(None)
+        if self.is_attached:
+            self.select(None)
         self.window.follow = True
         self._touch()
 
@@ -148,7 +149,6 @@ class Transcript(Navigator, can_focus=True):
 
     def on_mount(self) -> None:
         """Starts what was waiting for a screen."""
-        super().on_mount()
         self._start_flush()
         self._start_pulse()
 

@@ -1,0 +1,73 @@
+"""Looking at a context from outside: what the next request would hold, with recorded or proposed edits.
+
+The engine on plain records, for `prunecli context` and for other programs. The gate is off here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.state import Context
+from prunecli.context.strategy import Chosen
+from prunecli.context.tokens import TokenCounter
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied, PrunReverted, Record
+from prunecli.model.requests import WireMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What would be sent: the messages, the edits that made them, the ledger, and what each strategy says."""
+
+    messages: tuple[WireMessage, ...]
+    edits: tuple[Edit, ...]
+    ledger: Ledger
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+def inspect(
+    records: Sequence[Record],
+    chosen: Sequence[Chosen],
+    *,
+    window: int,
+    counter: TokenCounter,
+    recall: bool = False,
+    recorded: bool = False,
+    at: int | None = None,
+) -> Inspection:
+    """The next request of these records, up to entry `at`.
+
+    `recorded` shows the edits that the log holds and asks no strategy for more; else the log's own are ignored
+    and the strategies propose, in order, each seeing what those before it did.
+    """
+    context = Context(counter)
+    last = at if at is not None else max((record.seq for record in records), default=0)
+    for record in records:
+        prune = isinstance(record.event, PrunApplied | PrunReverted)
+        if record.seq <= last and (recorded or not prune):
+            context.apply(record)
+    view = View(context, window, recall=recall)
+    if recorded:
+        return Inspection(context.messages(), _live(context), ledger(view, chosen))
+    notes, edits = [], list[Edit]()
+    for one in chosen:
+        proposal = one.propose(view)
+        notes.append((one.name, proposal.note))
+        if proposal.edits:
+            last += 1
+            event = prun_applied(view, "strategy", proposal.edits, strategy=one.name)
+            context.apply(Record(last, 0, event))
+            edits += proposal.edits
+    return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes))
+
+
+def _live(context: Context) -> tuple[Edit, ...]:
+    """The edits in force, in the order in which they were decided."""
+    return tuple(
+        edit
+        for record in context.live_pruns()
+        if isinstance(record.event, PrunApplied)
+        for edit in record.event.edits
+        if context.in_force(record.seq, edit)
+    )

@@ -1,0 +1,52 @@
+"""superseded: clear results that a later one replaces: reads of what was read or changed since, repeated searches.
+
+Source: PRUNING.md section 4; context/supersession.py has the rules.
+"""
+
+from dataclasses import dataclass
+
+from prunecli.context.exchange import Entry
+from prunecli.context.strategy import Proposal
+from prunecli.context.supersession import Supersession
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """No options."""
+
+
+def propose(view: View, options: Options) -> Proposal:  # noqa: ARG001  # every strategy is called alike
+    """Clears of every result that a later one supersedes."""
+    clears = view.follow("superseded", Clears)
+    edits = clears.edits(view)
+    return Proposal(tuple(edits), f"{len(edits)} results are superseded", lambda _: "not superseded")
+
+
+class Clears(Supersession):
+    """The superseded results with the edits made for them so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: dict[int, tuple[int, Edit]] = {}
+
+    def edits(self, view: View) -> list[Edit]:
+        """The clears of now, oldest first. What would not get smaller is not looked at again until it is touched."""
+        made: dict[int, tuple[int, Edit]] = {}
+        for seq, entry in list(self.superseded.items()):
+            if view.locked(entry):
+                continue
+            by = self.by(entry)
+            known = self._made.get(seq)
+            edit = known[1] if known and known[0] == by else _cleared(view, entry, by)
+            if edit is None:
+                del self.superseded[seq]
+            else:
+                made[seq] = by, edit
+        self._made = made
+        return [made[seq][1] for seq in sorted(made)]
+
+
+def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
+    return view.replaced("clear", entry, view.placeholder(entry, f"superseded by entry {by}"))

@@ -1,0 +1,212 @@
+"""Which results say nothing any more that a later one does not say better (PRUNING.md section 4, `superseded`).
+
+A read is superseded by a later read of the same path that covers its lines, by a later write of the whole file, and,
+unless it is the newest read before it, by a later edit. A listing or search is by a later one with the same input.
+Only results that succeeded count, on both sides; reads, listings and searches only while they show their original,
+edits and writes while their exchange is there, because it is the call that shows what was written.
+"""
+
+from bisect import insort
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from prunecli.context.evidence import path_of
+from prunecli.context.exchange import Entry
+from prunecli.context.view import View
+from prunecli.model.codec import canonical
+from prunecli.model.events import ToolResult
+
+READ, EDIT, WRITE = "read", "edit", "write"
+SEARCHES = ("ls", "find", "grep")
+
+DEFAULT_LINES = 2_000
+"""Lines of a read that names no limit."""
+_CUT = ("truncated", "continue with offset=")
+_CUT_NOTE_CHARS = 300
+_CUT_NOTE_LINES = 2
+_END = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a read shows: lines `first` to `last`, counted from 1.
+
+    `reaches` is the last line that it surely shows, _END where the file ends there; `asked` the window asked for.
+    """
+
+    first: int
+    last: int
+    reaches: int
+    asked: tuple[int, int]
+
+    def covers(self, other: "Lines") -> bool:
+        """Whether this, being later, makes the other superfluous."""
+        if self.asked == other.asked:
+            return True
+        return self.first <= other.first and self.reaches >= other.last
+
+
+def lines_shown(entry: Entry) -> Lines:
+    """The lines that a read's result shows: what the tool noted of them, else what call and text tell."""
+    given = entry.call.input if entry.call else {}
+    offset = _positive(given.get("offset"), 1)
+    limit = _positive(given.get("limit"), DEFAULT_LINES)
+    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
+    first, last = details.get("first_line"), details.get("last_line")
+    if type(first) is int and type(last) is int:
+        return Lines(first, last, _END if details.get("lines") == last else last, (offset, limit))
+    text = entry.text
+    count = max(1, text.count("\n") + (not text.endswith("\n")))
+    cut = any(word in text[-_CUT_NOTE_CHARS:].lower() for word in _CUT)
+    reaches = offset + count - 1 - _CUT_NOTE_LINES if cut else _END if count < limit else offset + limit - 1
+    return Lines(offset, offset + min(count, limit) - 1, reaches, (offset, limit))
+
+
+def _positive(value: object, default: int) -> int:
+    return value if type(value) is int and value > 0 else default
+
+
+_WHOLE = Lines(1, _END, _END, (1, _END))
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Results about one file, or of one search. `open` are those that nothing supersedes, oldest first.
+
+    `by` leads from a result to a later one that superseded it, which may itself have been superseded since.
+    `broken`: something in the middle came or went. `thinned`: something superseded went.
+    """
+
+    shown: dict[int, Lines] = field(default_factory=dict)
+    edits: list[int] = field(default_factory=list)
+    writes: list[int] = field(default_factory=list)
+    open: list[int] = field(default_factory=list)
+    by: dict[int, int] = field(default_factory=dict)
+    last: int = -1
+    broken: bool = False
+    thinned: bool = False
+
+    def read(self, seq: int, lines: Lines) -> list[int]:
+        """A result came that is newer than all here; those that it supersedes."""
+        gone = [other for other in self.open if lines.covers(self.shown[other])]
+        return self._supersede(gone, seq, [*(other for other in self.open if other not in gone), seq])
+
+    def edited(self, seq: int) -> list[int]:
+        """An edit came that is newer than all here; those that it supersedes."""
+        return self._supersede(self.open[:-1], seq, self.open[-1:])
+
+    def written(self, seq: int) -> list[int]:
+        """A write came that is newer than all here; those that it supersedes."""
+        return self._supersede(self.open, seq, [])
+
+    def _supersede(self, gone: list[int], seq: int, left: list[int]) -> list[int]:
+        self.by.update(dict.fromkeys(gone, seq))
+        self.open, self.last = left, seq
+        return gone
+
+    def settle(self) -> bool:
+        """Works everything out again where what is left may owe its state to what came or went; whether so."""
+        again = self.broken or (self.thinned and len(self.shown) > len(self.open))
+        if self.thinned and not again:
+            self.by.clear()
+        self.broken = self.thinned = False
+        if again:
+            self._rebuild()
+        return again
+
+    def _rebuild(self) -> None:
+        self.open, self.by, self.last = [], {}, -1
+        for seq in sorted((*self.shown, *self.edits, *self.writes)):
+            if seq in self.shown:
+                self.read(seq, self.shown[seq])
+            elif seq in self.edits:
+                self.edited(seq)
+            else:
+                self.written(seq)
+
+    def newest(self, seq: int) -> int:
+        """The result that supersedes this one and is not itself superseded."""
+        passed = []
+        while seq in self.by:
+            passed.append(seq)
+            seq = self.by[seq]
+        self.by.update(dict.fromkeys(passed, seq))
+        return seq
+
+
+class Supersession:
+    """Follows the fold; `superseded` are the results that show their original and need not, by seq."""
+
+    def __init__(self) -> None:
+        self.superseded: dict[int, Entry] = {}
+        self._groups: dict[Hashable, _Group] = {}
+        self._home: dict[int, _Group] = {}
+
+    def by(self, entry: Entry) -> int:
+        """The entry that supersedes a superseded one."""
+        return self._home[entry.seq].newest(entry.seq)
+
+    def update(self, view: View, touched: Sequence[Entry]) -> None:
+        """Follows the fold."""
+        entries, moved = view.context.entries, dict[_Group, None]()
+        for entry in touched:
+            if entry.kind != "result" or entry.is_error or (key := _key(entry)) is None:
+                continue
+            group = self._home.setdefault(entry.seq, self._groups.setdefault(key, _Group()))
+            moved[group] = None
+            self.superseded.pop(entry.seq, None)
+            changes = entry.tool_name in (EDIT, WRITE)
+            for seq in (_changed if changes else _moved)(view, entry, group):
+                self.superseded[seq] = entries[seq]
+        for group in moved:
+            if group.settle():
+                for seq in group.shown:
+                    self.superseded.pop(seq, None)
+                self.superseded.update((seq, entries[seq]) for seq in group.shown if seq in group.by)
+
+
+def _moved(view: View, entry: Entry, group: _Group) -> list[int]:
+    """Notes what became of a read or a search; the entries of its group that are superseded now, itself too."""
+    seq, live = entry.seq, view.live(entry)
+    if live and seq in group.shown:
+        return [seq] if seq in group.by else []
+    if live:
+        group.shown[seq] = lines_shown(entry) if entry.tool_name == READ else _WHOLE
+        if seq > group.last and not group.broken:
+            return group.read(seq, group.shown[seq])
+        group.broken = True
+    elif group.shown.pop(seq, None):
+        group.broken |= seq in group.open
+        group.thinned = True
+    return []
+
+
+def _changed(view: View, entry: Entry, group: _Group) -> list[int]:
+    """Notes that a file was edited or written, or that the exchange which did so came or went; what that
+    supersedes."""
+    seq, present = entry.seq, view.shows(entry)
+    where = group.edits if entry.tool_name == EDIT else group.writes
+    if present and seq > group.last and not group.broken:
+        where.append(seq)
+        return group.edited(seq) if entry.tool_name == EDIT else group.written(seq)
+    if present != (seq in where):
+        group.broken = True
+        if present:
+            insort(where, seq)
+        else:
+            where.remove(seq)
+    return []
+
+
+def _key(entry: Entry) -> Hashable | None:
+    """What a result is about: a file, or a search; None for anything else."""
+    call = entry.call
+    if call is None:
+        return None
+    if call.name in SEARCHES:
+        return call.name, canonical(dict(call.input))
+    if call.name not in (READ, EDIT, WRITE):
+        return None
+    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
+    path = details.get("path")
+    return path if isinstance(path, str) and path else path_of(call) or None

@@ -1,0 +1,137 @@
+"""What keys do that are not about typing."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from prunecli.agent.permissions import MODES
+from prunecli.errors import PrunecliError
+from prunecli.tui import outside
+from prunecli.tui.keys import ACTIONS
+from prunecli.tui.transcript.entries import Level
+
+if TYPE_CHECKING:
+    from prunecli.tui.conversation import Conversation
+
+TWICE_SECONDS = 2.0
+"""A second press within it counts as twice."""
+
+
+class Actions:
+    """The actions of one conversation, by their names in `keys.ACTIONS`."""
+
+    def __init__(self, conversation: "Conversation") -> None:
+        self._conversation = conversation
+        self._frame = frame = conversation.frame
+        self._pressed: dict[str, float] = {}
+        transcript = frame.transcript
+        self._deeds: dict[str, Callable[[], object]] = {
+            "interrupt": self._interrupt,
+            "quit": self._quit,
+            "leave": lambda: frame.program.leave(),
+            "cycle_mode": self._cycle_mode,
+            "take_back": self._take_back,
+            "edit": lambda: frame.run_worker(self._edit(), group="editor", exclusive=True),
+            "commands": self._list_commands,
+            "show_keys": self._show_keys,
+            "find": frame.open_search,
+            "browse": self._browse,
+            "page_up": transcript.page_up,
+            "page_down": transcript.page_down,
+            "top": transcript.home,
+            "bottom": transcript.end,
+            "previous_prompt": transcript.previous_prompt,
+            "next_prompt": transcript.next_prompt,
+            "fold_all": transcript.toggle_all,
+        }
+
+    def do(self, name: str) -> bool:
+        """Does it; False for a name that is none of these."""
+        deed = self._deeds.get(name)
+        if deed is not None:
+            deed()
+        return deed is not None
+
+    def _again(self, name: str) -> bool:
+        """Whether this was pressed a moment ago too."""
+        now = monotonic()
+        again = now - self._pressed.get(name, float("-inf")) < TWICE_SECONDS
+        self._pressed = {} if again else {name: now}
+        return again
+
+    def _interrupt(self) -> None:
+        frame = self._frame
+        if self._conversation.runs.interrupt():
+            frame.activity.hint("stopping …")
+        elif frame.focused is frame.transcript:
+            frame.prompt.focus()
+        elif not frame.prompt.is_empty:
+            self._pressed = {}
+        elif self._again("interrupt"):
+            self._conversation.rewind()
+        else:
+            frame.activity.hint(f"{frame.keys.hint('interrupt')} again: go back to an earlier prompt")
+
+    def _quit(self) -> None:
+        frame = self._frame
+        key = frame.keys.hint("quit")
+        if selected := frame.get_selected_text():
+            frame.program.copy_to_clipboard(selected)
+            frame.activity.hint("copied")
+        elif self._again("quit"):
+            frame.program.leave()
+        elif self._conversation.runs.interrupt():
+            frame.activity.hint(f"stopping … {key} again quits", "$warning")
+        else:
+            frame.activity.hint(f"{key} again quits", "$warning")
+
+    def _cycle_mode(self) -> None:
+        runtime = self._conversation.runtime
+        mode = MODES[(MODES.index(runtime.gatekeeper.mode) + 1) % len(MODES)]
+        runtime.set_mode(mode)
+        self._conversation.show_status()
+        self._frame.activity.hint(_MODE_HELP[mode])
+
+    def _take_back(self) -> None:
+        text = self._conversation.runs.take_back()
+        if text is not None:
+            prompt = self._frame.prompt
+            prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
+            self._conversation.show_waiting()
+
+    def _list_commands(self) -> None:
+        prompt = self._frame.prompt
+        prompt.focus()
+        if prompt.is_empty:
+            prompt.put("/")
+
+    def _browse(self) -> None:
+        self._frame.transcript.focus()
+        self._frame.activity.hint("Up and Down move, Enter folds, r restores, Esc goes back")
+
+    def _show_keys(self) -> None:
+        from prunecli.tui.screens.keys import keys_screen
+
+        self._frame.app.push_screen(keys_screen(self._frame.keys, ACTIONS))
+
+    async def _edit(self) -> None:
+        """The prompt in the user's editor."""
+        frame, cwd = self._frame, self._conversation.runtime.setup.cwd
+        try:
+            async with frame.program.lent():
+                text = await outside.edit_text(frame.prompt.typed, frame.program.environ, cwd)
+        except PrunecliError as error:
+            self._conversation.complain(error)
+        except OSError as error:
+            why = f"The prompt can't be put into a file: {error.strerror}"
+            self._conversation.say(why, Level.ERROR)
+        else:
+            frame.prompt.set_text(text)
+
+
+_MODE_HELP = {
+    "ask": "ask: reads and harmless commands pass, the rest is asked",
+    "edits": "edits: changes in the workspace pass too",
+    "plan": "plan: only reads pass",
+    "auto": "auto: everything passes but what a deny rule names",
+}

@@ -1,0 +1,42 @@
+"""Asking the user whether a call may run, in a panel above the prompt."""
+
+import asyncio
+from typing import TYPE_CHECKING, Literal, cast
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.tui import outside
+from prunecli.tui.messages import PermissionAnswered
+
+if TYPE_CHECKING:
+    from prunecli.tui.conversation import Conversation
+
+
+class Asking:
+    """One question at a time; cancelling it takes the panel away."""
+
+    def __init__(self, conversation: "Conversation") -> None:
+        self._conversation = conversation
+        self._answer: asyncio.Future[Answer] | None = None
+
+    async def ask(self, asked: Asked) -> Answer:
+        """The answer of the user."""
+        from prunecli.tui.showing.asked import sheet_of
+        from prunecli.tui.widgets.permission import PermissionPanel
+
+        frame, cwd = self._conversation.frame, self._conversation.runtime.setup.cwd
+        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd))
+        panel = PermissionPanel(sheet, frame.program.palette, frame.type_ahead)
+        self._answer = asyncio.get_running_loop().create_future()
+        frame.ask(panel)
+        frame.program.notify_user("waits for your answer")
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
+            frame.answered(panel)
+
+    def answer(self, message: PermissionAnswered) -> None:
+        """What the panel says."""
+        if self._answer is not None and not self._answer.done():
+            kind = cast("Literal['once', 'always', 'deny']", message.kind)
+            self._answer.set_result(Answer(kind, message.word))

@@ -1,0 +1,62 @@
+"""From the session to the screen: what the session tells is collected, and the screen woken once for all of it.
+
+Nothing is lost and the order is kept. In a flood of deltas the screen is woken at most sixty times a second.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+
+from prunecli.session.session import Session
+
+PACE_SECONDS = 1 / 60
+
+
+class Bridge:
+    """Reads one session at a time. `wake` says that something waits; `later` calls back after some seconds."""
+
+    def __init__(
+        self,
+        wake: Callable[[], object],
+        later: Callable[[float, Callable[[], None]], object],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._wake = wake
+        self._later = later
+        self._clock = clock
+        self._pending: list[object] = []
+        self._queued = False
+        self._woken_at = float("-inf")
+        self._leave: Callable[[], object] | None = None
+
+    def follow(self, session: Session) -> None:
+        """Reads this session from now on, and no other; what another one told and nobody took is forgotten."""
+        self.leave()
+        self._leave = session.subscribe(self._take)
+
+    def leave(self) -> None:
+        """Reads no session any more."""
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
+        self._pending = []
+
+    def _take(self, told: object) -> None:
+        self._pending.append(told)
+        if self._queued:
+            return
+        self._queued = True
+        wait = self._woken_at + PACE_SECONDS - self._clock()
+        if wait <= 0:
+            self._wake_now()
+        else:
+            self._later(wait, self._wake_now)
+
+    def _wake_now(self) -> None:
+        self._woken_at = self._clock()
+        self._wake()
+
+    def batch(self) -> list[object]:
+        """Everything that was told since the last batch, in order."""
+        self._queued = False
+        batch, self._pending = self._pending, []
+        return batch

@@ -1,0 +1,281 @@
+"""The conversation: what the session tells is shown, and what the user does reaches the runtime."""
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from prunecli.errors import PrunecliError
+from prunecli.model.events import PrunReverted, Record
+from prunecli.runtime import Runtime
+from prunecli.session.session import Session
+from prunecli.tui.actions import Actions
+from prunecli.tui.asking import Asking
+from prunecli.tui.bridge import Bridge
+from prunecli.tui.keeping import Keeping
+from prunecli.tui.messages import (
+    ActionAsked,
+    CompletionAsked,
+    PermissionAnswered,
+    Picked,
+    PromptSubmitted,
+    Typed,
+    Wake,
+)
+from prunecli.tui.prompting.completion import is_command
+from prunecli.tui.runs import Runs
+from prunecli.tui.screens.frame import Frame
+from prunecli.tui.showing.doing import Doing
+from prunecli.tui.showing.present import Presenter
+from prunecli.tui.stage import Stage
+from prunecli.tui.transcript.entries import Entry, Level
+from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.status import cache_words
+
+if TYPE_CHECKING:
+    from prunecli.tui.effects import Effects
+
+LONG_SECONDS = 10.0
+"""Work that took longer is worth a notification of the desktop when it is done."""
+
+
+class Conversation:
+    """Between one runtime and the frame."""
+
+    def __init__(self, runtime: Runtime, frame: Frame) -> None:
+        self.runtime = runtime
+        self.frame = frame
+        setup, prompt = runtime.setup, frame.prompt
+        self.typed_at = monotonic()
+        self.stage = Stage(frame.transcript, self._presenter)
+        self.runs = Runs(runtime, self)
+        self.actions = Actions(self)
+        self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
+        self.keeping = Keeping(
+            setup.places.history_file,
+            setup.cwd,
+            lambda: prompt.draft,
+            frame.set_timer,
+            lambda text: self.say(text, Level.WARNING),
+        )
+        self._asking = Asking(self)
+        self._doing = Doing()
+        self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
+        self._effects: Effects | None = None
+        self.listening = False
+
+    def begin(self) -> None:
+        """Shows the session and listens to it and to the user."""
+        self.runtime.asker = self._asking.ask
+        self.runtime.on_session.append(self.show_session)
+        self.show_session(self.runtime.session)
+        self.frame.listen(self.take)
+        self.listening = True
+
+    def take(self, message: Message) -> None:
+        """Something happened on the frame."""
+        match message:
+            case Wake():
+                self._wake()
+            case PromptSubmitted(text=text, follow_up=follow_up):
+                self._said(text, follow_up=follow_up)
+            case ActionAsked(name=name) if name.startswith("menu_"):
+                self.completer.key(name.removeprefix("menu_"))
+            case ActionAsked(name=name):
+                self.actions.do(name)
+            case CompletionAsked():
+                self.completer.asked(message)
+            case Picked():
+                self.completer.choose()
+            case Typed():
+                self.typed_at = monotonic()
+                self.keeping.typed()
+            case PermissionAnswered():
+                self._asking.answer(message)
+            case Transcript.RestoreRequested():
+                self._restore(message)
+            case _:
+                pass
+
+    # The session ---------------------------------------------------------------------------------------------
+
+    def show_session(self, session: Session) -> None:
+        """Shows a session from its beginning, and follows it."""
+        self._bridge.follow(session)
+        self._show_all()
+        for notice in session.notices:
+            self.say(notice, Level.WARNING)
+        self.runs.can_go_on = self.runtime.unfinished
+        if self.runs.can_go_on:
+            self.say("This session stopped in the middle of its work. Press Enter on an empty prompt to go on.")
+        self.show_status()
+
+    def _show_all(self) -> None:
+        self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
+        if self.stage.is_empty:
+            self.frame.show_welcome()
+        else:
+            self.frame.show_transcript()
+
+    def _presenter(self) -> Presenter:
+        tools, session = self.runtime.tools, self.runtime.session
+
+        def tokens(seq: int) -> int | None:
+            entry = session.context.entries.get(seq)
+            return None if entry is None else session.context.tally.tokens(entry)
+
+        return Presenter(
+            lambda name, given: tools[name].summary(given) if name in tools else "",
+            tokens,
+            open_thinking=self.runtime.config.ui.show_thinking,
+        )
+
+    def _wake(self) -> None:
+        """Shows everything that the session told since the last time."""
+        batch = self._bridge.batch()
+        if not batch:
+            return
+        if self.stage.take(batch):
+            self.frame.show_transcript()
+        else:
+            self._show_all()
+        other = False
+        for told in batch:
+            other = self._doing.take(told) or other
+        if other:
+            self.frame.activity.show(self._doing.words, self._doing.retry)
+        if any(isinstance(told, Record) for told in batch):
+            self.show_status()
+
+    def show_status(self) -> None:
+        """Brings the figures up to date."""
+        status = self.runtime.status()
+        self.frame.status.show(status, self._cache(status))
+        self.frame.masthead.show_session(status.session_name)
+        self.show_waiting()
+
+    def tick(self) -> None:
+        """The cache got older."""
+        if status := self.frame.status.status:
+            self.frame.status.show_cache(self._cache(status))
+
+    def _cache(self, status: object) -> str:
+        return cache_words(status, self.runtime.config.model.cache_ttl, self.runtime.setup.clock())  # type: ignore[arg-type]
+
+    def show_waiting(self) -> None:
+        """Shows what the agent has not heard yet."""
+        steering, follow_ups = self.runs.waiting()
+        self.frame.waiting.show(steering, follow_ups)
+        self.frame.prompt.set_class(bool(steering or follow_ups), "-waiting")
+
+    # What the user says --------------------------------------------------------------------------------------
+
+    def _said(self, text: str, *, follow_up: bool) -> None:
+        """A prompt, a command, a shell command, or Enter alone."""
+        if not text.strip():
+            if self.runs.can_go_on and not self.runs.busy:
+                self.runs.go_on()
+            return
+        self.keeping.sent(text, self.runtime.setup.clock())
+        self.frame.transcript.end()
+        if is_command(text):
+            self.command(text)
+        elif text.startswith("!"):
+            hidden = text.startswith("!!")
+            if command := text.removeprefix("!!" if hidden else "!").strip():
+                self.runs.shell(command, show_model=not hidden)
+        else:
+            self.submit(text, follow_up=follow_up)
+
+    def submit(self, text: str, *, follow_up: bool = False) -> None:
+        """Says something to the agent; while it works it is steered, or hears it when it is done."""
+        if not self.runs.busy:
+            self.runs.submit(text)
+            return
+        (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
+        self.show_waiting()
+
+    def command(self, line: str) -> None:
+        """Runs a slash command."""
+        if self._effects is None:
+            from prunecli.tui.effects import Effects
+
+            self._effects = Effects(self.runtime, self)
+        self._effects.run(line)
+
+    def rewind(self) -> None:
+        """Goes back to an earlier prompt."""
+        from prunecli.commands.command import command_names
+
+        if "rewind" in command_names():
+            self.command("/rewind")
+        else:
+            self.say("Going back to an earlier prompt is not possible yet.", Level.WARNING)
+
+    def _restore(self, message: Transcript.RestoreRequested) -> None:
+        """The user wants a pruned entry back."""
+        target = self.stage.target(message.key)
+        if target is None:
+            return
+        try:
+            self.runtime.emit(PrunReverted((target,)))
+        except PrunecliError as error:
+            self.complain(error)
+        else:
+            self.frame.activity.hint("restored and pinned: the next request holds it again")
+
+    # What runs need ------------------------------------------------------------------------------------------
+
+    def began(self, words: str) -> None:
+        """Work began."""
+        self._doing = Doing()
+        self.frame.activity.begin(words)
+
+    def ended(self, seconds: float, *, interrupted: bool) -> None:
+        """Work is over. After an interruption what still waited comes back into the prompt."""
+        self._wake()
+        self.frame.activity.end()
+        if interrupted and self.frame.prompt.is_empty:
+            while any(self.runs.waiting()):
+                self.actions.do("take_back")
+        self.show_status()
+        if seconds >= LONG_SECONDS:
+            self.frame.program.notify_user("is done")
+
+    def warn(self, text: str) -> None:
+        """A banner that stays; "" takes it away."""
+        self.frame.warn(text)
+
+    def say(self, text: str, level: Level = Level.INFO) -> None:
+        """A notice in the transcript."""
+        self.stage.say(text, level)
+        self.frame.show_transcript()
+
+    def warn_of(self, text: str) -> None:
+        """A notice that matters."""
+        self.say(text, Level.WARNING)
+
+    def complain(self, error: PrunecliError) -> None:
+        """What went wrong, and the way out."""
+        self.say(f"{error.message}\n{error.hint}".strip(), Level.ERROR)
+
+    def show(self, entry: Entry) -> None:
+        """An entry that is in no log."""
+        self.stage.add(entry)
+        self.frame.show_transcript()
+
+    async def load_typed(self) -> None:
+        """Brings history and draft back."""
+        entries, draft = await self.keeping.load()
+        prompt = self.frame.prompt
+        prompt.past.preload(entries)
+        if prompt.is_empty and draft.text:
+            prompt.restore(draft)
+            self.frame.activity.hint("this was not sent the last time")
+
+
+def _commands() -> list[tuple[str, str, tuple[str, ...]]]:
+    from prunecli.commands.command import all_commands
+
+    return [(command.name, command.help, command.aliases) for command in all_commands()]

@@ -1,0 +1,42 @@
+"""When the program itself is wrong: a line for the user, the traceback in a file, the session as it was."""
+
+import os
+import sys
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.paths import Places
+from prunecli.sanitize import visible
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Runtime  # it may be what is broken
+
+EXIT_DEFECT = 70
+"""EX_SOFTWARE of sysexits.h."""
+
+
+def report(error: BaseException, runtime: "Runtime | None", places: Places) -> int:
+    """Says on standard error what happened and how to go on; the exit code."""
+    path = _written(error, places.data)
+    lines = [f"prunecli: a defect ended the program: {type(error).__name__}: {error}"]
+    if runtime and runtime.session.records and runtime.session.path:
+        lines.append("The session is complete: prunecli --continue goes on with it.")
+    if path:
+        lines.append(f"Details for a report: {path}")
+    sys.stderr.write("\n".join(map(visible, lines)) + "\n")
+    return EXIT_DEFECT
+
+
+def _written(error: BaseException, folder: Path) -> Path | None:
+    now = datetime.now(UTC)
+    path = folder / "defects" / f"{now:%Y%m%d-%H%M%S}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return None
+    return path

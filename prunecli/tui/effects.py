@@ -1,0 +1,99 @@
+"""What commands answer with, done on the screen. Imported with the first command."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.commands.command import (
+    Choice,
+    Choose,
+    EditFile,
+    Effect,
+    GoOn,
+    Quit,
+    Say,
+    SetTheme,
+    Submit,
+    SwitchSession,
+    Table,
+    run_line,
+)
+from prunecli.errors import PrunecliError
+from prunecli.runtime import Runtime
+from prunecli.tui import outside
+from prunecli.tui.transcript.entries import Level
+
+if TYPE_CHECKING:
+    from prunecli.tui.conversation import Conversation
+
+
+class Effects:
+    """Runs commands of one runtime and does what they answer."""
+
+    def __init__(self, runtime: Runtime, conversation: "Conversation") -> None:
+        self._runtime = runtime
+        self._conversation = conversation
+        self._app = conversation.frame.program
+
+    def run(self, line: str) -> None:
+        """Runs a typed line such as `/model sonnet` and does what it answers."""
+        self.perform(run_line(self._runtime, line))
+        self._conversation.show_status()
+
+    def perform(self, effects: Iterable[Effect]) -> None:
+        """Does effects in their order."""
+        conversation, app = self._conversation, self._app
+        for effect in effects:
+            match effect:
+                case Say(text, level):
+                    conversation.say(text, Level(level))
+                case Table():
+                    self._table(effect)
+                case Choose():
+                    self._choose(effect)
+                case Submit(text):
+                    conversation.submit(text)
+                case SetTheme(name):
+                    app.use_theme(name)
+                case EditFile(path, then):
+                    app.run_worker(self._edit(path, then), group="editor")
+                case GoOn():
+                    conversation.runs.go_on()
+                case Quit():
+                    app.leave()
+                case SwitchSession():
+                    pass  # the runtime said so when it happened
+
+    def _table(self, table: Table) -> None:
+        from prunecli.tui.screens.table import TableScreen
+
+        self._app.push_screen(TableScreen(table))
+
+    def _choose(self, choose: Choose) -> None:
+        """A list to choose from; themes are tried on while one looks through them."""
+        from prunecli.tui.screens.choose import ChooseScreen
+
+        app, before = self._app, self._runtime.config.ui.theme
+        themes = choose.command == "theme"
+
+        def look(choice: Choice) -> None:
+            if themes:
+                app.use_theme(choice.value)
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                self.run(f"/{choose.command} {value}")
+            elif themes:
+                app.use_theme(before)
+
+        app.push_screen(ChooseScreen(choose, look), chosen)
+
+    async def _edit(self, path: Path, then: str) -> None:
+        try:
+            async with self._app.lent():
+                await outside.edit_file(path, self._app.environ, self._runtime.setup.cwd)
+        except PrunecliError as error:
+            self._conversation.complain(error)
+        else:
+            if then:
+                self.run(f"/{then}")

@@ -1,0 +1,90 @@
+"""What happens outside of the screen: an editor in the terminal, a look at the repository, files read for a diff."""
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prunecli.errors import PrunecliError
+from prunecli.tools.processes.environment import child_environment
+
+MOST_READ = 2_000_000
+_HEAD_BYTES = 4_096
+
+
+def editor_words(env: Mapping[str, str]) -> Sequence[str]:
+    """The user's editor as words: $VISUAL, else $EDITOR, else vi. Raises PrunecliError where it can't be read."""
+    text = env.get("VISUAL") or env.get("EDITOR") or "vi"
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise PrunecliError(f"$EDITOR can't be read: {text!r}: {error}") from error
+    return words or ["vi"]
+
+
+async def edit_file(path: Path, env: Mapping[str, str], cwd: Path) -> None:
+    """Opens a file in the editor, in the terminal, and waits until it is closed. Raises PrunecliError.
+
+    The editor gets the environment without our credentials.
+    """
+    words = [*editor_words(env), str(path)]
+    try:
+        process = await asyncio.create_subprocess_exec(*words, cwd=cwd, env=child_environment(env))
+    except OSError as error:
+        raise PrunecliError(f"{words[0]} could not be started: {error.strerror}", "set $EDITOR") from error
+    code = await process.wait()
+    if code:
+        raise PrunecliError(f"{words[0]} ended with {code}; nothing was taken over")
+
+
+async def edit_text(text: str, env: Mapping[str, str], cwd: Path) -> str:
+    """The text after the user edited it. Raises PrunecliError, OSError."""
+    path = await asyncio.to_thread(_written, text)
+    try:
+        await edit_file(path, env, cwd)
+        edited = await asyncio.to_thread(path.read_bytes)
+    finally:
+        path.unlink(missing_ok=True)  # at once, also when cancelled
+    shown = edited.decode("utf-8", "replace")
+    return shown if text.endswith("\n") else shown.removesuffix("\n")
+
+
+def _written(text: str) -> Path:
+    """A file that only its owner can read, with the text in it."""
+    descriptor, name = tempfile.mkstemp(prefix="prunecli-", suffix=".md")
+    with open(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+        file.write(text)
+    return Path(name)
+
+
+def branch_of(cwd: Path) -> str:
+    """The branch that is checked out, or the beginning of the commit; "" where there is none.
+
+    Read from the files: starting git in a directory that is not trusted would let it start other things (CFG-02).
+    """
+    for folder in (cwd, *cwd.parents):
+        git = folder / ".git"
+        try:
+            if git.is_file():
+                pointer = git.read_bytes()[:_HEAD_BYTES].decode("utf-8", "replace")
+                git = folder / pointer.partition("gitdir:")[2].strip()
+            if git.is_dir():
+                with (git / "HEAD").open("rb") as file:
+                    head = file.read(_HEAD_BYTES).decode("utf-8", "replace").strip()
+                return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
+        except OSError:
+            return ""
+    return ""
+
+
+def read_text(path: str, cwd: Path) -> str | None:
+    """The text of a regular file of moderate size; None for everything else. For a thread."""
+    try:
+        full = cwd / os.path.expanduser(path)
+        if not full.is_file() or full.stat().st_size > MOST_READ:
+            return None
+        return full.read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        return None

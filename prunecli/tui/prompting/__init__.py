@@ -1,0 +1,1 @@
+"""What helps typing: history, drafts, pastes, fuzzy matching, completion. No screen in here."""

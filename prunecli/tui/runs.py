@@ -1,0 +1,136 @@
+"""Runs: what the user says becomes work of the agent, one piece at a time, which Esc stops."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from textual.worker import Worker
+
+from prunecli.agent.decide import Done
+from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import plain_text
+from prunecli.runtime import Runtime
+from prunecli.tui.showing.present import command_output
+from prunecli.tui.transcript.entries import Level, Origin, Prompt
+
+if TYPE_CHECKING:
+    from prunecli.tui.conversation import Conversation
+
+TRY_AGAIN = "Press Enter on an empty prompt to try again."
+
+
+class Runs:
+    """Starts and stops the work of one runtime."""
+
+    def __init__(self, runtime: Runtime, front: "Conversation") -> None:
+        self._runtime = runtime
+        self._front = front
+        self._worker: Worker[None] | None = None
+        self.can_go_on = False
+        self._idle = asyncio.Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs."""
+        return self._worker is not None and not self._worker.is_finished
+
+    def submit(self, text: str) -> None:
+        """Says something to the idle agent."""
+        self._start("Waiting for the model", lambda: self._runtime.submit(text))
+
+    def go_on(self) -> None:
+        """Goes on from where the session is."""
+        self._start("Waiting for the model", self._runtime.go_on)
+
+    def shell(self, command: str, *, show_model: bool) -> None:
+        """Runs a command of the user's own."""
+        words = f"Running {command}"
+
+        typed = Prompt(command if show_model else f"! {command}", Origin.SHELL)
+
+        async def run() -> Done | None:
+            try:
+                text = await self._runtime.shell(command, show_model=show_model)
+            except (asyncio.CancelledError, ToolError):
+                self._front.show(typed)
+                raise
+            if not show_model:
+                self._front.show(typed)
+                self._front.show(command_output(text))
+            return None
+
+        self._start(words, run)
+
+    def _start(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
+        if self.busy:
+            self._front.say("The agent is working: Esc stops it.", Level.WARNING)
+            return
+        self.can_go_on = False
+        self._worker = self._front.frame.run_worker(self._run(words, work), group="run")
+
+    async def _run(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
+        """Does the work and says how it went wrong, if it did."""
+        begun = monotonic()
+        interrupted = False
+        self._idle.clear()
+        self._front.began(words)
+        try:
+            done = await work()
+            self._front.warn("")
+            if done is not None:
+                interrupted = done.reason == "interrupted"
+                self.can_go_on = done.reason != "finished"
+                if done.note:
+                    self._front.say(done.note, Level.WARNING if done.reason == "limit" else Level.INFO)
+        except asyncio.CancelledError:
+            interrupted = True
+            self._front.say("Interrupted.")
+        except ProviderError as error:
+            self.can_go_on = True
+            self._front.say("\n".join(filter(None, [error.message, error.hint, TRY_AGAIN])), Level.ERROR)
+        except StorageFailed as error:
+            self.can_go_on = True
+            self._front.warn(f"{error.message}. Nothing runs until the session can be written. {TRY_AGAIN}")
+        except PrunecliError as error:
+            self._front.complain(error)
+        except ToolError as error:
+            self._front.say(str(error), Level.ERROR)
+        finally:
+            self._idle.set()
+            self._front.ended(monotonic() - begun, interrupted=interrupted)
+
+    def interrupt(self) -> bool:
+        """Stops the work; False if there is none."""
+        if self._worker is None or self._worker.is_finished:
+            return False
+        self._worker.cancel()
+        return True
+
+    async def stopped(self, seconds: float) -> None:
+        """Stops the work and waits until it has left everything in order, at most so long."""
+        if self.interrupt():
+            try:
+                await asyncio.wait_for(self._idle.wait(), seconds)
+            except TimeoutError:
+                pass  # it does not end: leaving matters more
+
+    # What waits ----------------------------------------------------------------------------------------------
+
+    def waiting(self) -> tuple[list[str], list[str]]:
+        """What was said and is not heard yet: steering, and what waits for the end."""
+        mailbox = self._runtime.mailbox
+        return [_words(one) for one in mailbox.steering], [_words(one) for one in mailbox.follow_ups]
+
+    def take_back(self) -> str | None:
+        """Takes the last message that waits out again; None if none waits."""
+        mailbox = self._runtime.mailbox
+        for queue in (mailbox.follow_ups, mailbox.steering):
+            if queue:
+                return _words(queue.pop())
+        return None
+
+
+def _words(message: UserMessage) -> str:
+    return plain_text(message.content)

@@ -1,0 +1,1 @@
+"""The screens: the conversation, and those that are opened over it."""

@@ -1,0 +1,113 @@
+"""A list to choose from: /model, /theme, /resume. Typing filters it, and what is marked can be tried on."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from prunecli.commands.command import Choice, Choose
+from prunecli.sanitize import one_line
+from prunecli.tui.messages import Picked
+from prunecli.tui.prompting import fuzzy
+from prunecli.tui.prompting.completion import Offer
+from prunecli.tui.widgets.menu import OfferList
+
+
+class ChooseScreen(ModalScreen[str | None]):
+    """Gives the chosen value, or None. `look` is told what is marked."""
+
+    DEFAULT_CSS = """
+    ChooseScreen {
+        align: center bottom; background: $background 0%;
+        #box { width: 100%; height: auto; max-height: 90%; }
+        #box { background: $panel; border-top: solid $accent; padding: 0 1; }
+        #title { height: 1; text-style: bold; color: $foreground; }
+        Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
+        OfferList { background: $panel; margin: 1 0 0 0; }
+        #help { height: 1; color: $muted; margin: 1 0 0 0; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, choose: Choose, look: Callable[[Choice], None] = lambda _: None) -> None:
+        super().__init__()
+        self._choose = choose
+        self._look = look
+        self._by_label = {_label(choice): choice for choice in choose.choices}
+        self._list = OfferList()
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, list."""
+        with Vertical(id="box"):
+            yield Static(Content(one_line(self._choose.title)), id="title")
+            yield Input(placeholder="type to filter")
+            yield self._list
+            yield Static(Content("Enter chooses · Esc leaves it as it is"), id="help")
+
+    def on_mount(self) -> None:
+        """Marks what is chosen now."""
+        current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
+        self._fill("", current)
+        self.query_one(Input).focus()
+
+    def on_resize(self) -> None:
+        """More or fewer rows fit."""
+        self._fill(self.query_one(Input).value, self._list.at)
+
+    def _fill(self, query: str, at: int = 0) -> None:
+        labels = fuzzy.best(query, self._by_label, len(self._by_label)) if query else list(self._by_label)
+        offers = [
+            Offer(
+                self._by_label[label].value,
+                label,
+                self._by_label[label].detail,
+                fuzzy.spans(query, label) or () if query else (),
+            )
+            for label in labels
+        ]
+        self._list.most_rows = max(3, min(14, self.app.size.height - 9))
+        self._list.show(offers, "" if offers else "nothing like it", at)
+        self._list.styles.height = self._list.rows
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another filter."""
+        self._fill(event.value)
+        self._tell()
+
+    def _tell(self) -> None:
+        offer = self._list.chosen
+        if offer:
+            self._look(self._by_label[offer.label])
+
+    def on_key(self, event: events.Key) -> None:
+        """Up and Down mark, Enter chooses, Esc leaves."""
+        rows = self._list.most_rows - 1
+        steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
+        if event.key in steps:
+            self._list.move(steps[event.key], around=abs(steps[event.key]) == 1)
+            self._tell()
+        elif event.key == "enter":
+            if self._list.chosen:
+                self.dismiss(self._list.chosen.value)
+        elif event.key in ("escape", "ctrl+c"):
+            self.dismiss(None)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_picked(self, message: Picked) -> None:
+        """A click chooses."""
+        message.stop()
+        if self._list.chosen:
+            self.dismiss(self._list.chosen.value)
+
+
+def _label(choice: Choice) -> str:
+    return ("● " if choice.current else "  ") + one_line(choice.label)

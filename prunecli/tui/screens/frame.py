@@ -1,0 +1,213 @@
+"""The main screen: prompt, transcript and the lines around them. It knows nothing of the agent.
+
+The first frame is drawn without transcript, menu and agent: what they need is imported while the person reads.
+`furnish` adds the one, `listen` the other; what the user did until then is kept and told then.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from prunecli.tui.keys import Keys
+from prunecli.tui.messages import (
+    ActionAsked,
+    CompletionAsked,
+    PermissionAnswered,
+    Picked,
+    PromptSubmitted,
+    Typed,
+    Wake,
+)
+from prunecli.tui.widgets.activity import Activity
+from prunecli.tui.widgets.masthead import Masthead
+from prunecli.tui.widgets.prompt import Prompt
+from prunecli.tui.widgets.status import StatusLines
+from prunecli.tui.widgets.welcome import Welcome
+
+if TYPE_CHECKING:
+    from prunecli.tui.app import PrunecliApp
+    from prunecli.tui.transcript.palette import Palette
+    from prunecli.tui.transcript.view import Transcript
+    from prunecli.tui.widgets.menu import Menu
+    from prunecli.tui.widgets.waiting import Waiting
+
+_TRANSCRIPT_KEYS = frozenset(
+    {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
+)
+
+
+class Frame(Screen[None], inherit_bindings=False):
+    """The parts, and the keys and messages that go between them and whoever listens."""
+
+    AUTO_FOCUS = "#prompt"
+
+    transcript: "Transcript"
+    menu: "Menu"
+    waiting: "Waiting"
+
+    def __init__(self, directory: str) -> None:
+        super().__init__()
+        self.keys = Keys()
+        self.masthead = Masthead(directory)
+        self.welcome = Welcome()
+        self.activity = Activity(f"{self.keys.hint('interrupt')} stops · {self.keys.hint('submit')} steers")
+        self.prompt = Prompt(self.keys)
+        self.status = StatusLines()
+        self._told: Callable[[Message], None] | None = None
+        self._early: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield self.masthead
+        yield self.welcome
+        yield self.activity
+        yield self.prompt
+        yield self.status
+
+    @property
+    def program(self) -> "PrunecliApp":
+        """The application."""
+        return cast("PrunecliApp", self.app)
+
+    async def furnish(self, palette: "Palette") -> None:
+        """Adds the parts that an empty session can do without."""
+        from prunecli.tui.transcript.view import Transcript
+        from prunecli.tui.widgets.menu import Menu
+        from prunecli.tui.widgets.waiting import Waiting
+
+        self.transcript = Transcript(palette, id="transcript")
+        self.menu = Menu()
+        self.waiting = Waiting(f"{self.keys.hint('older')} takes it back")
+        self.transcript.display = False
+        await self.mount(self.transcript, self.waiting, before=self.activity)
+        await self.mount(self.menu, before=self.prompt)
+
+    def show_transcript(self) -> None:
+        """There is something to show: the welcome is over."""
+        if self.welcome.display:
+            self.welcome.display = False
+            self.transcript.display = True
+
+    def show_welcome(self) -> None:
+        """There is nothing to show."""
+        self.transcript.display = False
+        self.welcome.display = True
+
+    # Messages ------------------------------------------------------------------------------------------------
+
+    def listen(self, told: Callable[[Message], None]) -> None:
+        """From now on somebody is told what the user does, first what was done until now."""
+        self._told = told
+        early, self._early = self._early, []
+        for message in early:
+            told(message)
+
+    def _tell(self, message: Message) -> None:
+        if self._told is not None:
+            self._told(message)
+        elif isinstance(message, ActionAsked) and message.name in ("quit", "leave"):
+            self.program.leave()
+        else:
+            self._early.append(message)
+
+    def on_wake(self, message: Wake) -> None:
+        """The agent said something."""
+        self._tell(message)
+
+    def on_prompt_submitted(self, message: PromptSubmitted) -> None:
+        """The user said something."""
+        self._tell(message)
+
+    def on_action_asked(self, message: ActionAsked) -> None:
+        """A key asked for something."""
+        self._tell(message)
+
+    def on_completion_asked(self, message: CompletionAsked) -> None:
+        """Something can be completed, or nothing any more."""
+        self._tell(message)
+
+    def on_picked(self, message: Picked) -> None:
+        """A line of the menu was clicked."""
+        self._tell(message)
+
+    def on_typed(self, message: Typed) -> None:
+        """The prompt holds something else."""
+        self._tell(message)
+
+    def on_transcript_restore_requested(self, message: "Transcript.RestoreRequested") -> None:
+        """A pruned entry is wanted back."""
+        self._tell(message)
+
+    def on_permission_answered(self, message: PermissionAnswered) -> None:
+        """A question was answered."""
+        self._tell(message)
+
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that no widget took: those of the transcript, and those that came before anything had the focus."""
+        if self.focused in (self.prompt, None):
+            taken = self.type_ahead(event) or self.prompt.press(event.key)
+        elif self.focused is self.transcript:
+            taken = self._transcript_key(event)
+        else:
+            taken = False
+        if taken:
+            event.stop()
+            event.prevent_default()
+
+    def _transcript_key(self, event: events.Key) -> bool:
+        """While one moves in the transcript actions work, and typing goes on in the prompt."""
+        if action := self.keys.action(event.key):
+            if action in ("submit", "older", "newer", "newline"):
+                return False
+            self.post_message(ActionAsked(action))
+            return True
+        if event.key in _TRANSCRIPT_KEYS or not self.type_ahead(event):
+            return False
+        self.prompt.focus()
+        return True
+
+    def type_ahead(self, event: events.Key) -> bool:
+        """A letter that was meant for the prompt; False for any other key."""
+        if event.is_printable and event.character:
+            self.prompt.put(event.character)
+            return True
+        return False
+
+    # What is opened above the prompt -------------------------------------------------------------------------
+
+    def open_search(self) -> None:
+        """The line in which one types what to look for in the transcript."""
+        from prunecli.tui.widgets.search_bar import SearchBar
+
+        found = self.query(SearchBar)
+        if found:
+            found.first().focus_field()
+        else:
+            self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
+
+    def warn(self, text: str) -> None:
+        """A banner that stays; "" takes it away."""
+        from prunecli.tui.widgets.banner import Banner
+
+        self.query(Banner).remove()
+        if text:
+            self.mount(Banner(text), before=self.activity)
+
+    def ask(self, panel: Widget) -> None:
+        """A question stands above the prompt."""
+        self.activity.set_asking(True)
+        self.mount(panel, before=self.activity)
+
+    def answered(self, panel: Widget) -> None:
+        """It was answered, or is not asked any more."""
+        self.activity.set_asking(False)
+        self.prompt.focus()
+        panel.display = False
+        self.call_after_refresh(panel.remove)  # a transcript in it must not be drawn once it has no screen

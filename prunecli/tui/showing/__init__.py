@@ -1,0 +1,1 @@
+"""What is shown of a session: records and signals become entries of the transcript. Pure, without a screen."""

@@ -1,0 +1,58 @@
+"""What the agent is doing, in a word or two, worked out from the stream."""
+
+from prunecli.agent.signals import RetryScheduled, StreamDiscarded, StreamStarted
+from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
+from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+
+WAITING = "Waiting for the model"
+
+
+class Doing:
+    """The words of now. `retry` is (seconds, why) since the moment a retry was scheduled, else None."""
+
+    def __init__(self) -> None:
+        self.words = ""
+        self.retry: tuple[float, str] | None = None
+        self._running: dict[str, str] = {}
+
+    def take(self, told: object) -> bool:
+        """Takes a record or a signal in; whether the words are others now."""
+        before = self.words, self.retry
+        match told:
+            case StreamStarted() | StreamDiscarded():
+                self._say(WAITING)
+            case ThinkingDelta():
+                self._say("Thinking")
+            case TextDelta():
+                self._say("Writing")
+            case ToolCallDelta(_, name):
+                self._say(f"Preparing {name}")
+            case RetryScheduled(attempt, seconds, reason):
+                self.words, self.retry = f"Retry {attempt}", (seconds, reason)
+            case Record(_, _, event):
+                self._record(event)
+            case _:
+                pass
+        return (self.words, self.retry) != before
+
+    def _say(self, words: str) -> None:
+        self.words, self.retry = words, None
+
+    def _record(self, event: object) -> None:
+        match event:
+            case ToolStarted(id_, name):
+                self._running[id_] = name
+                self._say_running()
+            case ToolResult(id_):
+                if self._running.pop(id_, None) is not None:
+                    self._say_running()
+            case AssistantMessage() | RunEnded():
+                self._running.clear()
+                self._say("Working")
+            case _:
+                pass
+
+    def _say_running(self) -> None:
+        names = list(self._running.values())
+        one = f"Running {names[0]}" if names else "Working"
+        self._say(one if len(names) < 2 else f"Running {len(names)} calls")

@@ -1,0 +1,130 @@
+"""What the line of a tool call says once its result is there: state, outcome in a few words, body."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
+from prunecli.tui.transcript.entries import Diff, Output, ToolState
+
+Summarise: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+"""(tool name, raw input) -> the call's main argument in one line; "" where the tool is not known."""
+
+OUTCOME_CHARS = 60
+
+_LANGUAGES = {
+    "yml": "yaml",
+    "h": "c",
+    "hpp": "cpp",
+    "mjs": "js",
+    "pyi": "py",
+    "txt": "",
+    "log": "",
+    "lock": "",
+}
+_FRAMES = "=-_*# \t"
+
+
+def argument_of(name: str, given: Mapping[str, Json], summarise: Summarise) -> str:
+    """What tells this call from the next: a command as it is, else the tool's own summary, else the input."""
+    command = given.get("command")
+    if isinstance(command, str):
+        return command
+    if INVALID_INPUT in given:
+        return str(given[INVALID_INPUT])
+    return summarise(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
+
+
+def state_of(result: ToolResult) -> ToolState:
+    """How the call ended."""
+    if result.details.get("denied"):
+        return ToolState.DENIED
+    if result.details.get("interrupted"):
+        return ToolState.INTERRUPTED
+    return ToolState.ERROR if result.is_error else ToolState.OK
+
+
+def text_of(content: tuple[Block, ...]) -> str:
+    """A content as text, an image as the words that stand for it."""
+    return "\n".join(_block_text(block) for block in content)
+
+
+def _block_text(block: Block) -> str:
+    match block:
+        case Text(text):
+            return text
+        case Image(media_type, _, width, height):
+            return f"[{media_type}{f' {width}×{height}' if width else ''}]"
+        case _:
+            return ""
+
+
+def outcome_of(result: ToolResult) -> str:
+    """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2"."""
+    details, text = result.details, text_of(result.content)
+    state = state_of(result)
+    if state in (ToolState.DENIED, ToolState.INTERRUPTED):
+        return ""
+    if "added" in details and "removed" in details:
+        return f"+{details['added']} −{details['removed']}"
+    if "exit_code" in details:
+        return _command_outcome(details, text)
+    if result.is_error or "prun" in details:
+        return _brief(text.split("\n", 1)[0])
+    for key, one in (("matches", "match"), ("paths", "path"), ("names", "name")):
+        if isinstance(details.get(key), int):
+            return counted(details[key], one)
+    if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
+        return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
+    return _size(text)
+
+
+def counted(count: int, one: str) -> str:
+    """1 line, 2 lines, 3 matches."""
+    many = f"{one}es" if one.endswith(("s", "ch", "x")) else f"{one}s"
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _command_outcome(details: Mapping[str, Json], text: str) -> str:
+    """What a command says last, which for most is its summary, and how it ended where that was not well."""
+    lines = [line for line in text.rstrip().split("\n") if not (line.startswith("[") and line.endswith("]"))]
+    last = next((line for line in reversed(lines) if line.strip(_FRAMES)), "")
+    said = _brief(last.strip(_FRAMES))
+    if details.get("timed_out"):
+        ended = "timed out"
+    elif details["exit_code"] is None:
+        ended = "ended from outside"
+    else:
+        ended = f"exit {details['exit_code']}" if details["exit_code"] else ""
+    return " · ".join(part for part in (ended, "" if said == "(no output)" and ended else said) if part)
+
+
+def _size(text: str) -> str:
+    count = text.count("\n") + 1 if text else 0
+    return _brief(text) if count <= 1 and len(text) <= OUTCOME_CHARS else counted(count, "line")
+
+
+def _brief(line: str) -> str:
+    words = " ".join(line.split())
+    return words if len(words) <= OUTCOME_CHARS else words[: OUTCOME_CHARS - 1] + "…"
+
+
+def body_of(result: ToolResult) -> Output | Diff | None:
+    """What is shown below the line: the diff of a change, else the text."""
+    details = result.details
+    path = details.get("path")
+    diff = details.get("diff")
+    if isinstance(diff, str) and diff:
+        return Diff(diff, path if isinstance(path, str) else "")
+    text = text_of(result.content)
+    if not text.strip() or text.strip() == "(no output)":
+        return None
+    return Output(text, _language(path) if isinstance(path, str) and not result.is_error else "")
+
+
+def _language(path: str) -> str:
+    """The extension: nearly all of them are names that Pygments knows a language by."""
+    _, dot, extension = path.rsplit("/", 1)[-1].rpartition(".")
+    extension = extension.lower() if dot else ""
+    return _LANGUAGES.get(extension, extension)

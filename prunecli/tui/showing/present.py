@@ -1,0 +1,283 @@
+"""Records and signals become changes of the transcript, in order. Pure: it knows what it said so far, no screen."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
+from prunecli.context.lineage import Lineage
+from prunecli.figures import short
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    Rewound,
+    RunEnded,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
+from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.tui.showing import outcomes
+from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
+from prunecli.tui.showing.marks import Marks, label
+from prunecli.tui.showing.outcomes import Summarise
+from prunecli.tui.showing.streaming import NOTHING, Streaming
+from prunecli.tui.transcript import entries as shown
+
+OPEN_LINES = 40
+"""Lines up to which the output of a `!cmd` is shown unfolded."""
+TAIL_LINES = 6
+"""Lines of a running tool that are shown."""
+
+_ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
+_STOPPED = {
+    "max_tokens": "The answer was cut: it reached max_tokens.",
+    "refusal": "The model refused to answer.",
+}
+
+
+class Presenter:
+    """Shows one session. `tokens` gives the raw estimate of a record's entry, None where there is none."""
+
+    def __init__(
+        self, summarise: Summarise, tokens: Callable[[int], int | None], *, open_thinking: bool = False
+    ) -> None:
+        self.board = Board()
+        self._summarise = summarise
+        self._tokens = tokens
+        self._fold_thinking = not open_thinking
+        self._marks = Marks()
+        self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
+        self._slots_of: dict[int, list[int]] = {}
+        self._seq_of: dict[int, int] = {}
+        self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and the message it is in
+
+    def target(self, slot: int) -> int | None:
+        """The record whose edits a restore of this entry takes back; None where it carries none."""
+        seq = self._seq_of.get(slot)
+        edit = self._marks.on(seq) if seq is not None else None
+        return edit.seq if edit else None
+
+    def take(self, told: object) -> list[Change]:
+        """What a record or a signal changes."""
+        match told:
+            case TextDelta(text):
+                return self._streaming.grow("text", text)
+            case ThinkingDelta(text):
+                return self._streaming.grow("thinking", text)
+            case ToolCallDelta(id_, name, json):
+                return self._streaming.write_call(id_, name, json)
+            case ToolProgress(id_, text) if id_ in self._calls:
+                lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
+                return [Tail(self._calls[id_][0], tuple(lines))]
+            case Record(seq, _, event):
+                return self._record(seq, event)
+            case StreamStarted():
+                return self._streaming.settle()
+            case StreamDiscarded():
+                return self._streaming.discard()
+            case Notice(text, level):
+                return [self._add(shown.Notice(text, shown.Level(level)))]
+            case _:
+                return []
+
+    def _add(self, entry: shown.Entry, seq: int | None = None) -> Add:
+        added = self.board.add(entry)
+        if seq is not None:
+            self._belongs(added.slot, seq)
+        return added
+
+    def _belongs(self, slot: int, seq: int) -> None:
+        self._slots_of.setdefault(seq, []).append(slot)
+        self._seq_of[slot] = seq
+
+    # Records -------------------------------------------------------------------------------------------------
+
+    def _record(self, seq: int, event: object) -> list[Change]:
+        match event:
+            case UserMessage():
+                return self._user(seq, event)
+            case AssistantMessage():
+                return self._assistant(seq, event)
+            case ToolStarted(id_, name, given):
+                return self._started(id_, name, given)
+            case ToolResult():
+                return self._result(seq, event)
+            case PrunApplied():
+                return self._pruned(seq, event)
+            case PrunReverted(seqs):
+                return self._remark(self._marks.revert(seqs))
+            case CompactionApplied():
+                return self._compacted(event)
+            case Rewound():
+                return [Anew()]
+            case RunEnded(reason):
+                ended = self._streaming.settle()
+                if reason == "interrupted":
+                    ended.append(self._add(shown.Notice("Interrupted.")))
+                return ended
+            case _:
+                return []
+
+    def _user(self, seq: int, event: UserMessage) -> list[Change]:
+        text_of = outcomes.text_of
+        if event.origin == "command" and len(event.content) > 1:
+            typed, output = text_of(event.content[:1]).removeprefix("!").strip(), text_of(event.content[1:])
+            prompt = shown.Prompt(typed, shown.Origin.SHELL)
+            return [self._add(prompt), self._add(command_output(output, self._tokens(seq)), seq)]
+        origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
+        return [self._add(shown.Prompt(text_of(event.content), origin), seq)]
+
+    def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
+        changes: list[Change] = []
+        for block in event.content:
+            changes += self._block(seq, block)
+        interrupted = (
+            event.stop_reason == "interrupted"
+        )  # the log has the words, not the thinking before them
+        changes += self._streaming.settle() if interrupted else self._streaming.discard()
+        if event.stop_reason in _STOPPED:
+            changes.append(self._add(shown.Notice(_STOPPED[event.stop_reason], shown.Level.WARNING)))
+        return changes
+
+    def _block(self, seq: int, block: Block) -> list[Change]:
+        """An entry for a block, in place of what streamed of it if anything did."""
+        part = self._streaming.claim(block)
+        entry: shown.Entry
+        match block:
+            case Text(words) if words.strip():
+                entry = shown.Assistant(words)
+            case Thinking(words) if words.strip():
+                entry = shown.Thinking(words, folded=self._fold_thinking)
+            case ToolUse(id_, name, given):
+                argument = outcomes.argument_of(name, given, self._summarise)
+                entry = shown.ToolCall(name, argument, shown.ToolState.WAITING)
+                change = self._streaming.show(part, entry, "") if part else self._add(entry)
+                self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+                return [change]
+            case _:
+                return [self.board.put(part.slot, NOTHING)] if part else []
+        if part is None:
+            return [self._add(entry, seq)]
+        self._belongs(part.slot, seq)
+        return [self._streaming.show(part, entry, words)]
+
+    def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
+        argument = outcomes.argument_of(name, given, self._summarise)
+        entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
+        if id_ in self._calls:
+            return [self.board.put(self._calls[id_][0], entry)]
+        added = self._add(entry)
+        self._calls[id_] = added.slot, -1
+        return [added]
+
+    def _result(self, seq: int, event: ToolResult) -> list[Change]:
+        slot, head = self._calls.pop(event.tool_use_id, (-1, -1))
+        before = self.board.entries[slot] if slot >= 0 else None
+        entry = shown.ToolCall(
+            event.tool_name,
+            before.argument if isinstance(before, shown.ToolCall) else "",
+            outcomes.state_of(event),
+            outcomes.outcome_of(event),
+            event.duration_ms or None,
+            self._tokens(seq),
+            outcomes.body_of(event),
+        )
+        if head >= 0:
+            self._marks.answered(head, seq)
+        if slot < 0:
+            return [self._add(entry, seq)]
+        self._belongs(slot, seq)
+        return [self.board.put(slot, entry)]
+
+    # Pruning -------------------------------------------------------------------------------------------------
+
+    def _pruned(self, seq: int, event: PrunApplied) -> list[Change]:
+        changes = self._remark(self._marks.prune(seq, event.edits))
+        if event.source != "user":  # the command that the user gave says it
+            changes.append(self._add(shown.Notice(_said(event))))
+        return changes
+
+    def _remark(self, seqs: Iterable[int]) -> list[Change]:
+        changes: list[Change] = []
+        for seq in sorted(seqs):
+            edit = self._marks.on(seq)
+            for slot in self._slots_of.get(seq, ()):
+                entry = self.board.entries[slot]
+                if isinstance(entry, shown.Notice | shown.Divider):
+                    continue
+                spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
+                tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
+                mark = label(None if spared else edit, tokens)
+                if entry.pruned != mark:
+                    changes.append(self.board.put(slot, replace(entry, pruned=mark)))
+        return changes
+
+    def _compacted(self, event: CompactionApplied) -> list[Change]:
+        sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
+        body = shown.Output(event.summary, "markdown")
+        summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, "by the model", body=body)
+        return [self._add(shown.Divider(f"compacted · {sizes}")), self._add(summary)]
+
+    def abandon(self) -> None:
+        """No call runs any more: those without a result show that."""
+        for slot, _ in self._calls.values():
+            entry = self.board.entries[slot]
+            if isinstance(entry, shown.ToolCall):
+                self.board.put(slot, replace(entry, state=shown.ToolState.INTERRUPTED))
+
+
+def _said(event: PrunApplied) -> str:
+    """A prune in a line; a memo below it."""
+    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+    count = event.messages_removed
+    text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
+    text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
+    if event.source == "strategy" and event.reason:
+        text += f": {event.reason}"
+    return text + (f"\nIts memo: {event.memo}" if event.memo else "")
+
+
+def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
+    """The entry below a `!cmd`."""
+    lines = output.rstrip("\n").count("\n") + 1
+    blank = not output.strip()
+    return shown.ToolCall(
+        "output",
+        state=shown.ToolState.OK,
+        outcome="nothing" if blank else outcomes.counted(lines, "line"),
+        tokens=tokens,
+        body=None if blank else shown.Output(output.rstrip("\n")),
+        folded=lines > OPEN_LINES,
+    )
+
+
+def branch(records: Sequence[Record]) -> tuple[list[Record], bool]:
+    """The records that lead to the present, and whether there was a rewind."""
+    if not any(isinstance(record.event, Rewound) for record in records):
+        return list(records), False
+    lineage, present = Lineage(), list[Record]()
+    for record in records:
+        if isinstance(record.event, Rewound):
+            present = lineage.rewind(record.seq, record.event.to_seq)
+        else:
+            lineage.append(record)
+            present.append(record)
+    return present, True
+
+
+def present_all(
+    presenter: Presenter, records: Sequence[Record], *, running: bool = False
+) -> list[shown.Entry]:
+    """The entries of a whole session as they stand after its last record: entry i is in slot i."""
+    present, rewound = branch(records)
+    for record in present:
+        presenter.take(record)
+    if rewound:
+        presenter.take(Notice("Rewound. What was said after this is still in the log."))
+    if not running:
+        presenter.abandon()
+    return list(presenter.board.entries)

@@ -1,0 +1,120 @@
+"""The response that streams in: its parts have slots of their own until its record comes and decides.
+
+Where the record says what streamed, the entry stays as it is; else it is replaced. An entry without text takes no
+row: so what was not said after all disappears.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.figures import short
+from prunecli.model.messages import Block, Text, Thinking, ToolUse
+from prunecli.tui.showing.changes import Board, Change, Feed, Finish
+from prunecli.tui.transcript import entries as shown
+
+ANNOUNCE_CHARS = 1_000
+"""A tool call that is being written says so again after so many characters."""
+
+Kind: TypeAlias = Literal["text", "thinking", "call"]
+NOTHING = shown.Assistant("")
+
+
+@dataclass(slots=True)
+class Growing:
+    """A part of the response: its slot, and what came of it. `id` and `name` are those of a call."""
+
+    kind: Kind
+    slot: int
+    parts: list[str]
+    id: str = ""
+    name: str = ""
+    size: int = 0
+    announced: int = 0
+
+
+class Streaming:
+    """The parts of the response that streams in, in order."""
+
+    def __init__(self, board: Board, *, fold_thinking: bool) -> None:
+        self._board = board
+        self._fold_thinking = fold_thinking
+        self._parts: list[Growing] = []
+
+    def grow(self, kind: Literal["text", "thinking"], text: str) -> list[Change]:
+        """More words of the answer or of the reasoning."""
+        changes: list[Change] = []
+        last = self._parts[-1] if self._parts else None
+        if last is None or last.kind != kind:
+            changes += self._close_last()
+            thought = shown.Thinking(streaming=True, folded=self._fold_thinking)
+            added = self._board.add(shown.Assistant(streaming=True) if kind == "text" else thought)
+            last = Growing(kind, added.slot, [])
+            self._parts.append(last)
+            changes.append(added)
+        last.parts.append(text)
+        changes.append(Feed(last.slot, text))
+        return changes
+
+    def write_call(self, id_: str, name: str, json: str) -> list[Change]:
+        """More of a tool call's input."""
+        changes: list[Change] = []
+        call = next((part for part in self._parts if part.kind == "call" and part.id == id_), None)
+        if call is None:
+            changes += self._close_last()
+            added = self._board.add(shown.ToolCall(name, state=shown.ToolState.WAITING))
+            call = Growing("call", added.slot, [], id_, name)
+            self._parts.append(call)
+            changes.append(added)
+        call.size += len(json)
+        if call.size - call.announced >= ANNOUNCE_CHARS:
+            call.announced = call.size
+            said = f"writing, {short(call.size)} characters"
+            entry = shown.ToolCall(call.name, state=shown.ToolState.WAITING, outcome=said)
+            changes.append(self._board.put(call.slot, entry))
+        return changes
+
+    def _close_last(self) -> list[Change]:
+        last = self._parts[-1] if self._parts else None
+        return [Finish(last.slot)] if last and last.kind != "call" else []
+
+    def settle(self) -> list[Change]:
+        """Nothing more comes, and what did stays: a call that was being written will not run."""
+        parts, self._parts = self._parts, []
+        return [self._left(part) for part in parts]
+
+    def _left(self, part: Growing) -> Change:
+        if part.kind == "call":
+            return self._board.put(part.slot, shown.ToolCall(part.name, state=shown.ToolState.INTERRUPTED))
+        return Finish(part.slot)
+
+    def discard(self) -> list[Change]:
+        """What streamed was not said."""
+        parts, self._parts = self._parts, []
+        return [self._board.put(part.slot, NOTHING) for part in parts]
+
+    def claim(self, block: Block) -> Growing | None:
+        """The part that a block of the record is, taken out; None where nothing streamed of it."""
+        for part in self._parts:
+            if _same(part, block):
+                self._parts.remove(part)
+                return part
+        return None
+
+    def show(self, part: Growing, entry: shown.Entry, words: str) -> Change:
+        """The record's entry in place of a part; what streamed stays where it has the same words."""
+        if part.kind != "call" and "".join(part.parts) == words:
+            self._board.entries[part.slot] = entry
+            return Finish(part.slot)
+        return self._board.put(part.slot, entry)
+
+
+def _same(part: Growing, block: Block) -> bool:
+    match block:
+        case ToolUse(id_):
+            return part.kind == "call" and part.id == id_
+        case Text():
+            return part.kind == "text"
+        case Thinking():
+            return part.kind == "thinking"
+        case _:
+            return False

@@ -1,0 +1,139 @@
+"""The terminal: Textual's driver where it needs care, and what we tell the terminal beside the screen.
+
+What the driver changes: a paste of megabytes is taken in at once instead of letter by letter (5 MB: 8 s), bytes that
+are no UTF-8 don't end the program, a terminal that vanished does, nothing waits for a writer that died of it, and a
+process that was stopped without notice (kill -STOP) does not read its keys with two threads afterwards.
+"""
+
+import os
+import select
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+from prunecli.sanitize import one_line
+
+PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
+_BEGINNINGS = ("\x1b[2", "\x1b[20", "\x1b[200")
+
+
+class MoreKeys(StrEnum):
+    """Keys that Textual's table lacks: without the Kitty protocol, Alt+Enter is Escape and a carriage return."""
+
+    ALT_ENTER = "alt+enter"
+
+
+ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (MoreKeys.ALT_ENTER,))  # type: ignore[attr-defined]  # a dict
+
+
+class PasteReader:
+    """Takes bracketed pastes out of what a terminal sends. Gives (text, whether it was pasted), in order."""
+
+    def __init__(self) -> None:
+        self._pasted: list[str] | None = None
+        self._held = ""
+
+    def feed(self, text: str) -> Iterator[tuple[str, bool]]:
+        """More of what was read; a paste is given when it has ended."""
+        text, self._held = self._held + text, ""
+        while text:
+            if self._pasted is None:
+                keys, start, text = text.partition(PASTE_START)
+                if start:
+                    self._pasted = []
+                else:
+                    self._held = next((held for held in _BEGINNINGS if keys.endswith(held)), "")
+                    keys = keys[: len(keys) - len(self._held)]
+                if keys:
+                    yield keys, False
+            else:
+                pasted, end, text = text.partition(PASTE_END)
+                if not end:
+                    keep = len(pasted) - (len(PASTE_END) - 1)
+                    self._held = pasted[max(0, keep) :]
+                    self._pasted.append(pasted[: max(0, keep)])
+                    return
+                whole = "".join([*self._pasted, pasted])
+                self._pasted = None
+                yield whole, True
+
+    def flush(self) -> str:
+        """What was held back as the beginning of a paste and is none: nothing more came."""
+        if self._pasted is not None:
+            return ""
+        held, self._held = self._held, ""
+        return held
+
+
+class TerminalDriver(LinuxDriver):
+    """See the module."""
+
+    def write(self, data: str) -> None:
+        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
+        if self._writer_thread is not None and self._writer_thread.is_alive():
+            super().write(data)
+
+    def run_input_thread(self) -> None:
+        """Reads keys and pastes until the program ends, or the terminal does."""
+        parser, reader = XTermParser(self._debug), PasteReader()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        while not self.exit_event.is_set():
+            try:
+                ready, _, _ = select.select([self.fileno], [], [], 0.1)
+                data = os.read(self.fileno, 65536) if ready else b""
+            except (OSError, ValueError):
+                data, ready = b"", [self.fileno]
+            if ready and not data:
+                self._app.call_later(self._app.action_hang_up)  # type: ignore[attr-defined]  # our own app
+                return
+            for text, pasted in reader.feed(decode(data)) if data else [(reader.flush(), False)]:
+                if pasted:
+                    self.process_message(events.Paste(text.replace("\x00", "")))
+                elif text:
+                    for event in parser.feed(text):
+                        self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+
+    def _sigcont_application(self, *_: Any) -> None:
+        """Comes back after a stop; one without notice left everything as it was, and must be ended first."""
+        if self._auto_restart and not self._must_signal_resume:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
+
+    def set_mouse(self, on: bool) -> None:
+        """Listens to the mouse from now on, or no longer."""
+        if on != self._mouse:
+            self._mouse = True
+            (self._enable_mouse_support if on else self._disable_mouse_support)()
+            self._mouse = on
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the terminal vanished."""
+        try:
+            os.ttyname(self.fileno)
+        except OSError:
+            return True
+        return False
+
+
+def title(text: str) -> str:
+    """Sets the title of the window."""
+    return f"\x1b]0;{one_line(text)}\x07"
+
+
+KEEP_TITLE, RESTORE_TITLE = "\x1b[22;0t", "\x1b[23;0t"
+"""Put the title on a stack of the terminal's, and take it from there."""
+
+
+def notification(text: str) -> str:
+    """A notification of the desktop (OSC 9), and the bell for terminals that have none."""
+    return f"\x1b]9;{one_line(text)}\x07\x07"

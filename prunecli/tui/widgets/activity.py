@@ -1,0 +1,103 @@
+"""The line above the prompt: what the agent is doing and for how long, or a hint for a moment."""
+
+import time
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.figures import duration
+from prunecli.tui.widgets.fitting import GAP, Piece, fitted
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAME_SECONDS = 1 / 8
+HINT_SECONDS = 4.0
+
+
+class Activity(Widget):
+    """One row that is always there, so that nothing moves when work begins or ends. `clock` gives seconds."""
+
+    can_focus = False
+
+    def __init__(self, keys_hint: str, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._keys_hint = keys_hint
+        self._clock = clock
+        self._words = ""
+        self._since: float | None = None
+        self._retry: tuple[float, str] | None = None
+        self._hint = ("", "")
+        self._frames: Timer | None = None
+        self._hint_over: Timer | None = None
+        self._asking = False
+
+    def begin(self, words: str) -> None:
+        """Work begins."""
+        self._words, self._retry = words, None
+        self._since = self._clock()
+        if self._frames is None:
+            self._frames = self.set_interval(FRAME_SECONDS, self.refresh)
+        self.refresh()
+
+    def end(self) -> None:
+        """Work is over, and what was said about it."""
+        self._since = None
+        self._hint = "", ""
+        if self._frames is not None:
+            self._frames.stop()
+            self._frames = None
+        self.refresh()
+
+    def show(self, words: str, retry: tuple[float, str] | None = None) -> None:
+        """What is being done; `retry` is in how many seconds it is tried again, and why."""
+        self._words = words
+        self._retry = (self._clock() + retry[0], retry[1]) if retry else None
+
+    def set_asking(self, asking: bool) -> None:
+        """Whether it is the user who is waited for."""
+        self._asking = asking
+        self.refresh()
+
+    def hint(self, text: str, style: str = "$muted") -> None:
+        """Says something for a few seconds."""
+        self._hint = text, style
+        if self._hint_over is not None:
+            self._hint_over.stop()
+        self._hint_over = self.set_timer(HINT_SECONDS, self.clear_hint)
+        self.refresh()
+
+    def clear_hint(self) -> None:
+        """Says it no longer."""
+        self._hint = "", ""
+        self.refresh()
+
+    def render(self) -> Content:
+        """The line for this moment."""
+        width = self.size.width - 2
+        text, style = self._hint
+        hint = [Piece((one_line(text), ""), style, 5)] if text else []
+        if self._since is None:
+            return Content.assemble(" ", fitted(hint, (), width))
+        elapsed = self._clock() - self._since
+        frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
+        left = [
+            Piece((f"{frame} {self._now()}",), "$accent", 9),
+            Piece((_seconds(int(elapsed)),), "$muted", 8),
+        ]
+        keys = "" if self._asking else self._keys_hint
+        right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]
+        return Content.assemble(" ", fitted(left, right, width), " ")
+
+    def _now(self) -> str:
+        if self._asking:
+            return "Waiting for you"
+        if self._retry:
+            left = max(0.0, self._retry[0] - self._clock())
+            return f"{one_line(self._words)} in {left:.0f}s: {one_line(self._retry[1])}"
+        return one_line(self._words)
+
+
+def _seconds(elapsed: int) -> str:
+    return "" if elapsed < 1 else f"{elapsed}s" if elapsed < 60 else duration(elapsed * 1000)

@@ -1,0 +1,99 @@
+"""Between prompt and menu: what is typed asks for offers, what is chosen goes into the prompt."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from prunecli.tui.messages import CompletionAsked, PromptSubmitted
+from prunecli.tui.prompting import completion, files
+from prunecli.tui.widgets.menu import Menu
+from prunecli.tui.widgets.prompt import Prompt
+
+FRESH_SECONDS = 10.0
+"""How long a listing of the files is good."""
+
+Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
+"""Name, help and aliases of every slash command."""
+
+
+class Completer:
+    """Completes in one prompt. `root` is the absolute folder whose files `@` offers."""
+
+    def __init__(self, prompt: Prompt, menu: Menu, commands: Commands, root: str) -> None:
+        self._prompt = prompt
+        self._menu = menu
+        self._commands = commands
+        self._root = root
+        self._topic = ""
+        self._dismissed = ""
+        self._paths: list[str] = []
+        self._whole = True
+        self._good_until = 0.0
+        self._listing: asyncio.Task[None] | None = None
+
+    def asked(self, message: CompletionAsked) -> None:
+        """Offers what fits to what is typed now."""
+        if message.topic != self._topic:
+            self._dismissed = ""
+        self._topic = message.topic
+        if not message.topic or message.topic == self._dismissed:
+            self.close()
+        elif message.topic == "command":
+            self._open(completion.command_offers(message.query, self._commands()))
+        elif message.topic == "history":
+            offers = completion.history_offers(message.query, self._prompt.past.entries)
+            self._open(offers, "" if offers else "nothing like it was typed before")
+        else:
+            self._prompt.run_worker(self._offer_files(message.query), group="complete", exclusive=True)
+
+    async def _offer_files(self, query: str) -> None:
+        """Lists and matches in a thread: the keyboard goes on."""
+        if self._listing is None or (self._listing.done() and time.monotonic() > self._good_until):
+            self._listing = asyncio.create_task(self._list())
+        if not self._paths:
+            self._open((), "looking for files …")
+            await asyncio.shield(self._listing)
+        offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
+        if self._topic == "file" and self._dismissed != "file":
+            rest = "" if self._whole else f"only the first {len(self._paths):,} files were looked at"
+            self._open(offers, rest if offers else rest or "no such file")
+
+    async def _list(self) -> None:
+        """Lists the files, whoever waits for it: each letter typed asks anew."""
+        self._paths, self._whole = await asyncio.to_thread(files.listed, self._root)
+        self._good_until = time.monotonic() + FRESH_SECONDS
+
+    def _open(self, offers: Sequence[completion.Offer], note: str = "") -> None:
+        self._menu.show(offers, note)
+        self._prompt.menu_open = self._menu.is_open and bool(offers)
+
+    def close(self) -> None:
+        """Takes the menu away."""
+        self._menu.close()
+        self._prompt.menu_open = False
+
+    def key(self, action: str) -> None:
+        """Does what a key of the prompt means for the menu."""
+        match action:
+            case "older":
+                self._menu.move(-1)
+            case "newer" | "search_history":
+                self._menu.move(1)
+            case "complete":
+                self.choose()
+            case "submit":
+                if self.choose() == "command":
+                    self._prompt.post_message(PromptSubmitted(self._prompt.take().rstrip()))
+            case _:
+                self._dismissed = self._topic
+                self.close()
+                if self._prompt.searching:
+                    self._prompt.end_search()
+
+    def choose(self) -> str:
+        """Puts the marked offer into the prompt; the topic it was of."""
+        offer, topic = self._menu.chosen, self._topic
+        self.close()
+        if offer:
+            self._prompt.complete(offer.value)
+        return topic if offer else ""

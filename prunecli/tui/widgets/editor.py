@@ -1,0 +1,126 @@
+"""A text area for prompts: it shows what it holds safely, and keeps every byte of what is pasted into it.
+
+What it relies on of Textual's TextArea beyond its documentation: `gutter_width`, `_on_key`, `_on_paste` and
+`navigator`; tests/tui/widgets/test_editor.py holds it.
+"""
+
+from rich.segment import Segment
+from rich.text import Text
+from textual import events
+from textual.document._document import Selection
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from prunecli.sanitize import visible
+from prunecli.tui.prompting.pastes import Pastes, unified
+
+BURST_SECONDS = 0.03
+"""Keys that come as close behind a paste belong to it: what is pasted can't press Enter (TUI-08)."""
+GUTTER = 2
+
+_TYPED = "\u200c\u200d\u3000\u00a0"
+"""Not printable to Python, and typed by people: joiners, the ideographic space, the fixed space."""
+
+
+class Editor(TextArea):
+    """Where text is typed. `glyph` stands before the first row."""
+
+    COMPONENT_CLASSES = {"editor--glyph"}  # noqa: RUF012  # Textual's way
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id, highlight_cursor_line=False)
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.match_cursor_bracket, False)
+        self.glyph = "❯"
+        self.pastes = Pastes()
+        self._burst_until = 0.0
+
+    # What it holds -------------------------------------------------------------------------------------------
+
+    @property
+    def typed(self) -> str:
+        """The text with every paste in its place."""
+        return self.pastes.expanded(self.text)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was typed."""
+        return self.document.line_count == 1 and not self.document[0]
+
+    def set_text(self, text: str) -> None:
+        """Another text; the cursor stands at its end. One that is too large stands behind a mark."""
+        self.pastes = Pastes()
+        self.put_text(self.pastes.marked(text))
+
+    def put_text(self, text: str) -> None:
+        """Another text, whose marks are known."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def put(self, text: str, start: tuple[int, int] | None = None) -> None:
+        """Inserts a text in place of what is selected, or of what stands between `start` and the cursor."""
+        begin, end = sorted(self.selection) if start is None else (start, self.cursor_location)
+        self.replace(text, begin, end, maintain_selection_offset=False)
+
+    # Keys and pastes -----------------------------------------------------------------------------------------
+
+    def in_burst(self, event: events.Key) -> bool:
+        """Whether a key belongs to a paste that ended a moment ago, and goes on with it."""
+        if event.time > self._burst_until:
+            return False
+        self._burst_until = event.time + BURST_SECONDS
+        return True
+
+    async def _on_key(self, event: events.Key) -> None:
+        """What Python does not call printable and people type; the rest is TextArea's."""
+        if event.character and event.character in _TYPED:
+            event.stop()
+            event.prevent_default()
+            self.put(event.character)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Goes in as it is, or behind a mark."""
+        event.stop()
+        event.prevent_default()
+        self._burst_until = event.time + BURST_SECONDS
+        text = unified(event.text)
+        if text:
+            self.put(self.pastes.marked(text))
+
+    def action_delete_left(self) -> None:
+        """Takes a whole mark of a paste away."""
+        row, column = self.cursor_location
+        length = 0 if self.selected_text else self.pastes.mark_before(self.document[row], column)
+        if length:
+            self.selection = Selection((row, column - length), (row, column))
+        super().action_delete_left()
+
+    @property
+    def on_first_row(self) -> bool:
+        """Nothing is above the cursor."""
+        return self.navigator.is_first_wrapped_line(self.cursor_location)
+
+    @property
+    def on_last_row(self) -> bool:
+        """Nothing is below the cursor."""
+        return self.navigator.is_last_wrapped_line(self.cursor_location)
+
+    # Drawing -------------------------------------------------------------------------------------------------
+
+    @property
+    def gutter_width(self) -> int:
+        """Room for the glyph."""
+        return GUTTER
+
+    def get_line(self, line_index: int) -> Text:
+        """A line in which nothing acts or hides, of the same length. Tabs stay: TextArea lays them out."""
+        line = "\t".join(map(visible, self.document.get_line(line_index).split("\t")))
+        return Text(line, end="", no_wrap=True)
+
+    def render_line(self, y: int) -> Strip:
+        """A row with the glyph, or the room for it."""
+        strip = super().render_line(y)
+        first = y + self.scroll_offset.y == 0
+        style = self.get_component_rich_style("editor--glyph") if first else self.rich_style
+        gutter = Segment(self.glyph.ljust(GUTTER)[:GUTTER] if first else " " * GUTTER, style)
+        return Strip([gutter, *strip], strip.cell_length + GUTTER)

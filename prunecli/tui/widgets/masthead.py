@@ -1,0 +1,49 @@
+"""The line at the top: the program, the directory and its branch, the session's name."""
+
+from textual.content import Content
+from textual.widget import Widget
+
+from prunecli.sanitize import one_line
+from prunecli.tui.widgets.fitting import Piece, fitted
+
+
+class Masthead(Widget):
+    """A rule with the names in it."""
+
+    can_focus = False
+
+    def __init__(self, directory: str) -> None:
+        super().__init__()
+        self._directory = one_line(directory)
+        self._branch = ""
+        self._session = ""
+
+    def show_branch(self, branch: str) -> None:
+        """The branch of the directory's repository; "" for none."""
+        if branch != self._branch:
+            self._branch = branch
+            self.refresh()
+
+    def show_session(self, name: str) -> None:
+        """The session's name; "" for none."""
+        if name != self._session:
+            self._session = name
+            self.refresh()
+
+    def render(self) -> Content:
+        """The line for the width there is."""
+        width = self.size.width - 2
+        left = [
+            Piece(("prunecli",), "bold $accent", 9),
+            Piece((self._directory, *_shorter(self._directory)), "$foreground", 2),
+        ]
+        if self._branch:
+            left.append(Piece((f"({one_line(self._branch)})", ""), "$muted", 1, glue=" "))
+        right = [Piece((one_line(self._session), ""), "$muted", 3)] if self._session else []
+        return Content.assemble(" ", fitted(left, right, width), " ")
+
+
+def _shorter(path: str) -> tuple[str, ...]:
+    """The path with fewer folders at its beginning."""
+    parts = path.split("/")
+    return tuple("…/" + "/".join(parts[at:]) for at in range(2, len(parts)))

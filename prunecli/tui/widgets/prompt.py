@@ -1,0 +1,217 @@
+"""The prompt: an editor whose keys send, walk through the history, complete, and ask for everything else."""
+
+from textual import events
+from textual.widgets import TextArea
+
+from prunecli.tui.keys import Keys
+from prunecli.tui.messages import ActionAsked, CompletionAsked, PromptSubmitted, Typed
+from prunecli.tui.prompting import completion
+from prunecli.tui.prompting.draft import Draft
+from prunecli.tui.prompting.history import History
+from prunecli.tui.widgets.editor import Editor
+
+PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
+
+
+class Prompt(Editor):
+    """Where the user says things. What is not about typing is asked of the screen as `ActionAsked`."""
+
+    def __init__(self, keys: Keys) -> None:
+        super().__init__(id="prompt")
+        self.keys = keys
+        self.past = History()
+        self.placeholder = PLACEHOLDER
+        self.menu_open = False
+        self._wanted: completion.Wanted | None = None
+        self._before_search: Draft | None = None
+
+    # What it says --------------------------------------------------------------------------------------------
+
+    @property
+    def draft(self) -> Draft:
+        """What is typed and not sent."""
+        return self._before_search or Draft(self.text, dict(self.pastes.texts))
+
+    def restore(self, draft: Draft) -> None:
+        """Brings a draft back."""
+        self.pastes.texts = dict(draft.pastes)
+        self.put_text(draft.text)
+
+    def take(self) -> str:
+        """What was typed, with every paste; the prompt is empty then and the history knows it."""
+        text = self.typed
+        self.past.add(text)
+        self.set_text("")
+        return text
+
+    @property
+    def shell(self) -> str:
+        """! or !! where a shell command is typed, else nothing."""
+        first = self.document[0]
+        return "" if not first.startswith("!") else "!!" if first.startswith("!!") else "!"
+
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.in_burst(event) and event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.put("\n")
+        elif self.press(event.key):
+            event.stop()
+            event.prevent_default()
+
+    def press(self, key: str) -> bool:
+        """Does what a key means; False where it is TextArea's to handle."""
+        return self._menu_key(key) or self._act(key)
+
+    def _menu_key(self, key: str) -> bool:
+        """Keys that belong to the menu while it is open."""
+        action = self.keys.action(key)
+        if self.menu_open and action in (
+            "older",
+            "newer",
+            "complete",
+            "submit",
+            "interrupt",
+            "search_history",
+        ):
+            self.post_message(ActionAsked(f"menu_{action}"))
+            return True
+        if self.searching and action in ("submit", "interrupt"):
+            self.end_search()
+            return True
+        return False
+
+    def _act(self, key: str) -> bool:
+        """Does the action of a key."""
+        action = self.keys.action(key)
+        if key == "question_mark" and self.is_empty:
+            action = "show_keys"
+        match action:
+            case "":
+                return False
+            case "submit" | "follow_up":
+                self._submit(follow_up=action == "follow_up")
+            case "newline":
+                self.put("\n")
+            case "older":
+                return self._older()
+            case "newer":
+                return self._newer()
+            case "search_history":
+                self._begin_search()
+            case "complete":
+                pass
+            case "quit":
+                self._clear_or_quit()
+            case "leave":
+                if not self.is_empty:
+                    return False
+                self.post_message(ActionAsked("leave"))
+            case _:
+                self.post_message(ActionAsked(action))
+        return True
+
+    def _submit(self, *, follow_up: bool) -> None:
+        row, column = self.cursor_location
+        if self.document[row][:column].endswith("\\"):
+            self.put("\n", (row, column - 1))
+            return
+        self.post_message(PromptSubmitted(self.take(), follow_up))
+
+    def _older(self) -> bool:
+        if not self.on_first_row:
+            return False
+        if self.is_empty and self.has_class("-waiting"):
+            self.post_message(ActionAsked("take_back"))
+            return True
+        entry = self.past.older(self.typed)
+        if entry is not None:
+            self.set_text(entry)
+        return True
+
+    def _newer(self) -> bool:
+        if not self.on_last_row:
+            return False
+        entry = self.past.newer()
+        if entry is not None:
+            self.set_text(entry)
+        return True
+
+    def _clear_or_quit(self) -> None:
+        """Copies what is selected; else clears, and the history keeps it; else the screen decides."""
+        if self.selected_text:
+            self.action_copy()
+        elif self.searching:
+            self.end_search()
+        elif self.is_empty:
+            self.post_message(ActionAsked("quit"))
+        else:
+            self.take()
+
+    # Completion ----------------------------------------------------------------------------------------------
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Another text may be another thing to complete, and another kind of prompt."""
+        event.stop()
+        self._dress()
+        self._look()
+        self.post_message(Typed())
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        """So may another place in it."""
+        event.stop()
+        self._look()
+
+    def _dress(self) -> None:
+        """Shows what kind of prompt this is."""
+        shell = self.shell
+        glyph = "?" if self.searching else shell or "❯"
+        if glyph != self.glyph:
+            self.glyph = glyph
+            self.set_class(bool(shell), "-shell")
+            self.refresh()
+
+    def _look(self) -> None:
+        wanted: completion.Wanted | None
+        if self.searching:
+            wanted = completion.Wanted("history", self.text, 0)
+        else:
+            row, column = self.cursor_location
+            wanted = completion.wanted(self.document[row], column, alone=self.document.line_count == 1)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            topic, query = (wanted.topic, wanted.query) if wanted else ("", "")
+            self.post_message(CompletionAsked(topic, query))
+
+    def complete(self, value: str) -> None:
+        """Puts what was chosen in place of what was typed of it."""
+        wanted, self._wanted = self._wanted, None
+        if self.searching:
+            self._before_search = None
+            self.set_text(value)
+            self._dress()
+        elif wanted:
+            self.put(value, (self.cursor_location[0], wanted.start))
+
+    @property
+    def searching(self) -> bool:
+        """Whether what is typed is looked for in the history."""
+        return self._before_search is not None
+
+    def _begin_search(self) -> None:
+        self._before_search = self.draft
+        self._wanted = None
+        self.set_text("")
+        self._dress()
+        self._look()
+
+    def end_search(self) -> None:
+        """Brings back what stood there before the search."""
+        before, self._before_search = self._before_search, None
+        self._wanted = None
+        if before:
+            self.restore(before)
+        self._dress()
+        self.post_message(CompletionAsked(""))

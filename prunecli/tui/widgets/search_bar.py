@@ -1,0 +1,78 @@
+"""The line in which one types what to look for in the transcript."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.view import Transcript
+
+
+class SearchBar(Horizontal):
+    """Searches while one types; closing it gives the focus back."""
+
+    DEFAULT_CSS = """
+    SearchBar {
+        height: 1; background: $panel; padding: 0 1;
+        Input, Input:focus { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
+        .label { width: auto; color: $accent; }
+        .note { width: auto; color: $muted; }
+    }
+    """
+
+    def __init__(self, transcript: Transcript, back_to: Widget) -> None:
+        super().__init__()
+        self._transcript = transcript
+        self._back_to = back_to
+
+    def compose(self) -> ComposeResult:
+        """The field and what was found."""
+        yield Static("find ", classes="label")
+        yield Input(self._transcript.searching)
+        yield Static("", classes="note")
+
+    def on_mount(self) -> None:
+        """Typing goes here now."""
+        self.focus_field()
+        self._say("Enter: above · Down: below · Esc")
+
+    def focus_field(self) -> None:
+        """Typing goes here again."""
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Looks for what is typed so far."""
+        event.stop()
+        self._transcript.search(event.value)
+        if not event.value:
+            self._say("")
+
+    def found(self, message: Transcript.Searched) -> None:
+        """How a search went."""
+        self._say("Enter: above · Down: below · Esc" if message.found else f"no {one_line(message.text)}")
+
+    def _say(self, text: str) -> None:
+        self.query_one(".note", Static).update(Content(f"  {text}" if text else ""))
+
+    def on_key(self, event: events.Key) -> None:
+        """Goes from hit to hit, or closes."""
+        match event.key:
+            case "enter" | "up" | "shift+tab":
+                self._transcript.search_previous()
+            case "down" | "tab" | "ctrl+f":
+                self._transcript.search_next()
+            case "escape":
+                self._transcript.search("")
+                self._back_to.focus()
+                self.remove()
+            case "pageup":
+                self._transcript.page_up()
+            case "pagedown":
+                self._transcript.page_down()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()

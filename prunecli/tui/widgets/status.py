@@ -1,0 +1,114 @@
+"""The two lines at the bottom: what the context holds and what pruning did; mode, model, cache and cost."""
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widget import Widget
+
+from prunecli.figures import money, share, short
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.figures import duration
+from prunecli.tui.widgets.fitting import Piece, fitted
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Status
+
+BAR_CELLS = 6
+COLD = "cache cold"
+TTL_MS = {"5m": 300_000, "1h": 3_600_000}
+_MODES = {"ask": "$foreground", "edits": "$accent", "plan": "$secondary", "auto": "bold $warning"}
+
+
+def bar(part: float) -> str:
+    """A share from 0 to 1 as a bar."""
+    full = max(0, min(BAR_CELLS, round(part * BAR_CELLS)))
+    return "▓" * full + "░" * (BAR_CELLS - full)
+
+
+def level(part: float) -> str:
+    """The style of a used share of the context window."""
+    return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
+
+
+def pruning_line(status: "Status | None", width: int) -> Content:
+    """`🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected   ctx 38% ▓▓▓░░░`."""
+    ledger = status.ledger if status else None
+    part = ledger.context_tokens / ledger.window if ledger and ledger.window else 0.0
+    if status and not status.pruning:
+        left = [Piece(("🔪 off",), "$warning", 9)]
+    else:
+        scanned, pruned = (
+            short(ledger.scanned_tokens if ledger else 0),
+            short(ledger.pruned_tokens if ledger else 0),
+        )
+        tilde = "~" if ledger and ledger.pruned_tokens else ""
+        protected = ledger.protected_results if ledger else 0
+        left = [
+            Piece(
+                (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
+            ),
+            Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
+            Piece((f"{protected} protected", f"{protected}", ""), "$muted", 4, glue=" | "),
+        ]
+    about = "~" if status and status.estimated and part else ""
+    right = [
+        Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),
+        Piece((bar(part), ""), level(part), 1, glue=" "),
+    ]
+    return fitted(left, right, width)
+
+
+def session_line(status: "Status | None", cache: str, width: int) -> Content:
+    """`ask · claude-sonnet-4-5   cache warm 3m12s · hit 96% · $0.42`; nothing before there are figures."""
+    if status is None:
+        return fitted((), (), width)
+    name, bill = one_line(status.model), status.bill
+    left = [Piece((status.mode,), _MODES.get(status.mode, "$foreground"), 9)]
+    if not status.trusted:
+        left.append(Piece(("untrusted: read-only, /trust", "read-only"), "$warning", 8))
+    left.append(Piece((name, name.removeprefix("claude-"), ""), "$muted", 3))
+    right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
+    if bill.cache_read or bill.cache_write:
+        right.append(Piece((f"hit {share(bill.hit_share)}", ""), "$muted", 4))
+    right.append(Piece((money(bill.cost), ""), "$muted", 5))
+    return fitted(left, right, width)
+
+
+def cache_words(status: "Status | None", ttl: str, now: int) -> str:
+    """How long the cached prefix lives on; "" where the endpoint reports no cache. `now` in unix ms."""
+    if status is None or not (status.bill.cache_read or status.bill.cache_write):
+        return ""
+    left = status.bill.last_at + TTL_MS[ttl] - now
+    return f"cache warm {duration(left // 1000 * 1000)}" if left >= 1000 else COLD
+
+
+class StatusLines(Widget):
+    """Shows figures that it is given. Until then it shows zeros."""
+
+    can_focus = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status: Status | None = None
+        self._cache = ""
+
+    def show(self, status: "Status", cache: str) -> None:
+        """Other figures."""
+        if (status, cache) != (self.status, self._cache):
+            self.status, self._cache = status, cache
+            self.refresh()
+
+    def show_cache(self, cache: str) -> None:
+        """Only the cache got older."""
+        if cache != self._cache:
+            self._cache = cache
+            self.refresh()
+
+    def render(self) -> Content:
+        """The lines for the width there is."""
+        width = self.size.width - 2
+        lines = (
+            pruning_line(self.status, width),
+            session_line(self.status, self._cache, width),
+        )
+        return Content("\n").join(Content.assemble(" ", line, " ") for line in lines)

@@ -1,0 +1,44 @@
+"""What the user said and the agent has not heard yet: steering first, then what waits for its end."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widget import Widget
+
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.rows import clip
+
+MOST_ROWS = 4
+
+
+class Waiting(Widget):
+    """The messages that wait, one row each; the last one can be taken back."""
+
+    can_focus = False
+
+    def __init__(self, hint: str) -> None:
+        super().__init__()
+        self._hint = hint
+        self._rows: list[tuple[str, str]] = []
+        self.display = False
+
+    def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
+        """These wait now."""
+        rows = [("↳ ", text) for text in steering] + [("+ ", text) for text in follow_ups]
+        if rows != self._rows:
+            self._rows = rows
+            self.display = bool(rows)
+            self.styles.height = min(MOST_ROWS, len(rows))
+            self.refresh()
+
+    def render(self) -> Content:
+        """The last few."""
+        width = self.size.width - 2
+        hidden = max(0, len(self._rows) - MOST_ROWS)
+        rows: list[Content] = []
+        for at, (mark, text) in enumerate(self._rows[hidden:]):
+            last = at == len(self._rows) - hidden - 1
+            tail = f"  {self._hint}" if last else f"  and {hidden} before" if hidden and not at else ""
+            line = clip(one_line(" ".join(text.split())), max(8, width - 2 - len(tail)))
+            rows.append(Content.assemble(" ", (mark, "$accent"), (line, "$foreground"), (tail, "$muted")))
+        return Content("\n").join(rows)

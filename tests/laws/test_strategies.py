@@ -1,0 +1,255 @@
+"""What holds for every strategy on every log."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from prunecli.config import Config
+from prunecli.config.references import chosen
+from prunecli.context.ledger import ledger, prun_applied
+from prunecli.context.state import Context
+from prunecli.context.strategies.adaptive import HardClear, SoftTrim
+from prunecli.context.strategy import Chosen, propose_all
+from prunecli.context.tokens import Chars4
+from prunecli.context.validate import validate
+from prunecli.context.view import View
+from prunecli.model.events import Record, ToolResult, UserMessage
+from prunecli.model.messages import Text
+from prunecli.model.requests import Preamble, Request
+from tests.laws.logs import sessions
+from tests.laws.walks import WALKS
+
+WINDOW = 600
+SCALED: dict[str, dict[str, Any]] = {
+    "no_pruning": {},
+    "keep_last_n_steps": {"n": 1},
+    "prune_old_observations": {"keep_last_n": 1, "max_length": 20},
+    "token_aware": {"max_tokens": 40},
+    "importance": {"n": 1},
+    "semantic": {"max_tokens": 40},
+    "superseded": {},
+    "pi": {"prune_minimum": 20, "prune_protect": 30, "protected_turns": 0, "prunable_tools": ()},
+    "opencode": {"prune_minimum": 20, "prune_protect": 30, "protected_turns": 0},
+    "adaptive": {
+        "keep_last_assistants": 1,
+        "soft_trim_ratio": 0.05,
+        "hard_clear_ratio": 0.1,
+        "min_prunable_tool_chars": 100,
+        "soft_trim": SoftTrim(200, 40, 40),
+        "hard_clear": HardClear(placeholder="[gone]"),
+    },
+    "aggressive": {"keep_last_assistants": 1, "hard_clear": HardClear(placeholder="[gone]")},
+}
+"""Options at which short logs prune."""
+
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None)
+
+
+def scaled(name: str, **more: Any) -> Chosen:
+    module = Config().strategies.module(name)
+    return Chosen(name, module, module.Options(**{**SCALED[name], **more}))
+
+
+ALL = [scaled(name) for name in SCALED]
+
+
+def folded(records: list[Record]) -> Context:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    return context
+
+
+def next_record(context: Context, records: list[Record], event: Any) -> Record:
+    record = Record(len(records), 1_800_000_000_000 + 1000 * len(records), event)
+    records.append(record)
+    context.apply(record)
+    return record
+
+
+def sent(context: Context) -> Request:
+    return Request("m", 1, Preamble((), ()), context.messages())
+
+
+def words(context: Context) -> list[bytes]:
+    """What the user typed, as the next request holds it: of a `!cmd` the command."""
+    typed = {item.seq: item.wire[:1] if item.kind == "command" else item.wire for item in context.items}
+    users = {item.seq for item in context.items if item.kind in ("user", "command")}
+    return [
+        block
+        for message in context.messages()
+        for seq, block in zip(message.seqs, message.blocks, strict=True)
+        if seq in users and block in typed[seq]
+    ]
+
+
+def test_every_strategy_is_under_the_laws() -> None:
+    shipped = set(Config().strategies.names())
+    assert shipped - {"auto"} == set(SCALED)
+
+
+def over_logs(check: Callable[[list[Record]], bool], examples: int) -> tuple[int, int]:
+    """Runs a check on random logs; how many there were, and for how many it said true."""
+    counts = [0, 0]
+
+    @given(sessions())
+    @settings(SLOW, max_examples=examples)
+    def run(records: list[Record]) -> None:
+        counts[0] += 1
+        counts[1] += check(records)
+
+    run()
+    return counts[0], counts[1]
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(one: Chosen) -> None:
+    def check(records: list[Record]) -> bool:
+        context = folded(records)
+        next_record(context, records, UserMessage((Text("and now?"),)))
+        validate(sent(context))
+        before = words(context)
+        view = View(context, WINDOW)
+        proposal = one.propose(view)
+        assert not any(view.locked(context.entries[edit.seq]) for edit in proposal.edits)
+        if proposal.edits:
+            event = prun_applied(view, "strategy", proposal.edits, strategy=one.name)
+            next_record(context, records, event)
+            assert all(edit.tokens_saved > 0 for edit in proposal.edits if edit.kind != "drop")
+        validate(sent(context))
+        assert words(context) == before
+        assert one.propose(View(context, WINDOW)).edits == ()
+        return bool(proposal.edits)
+
+    total, pruned = over_logs(check, 60)
+    assert pruned >= total * (0.5 if one.name != "no_pruning" else 0)
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_an_index_finds_what_a_walk_over_everything_finds_after_each_record(name: str) -> None:
+    one, walk = scaled(name), WALKS[name]
+
+    def check(records: list[Record]) -> bool:
+        context, found = Context(Chars4()), False
+        for record in records:
+            context.apply(record)
+            for forced in (False, True):
+                view = View(context, WINDOW, forced=forced)
+                edits = one.propose(view).edits
+                assert list(edits) == walk(view, one.options)
+                found = found or bool(edits)
+        return found
+
+    total, pruned = over_logs(check, 30)
+    assert pruned >= total / 2
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_an_index_that_followed_the_log_answers_as_one_made_now(one: Chosen) -> None:
+    if one.name == "semantic":
+        pytest.skip("chooses once for each user turn, when it is first asked")
+
+    def check(records: list[Record]) -> bool:
+        context, found = Context(Chars4()), False
+        for index, record in enumerate(records):
+            context.apply(record)
+            edits = one.propose(View(context, WINDOW)).edits
+            found = found or bool(edits)
+            if index % 5 == 4:
+                fresh = folded(records[: index + 1])
+                assert edits == one.propose(View(fresh, WINDOW)).edits
+        return found
+
+    total, pruned = over_logs(check, 30)
+    assert pruned >= total * (0.5 if one.name != "no_pruning" else 0)
+
+
+@pytest.mark.parametrize("second", ["pi", "adaptive", "superseded", "token_aware"])
+@pytest.mark.parametrize("first", ["prune_old_observations", "importance", "superseded"])
+def test_in_a_list_the_second_sees_the_first_as_applied(first: str, second: str) -> None:
+    def check(records: list[Record]) -> bool:
+        context = folded(records)
+        view = View(context, WINDOW)
+        (_, ours), (_, listed) = propose_all(view, [scaled(first), scaled(second)])
+        assert view.after(ours.edits).total_chars(1000) == after(records, view, ours.edits).total_chars(1000)
+        assert listed.edits == scaled(second).propose(after(records, view, ours.edits)).edits
+        assert scaled(first).propose(view).edits == ours.edits
+        return bool(ours.edits)
+
+    total, pruned = over_logs(check, 25)
+    assert pruned >= total / 2
+
+
+def after(records: list[Record], view: View, edits: Any) -> View:
+    records = list(records)
+    context = folded(records)
+    if edits:
+        next_record(context, records, prun_applied(view, "strategy", edits))
+    return View(context, WINDOW)
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_the_ledger_equals_a_recount(one: Chosen) -> None:
+    def check(records: list[Record]) -> bool:
+        context, found = Context(Chars4()), False
+        for index, record in enumerate(records):
+            context.apply(record)
+            view = View(context, WINDOW)
+            told = ledger(view, [one])
+            if index % 7 == 6:
+                assert told == recount(folded(records[: index + 1]), one) or one.name == "semantic"
+                assert len(told.spared) == told.protected_results
+                found = found or told.protected_results > 0
+        return found
+
+    total, protecting = over_logs(check, 25)
+    assert protecting >= total * (0.5 if one.name in ("no_pruning", "pi", "superseded") else 0)
+
+
+def recount(context: Context, one: Chosen) -> Any:
+    """The ledger by walking over everything."""
+    view = View(context, WINDOW, forced=True)
+    edits = one.propose(view).edits
+    touched = {edit.seq for edit in edits}
+    for edit in edits:
+        exchange = context.entries[edit.seq].exchange
+        if edit.kind == "drop" and exchange:
+            touched |= {result.seq for result in exchange.results}
+    kept = [entry for entry in view.results if entry.seq not in touched]
+    scanned = withheld = 0
+    for entry in context.entries.values():
+        exchange = entry.exchange
+        if (exchange.seq if exchange else entry.seq) <= context.boundary or entry.kind == "summary":
+            continue
+        tokens = context.tally.tokens(entry)
+        scanned += tokens if entry.prunable else 0
+        dropped = exchange is not None and context.dropped(exchange)
+        shown = 0 if dropped else context.tally.shown_tokens(entry, context.text_edit(entry.seq))
+        memos = context.memos_at(exchange) if exchange and entry.kind == "assistant" else []
+        withheld += tokens - shown - sum(view.count(memo.text or "") for memo in memos)
+    told = ledger(View(context, WINDOW), [])
+    return type(told)(
+        scanned,
+        withheld,
+        len(kept),
+        sum(view.tokens(entry) for entry in kept),
+        told.context_tokens,
+        WINDOW,
+    )
+
+
+def test_a_strategy_named_by_the_configuration_runs_with_its_options() -> None:
+    one = chosen(Config().with_value("keep_last_n_steps.n", "3"), "keep_last_n_steps")
+    assert (one.name, one.options.n, dict(one.functions)) == ("keep_last_n_steps", 3, {})
+
+
+def test_results_are_what_the_logs_prune() -> None:
+    """The scaled options would prove nothing on logs without results."""
+
+    def check(records: list[Record]) -> bool:
+        return sum(isinstance(record.event, ToolResult) for record in records) >= 3
+
+    total, rich = over_logs(check, 60)
+    assert rich >= total / 2

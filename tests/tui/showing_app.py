@@ -1,0 +1,95 @@
+"""The terminal interface on a scripted runtime, driven by a pilot: what its tests share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from prunecli.providers.scripted import Scripted
+from prunecli.runtime import Runtime
+from prunecli.tui.app import PrunecliApp
+from prunecli.tui.conversation import Conversation
+from prunecli.tui.screens.frame import Frame
+from prunecli.tui.transcript.entries import Entry
+from tests.starting import start
+
+DEADLINE = 10.0
+
+
+@dataclass
+class Shown:
+    """A running interface."""
+
+    app: PrunecliApp
+    pilot: Pilot[Any]
+    runtime: Runtime
+
+    @property
+    def frame(self) -> Frame:
+        return self.app.frame
+
+    @property
+    def conversation(self) -> Conversation:
+        assert self.app.conversation is not None
+        return self.app.conversation
+
+    @property
+    def entries(self) -> list[Entry]:
+        document = self.frame.transcript.document
+        keys = range(document.next_key - document.count, document.next_key)
+        return [item.entry for key in keys if (item := document.item(key))]
+
+    def screen_text(self) -> str:
+        """What stands on the screen, row by row."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Lets the interface work until something holds."""
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while not condition():
+                    await self.pilot.pause(0.005)
+        except TimeoutError:
+            raise AssertionError(f"it did not happen; the screen is\n{self.screen_text()}") from None
+
+    async def until_shown(self, *texts: str) -> None:
+        """Lets it work until all of these stand on the screen."""
+        await self.until(lambda: all(text in self.screen_text() for text in texts))
+
+    async def type(self, text: str, *keys: str) -> None:
+        """Types a text, then presses keys."""
+        for char in text:
+            await self.pilot.press("space" if char == " " else char)
+        await self.pilot.press(*keys)
+
+    async def idle(self) -> None:
+        """Lets it work until no run is under way and everything that was told is shown."""
+        await self.until(lambda: not self.conversation.runs.busy)
+        await self.pilot.pause()
+
+
+@asynccontextmanager
+async def shown(
+    folder: Path,
+    script: Sequence[Scripted] = (),
+    *,
+    size: tuple[int, int] = (80, 24),
+    runtime: Runtime | None = None,
+    prompt: str = "",
+    environ: dict[str, str] | None = None,
+    **more: Any,
+) -> AsyncIterator[Shown]:
+    """The interface with everything loaded, on a runtime of `tests.starting`."""
+    runtime = runtime or start(folder, script, **more)
+    setup = runtime.setup
+    app = PrunecliApp(lambda: runtime, setup.places, setup.cwd, environ or {}, prompt)
+    async with app.run_test(size=size) as pilot:
+        running = Shown(app, pilot, runtime)
+        await running.until(lambda: app.conversation is not None and app.conversation.listening)
+        yield running
+        await app.close()

@@ -1,0 +1,282 @@
+"""Entries: how they look, how they fold, how they are replaced and streamed."""
+
+import pytest
+
+from prunecli.tui.transcript.entries import (
+    Assistant,
+    Diff,
+    Divider,
+    Entry,
+    Level,
+    Notice,
+    Origin,
+    Output,
+    Prompt,
+    Thinking,
+    ToolCall,
+    ToolState,
+)
+from prunecli.tui.transcript.layout import KEPT_BLOCKS
+from tests.tui.transcript.showing import document, rows, texts
+
+OUTPUT = Output("first line\nsecond line\n")
+
+
+def call(state: ToolState = ToolState.OK, **more: object) -> ToolCall:
+    return ToolCall("bash", "pytest -q", state, **more)  # type: ignore[arg-type]
+
+
+def line(entry: Entry, width: int = 60) -> str:
+    return texts(document(entry, width=width))[0]
+
+
+def test_a_tool_call_is_one_line_with_columns_at_the_right():
+    assert line(call(outcome="41 passed", duration_ms=2100, tokens=1400, body=OUTPUT)) == (
+        f"{'✓ bash   pytest -q   41 passed':<44}   2.1s   1.4K ▸"
+    )
+    assert line(call(duration_ms=3, tokens=12)) == f"{'✓ bash   pytest -q':<44}    3ms     12"
+
+
+def test_columns_stand_one_below_the_other():
+    calls = [
+        call(duration_ms=3, tokens=2, body=OUTPUT),
+        ToolCall("read", "x" * 80, ToolState.OK, "y" * 80, 192_000, 128_000, OUTPUT),
+        ToolCall("find", "漢字" * 40, ToolState.OK, "", 7_500_000, 1_250_000, OUTPUT),
+    ]
+    for width in (30, 40, 60, 100, 200):
+        made = document(*calls, width=width)
+        assert [row.cells for row in rows(made)] == [width] * 3 if width >= 36 else True
+        assert max(row.cells for row in rows(made)) <= width
+
+
+@pytest.mark.parametrize(
+    ("entry", "icon"),
+    [
+        (call(ToolState.WAITING), "◌"),
+        (call(ToolState.RUNNING), "⠋"),
+        (call(ToolState.OK), "✓"),
+        (call(ToolState.ERROR), "✗"),
+        (call(ToolState.DENIED), "⊘"),
+        (call(ToolState.INTERRUPTED), "■"),
+        (call(ToolState.OK, body=Diff("@@ -1 +1 @@\n-a\n+b")), "±"),
+        (call(ToolState.OK, pruned="pruned ~4.1K"), "✂"),
+    ],
+)
+def test_the_icon_tells_the_state(entry: ToolCall, icon: str):
+    assert line(entry)[0] == icon
+
+
+def test_denial_and_interruption_are_said_in_words_too():
+    assert "denied" in line(call(ToolState.DENIED))
+    assert "interrupted" in line(call(ToolState.INTERRUPTED))
+
+
+def test_a_pruned_call_stays_and_offers_to_be_restored():
+    row = rows(document(call(pruned="pruned ~4.1K", tokens=4100, body=OUTPUT)))[0]
+    assert row.text.rstrip().startswith("✂ bash   pytest -q   pruned ~4.1K · restore")
+    assert row.hot is not None
+    assert row.text[row.hot[0] : row.hot[1]] == "restore"
+    assert "4.1K  " not in row.text[row.hot[1] :]
+
+
+def test_restore_can_be_clicked_on_a_narrow_screen():
+    for width in (24, 30, 40):
+        row = rows(document(ToolCall("bash", "x" * 90, ToolState.OK, pruned="pruned ~4.1K"), width=width))[0]
+        assert row.hot is not None
+        assert row.hot[1] <= width
+
+
+def test_pruned_texts_carry_a_mark():
+    for entry in (Prompt("words", pruned="pruned ~1K"), Assistant("words", pruned="pruned ~1K")):
+        assert texts(document(entry))[-1] == "✂ pruned ~1K · restore"
+    assert "pruned ~1K · restore" in line(Thinking("words", pruned="pruned ~1K"))
+
+
+def test_where_a_prompt_came_from_is_to_be_seen():
+    marks = [line(Prompt("words", origin))[0] for origin in Origin]
+    assert marks == ["❯", "↳", "+", "!"]
+    assert texts(document(Prompt("one\ntwo"))) == ["❯ one", "  two"]
+
+
+def test_notices_and_dividers():
+    assert line(Notice("hello", Level.ERROR)) == "✗ hello"
+    assert texts(document(Notice("one\ntwo", Level.WARNING))) == ["! one", "  two"]
+    assert line(Divider("compacted"), 30) == "─── compacted ────────────────"
+    assert line(Divider(), 10) == "─" * 10
+
+
+def test_output_is_folded_and_diffs_are_not():
+    assert len(texts(document(call(body=OUTPUT)))) == 1
+    assert len(texts(document(call(body=Diff("@@ -1 +1 @@\n-a\n+b"))))) == 3
+    assert len(texts(document(call(body=OUTPUT, folded=False)))) == 3
+
+
+def test_unfolding_shows_the_output_behind_a_bar():
+    made = document(call(body=OUTPUT))
+    item = made.item(0)
+    assert item
+    made.fold(item, False)
+    assert texts(made)[1:] == ["  │ first line", "  │ second line"]
+    assert texts(made)[0].endswith("▾")
+    made.fold(item, True)
+    assert len(texts(made)) == 1
+
+
+def test_output_in_a_language_is_shown_as_code():
+    made = document(call(body=Output("def f():\n    pass", "python"), folded=False))
+    assert texts(made)[1:] == ["    def f():", "        pass"]
+    assert len({segment.style for segment in rows(made)[1].segments}) > 2
+
+
+def test_a_command_that_does_not_fit_is_shown_in_full_when_unfolded():
+    command = "cat <<EOF\nwords\nEOF"
+    made = document(ToolCall("bash", command, ToolState.OK, body=OUTPUT, folded=False))
+    assert texts(made)[0].startswith("✓ bash   cat <<EOF …")
+    assert texts(made)[1:4] == ["  │ cat <<EOF", "  │ words", "  │ EOF"]
+    wide = document(ToolCall("bash", "x" * 60, ToolState.OK, body=OUTPUT, folded=False), width=200)
+    assert texts(wide)[1:] == ["  │ first line", "  │ second line"]
+
+
+def test_calls_stand_together_and_open_ones_apart():
+    made = document(Assistant("I will look."), call(body=OUTPUT), call(body=OUTPUT), Assistant("So."))
+    assert [bool(text) for text in texts(made)] == [True, True, True, False, True]
+    item = made.item(1)
+    assert item
+    made.fold(item, False)
+    assert [bool(text) for text in texts(made)] == [True, True, True, True, False, True, False, True]
+
+
+def test_replacing_keeps_the_fold_the_user_chose():
+    made = document(call(ToolState.RUNNING), call(ToolState.RUNNING))
+    first, second = made.item(0), made.item(1)
+    assert first
+    assert second
+    made.replace(first.key, call(body=OUTPUT))
+    made.fold(first, False)
+    made.replace(first.key, call(body=OUTPUT, pruned="pruned ~1K"))
+    made.replace(second.key, call(body=Diff("@@ -1 +1 @@\n-a\n+b")))
+    assert not first.folded
+    assert not second.folded
+
+
+def test_a_call_that_runs_shows_its_last_lines_and_its_time():
+    now = [0.0]
+    made = document()
+    made._clock = lambda: now[0]
+    key = made.append(call(ToolState.RUNNING))
+    made.set_tail(key, ["one", "two"])
+    assert texts(made)[1:] == ["  │ one", "  │ two"]
+    made.set_tail(key, ["two", "three"])
+    assert texts(made)[1:] == ["  │ two", "  │ three"]
+    now[0] = 65_000.0
+    assert made.tick()
+    assert "1m05s" in texts(made)[0]
+    assert texts(made)[0][0] == "⠙"
+    made.replace(key, call(duration_ms=65_100))
+    assert len(texts(made)) == 1
+    assert not made.tick()
+
+
+def test_a_tail_for_something_that_does_not_run_is_ignored():
+    made = document(call(), Assistant("x"))
+    for number in (0, 1, 7):
+        made.set_tail(number, ["lines"])  # type: ignore[arg-type]
+    assert "lines" not in "".join(texts(made))
+
+
+def test_a_thought_is_folded_and_says_what_it_is_about():
+    made = document(Thinking("**The plan**\n\nLook *first*.", duration_ms=4200))
+    assert texts(made)[0].startswith("∴ think  The plan")
+    assert "4.2s" in texts(made)[0]
+    item = made.item(0)
+    assert item
+    made.fold(item, False)
+    assert texts(made)[1:] == ["  │ The plan", "  │", "  │ Look first."]
+
+
+def test_a_thought_that_streams_shows_its_latest_line_and_can_be_unfolded_meanwhile():
+    made = document()
+    key = made.append(Thinking(streaming=True))
+    item = made.item(key)
+    assert item
+    made.feed(key, "one\n\ntwo\n\nthr")
+    made.flush()
+    assert texts(made)[0].startswith("⠋ think  thr")
+    made.fold(item, False)
+    made.feed(key, "ee and more")
+    made.flush()
+    assert texts(made)[1:] == ["  │ one", "  │", "  │ two", "  │", "  │ three and more"]
+    made.fold(item, True)
+    made.feed(key, "\n\nfour")
+    made.flush()
+    made.fold(item, False)
+    made.finish(key)
+    assert [text for text in texts(made)[1:] if text.strip(" │")] == [
+        "  │ one",
+        "  │ two",
+        "  │ three and more",
+        "  │ four",
+    ]
+    assert texts(made)[0].startswith("∴ think")
+
+
+def test_text_streams_into_an_entry_that_is_not_the_last():
+    made = document()
+    first = made.append(Assistant(streaming=True))
+    second = made.append(Assistant(streaming=True))
+    made.append(call())
+    for _ in range(3):
+        made.feed(first, "upper\n\n")
+        made.feed(second, "lower\n\n")
+        made.flush()
+    made.finish(first)
+    made.finish(second)
+    shown = [text for text in texts(made) if text]
+    assert shown[:3] == ["upper"] * 3
+    assert shown[3:6] == ["lower"] * 3
+
+
+def test_a_lot_of_text_is_laid_in_parts():
+    made = document()
+    key = made.append(Assistant(streaming=True))
+    made.feed(key, "words and words\n\n" * 20_000)
+    made.finish(key)
+    assert made.waiting
+    while made.waiting:
+        made.flush()
+    assert made.layout.heights.total == 39_999
+    assert not made.item(key).stream  # type: ignore[union-attr]
+
+
+def test_text_for_an_entry_that_is_finished_or_gone_is_ignored():
+    made = document(Assistant("done"))
+    made.feed(made.item(0).key, "more")  # type: ignore[union-attr]
+    key = made.append(Assistant(streaming=True))
+    made.clear()
+    made.feed(key, "lost")
+    made.finish(key)
+    made.replace(key, Assistant("lost"))
+    assert not made.flush()
+    assert texts(made) == []
+
+
+def test_keys_are_never_given_twice():
+    made = document(Prompt("a"), Prompt("b"))
+    made.clear()
+    assert made.append(Prompt("c")) == 2
+    assert made.prompts == [2]
+
+
+def test_guessed_heights_are_not_far_off_and_become_exact():
+    made = document(*[Assistant("word " * 40 + "\n\n- a\n- b\n") for _ in range(200)])
+    guessed = made.layout.heights.total
+    exact = len(rows(made))
+    assert made.layout.heights.total == exact
+    assert 0.6 < guessed / exact < 1.6
+
+
+def test_rows_are_forgotten_and_made_again():
+    made = document(*[Prompt(f"number {n}") for n in range(1000)])
+    before = texts(made)
+    assert sum(block.rows is not None for block in made.layout.heights) == KEPT_BLOCKS
+    assert texts(made) == before
