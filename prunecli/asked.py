@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-
 PICKER = "?"
 """`--resume` without a value: the user is to choose a session."""
 

@@ -162,7 +162,10 @@ def test_the_layers_hold() -> None:
 
 def loaded(code: str) -> set[str]:
     """The top-level modules that a fresh interpreter has after running this."""
-    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    script = (
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
+        "print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -56,7 +56,10 @@ async def test_json_prints_one_object(tmp_path: Path) -> None:
 async def test_stream_json_prints_an_object_for_each_event(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "x.txt").write_text("words\n" * 25_000)
-    script = [*(calls(ToolUse(f"t{n}", "read", {"path": "x.txt", "limit": 20_000 + n})) for n in range(6)), says("Hello.")]
+    script = [
+        *(calls(ToolUse(f"t{n}", "read", {"path": "x.txt", "limit": 20_000 + n})) for n in range(6)),
+        says("Hello."),
+    ]
     code, out, _ = await run(tmp_path, script, "stream-json")
     objects = [json.loads(line) for line in out]
     kinds = [(one["type"], one.get("subtype")) for one in objects]

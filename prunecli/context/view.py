@@ -165,7 +165,12 @@ class View:
     @property
     def fixed_tokens(self) -> int:
         """Raw estimate of system prompt, tools and everything of the user's: what no strategy can remove."""
-        return self.context.tally.fixed_tokens
+        tally, context = self.context.tally, self.context
+        total = tally.fixed_tokens
+        for seq, edit in self.pending.items():
+            if edit.text is not None and (entry := context.entries[seq]).exchange is None:
+                total += tally.shown_tokens(entry, edit) - tally.shown_tokens(entry, context.text_edit(seq))
+        return total
 
     # Edits ---------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,12 @@ from prunecli.session.clock import Clock, system_clock
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a runtime is made of. `child_env` is the whole environment of commands that nobody was asked about,
-    `approved_env` of those that the user saw (git's hooks run in it); neither holds a key. `load_config` reads the configuration again, for a trusted directory or not."""
+    """What a runtime is made of.
+
+    `child_env` is the whole environment of commands that nobody was asked about, `approved_env` of those that the
+    user saw (git's hooks run in it); neither holds a key. `load_config` reads the configuration again, for a
+    trusted directory or not.
+    """
 
     places: Places
     cwd: Path
@@ -35,8 +39,11 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status bar shows, all from one ledger and one bill. `waiting` is what the user said that the
-    agent has not heard yet; `held` why the gate holds a prune back, or ""; `estimated` that no request has been measured so far."""
+    """What the status bar shows, all from one ledger and one bill.
+
+    `held` is why the gate holds a prune back, or ""; `estimated` that no request has been measured so far;
+    `waiting` what the user said that the agent has not heard yet.
+    """
 
     ledger: Ledger
     held: str

@@ -74,10 +74,10 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.runtime: Runtime | None = None
         self.conversation: Conversation | None = None
         self.frame = Frame(places.shown(cwd))
-        if self._look:
-            self._wear(self._look.theme)
-        else:
-            self.use_theme("")
+        if self._look is None:
+            self._chosen = _house_theme(places)
+            self._look = look.Look(self._chosen.to_textual(), mouse=True)
+        self._wear_first(self._look.theme)
 
     @property
     def mouse(self) -> bool:
@@ -128,11 +128,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # Colours -------------------------------------------------------------------------------------------------
 
     def use_theme(self, name: str) -> None:
-        """Other colours from now on; "" names the theme of the house."""
+        """Other colours from now on."""
         from prunecli.tui import themes
 
         try:
-            self._take_theme(themes.load_theme(self._places, name or themes.DEFAULT))
+            self._take_theme(themes.load_theme(self._places, name))
         except ConfigError as error:
             if self.conversation is not None:
                 self.conversation.complain(error)
@@ -154,7 +154,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _wear(self, theme: TextualTheme) -> None:
         self.register_theme(theme)
         self.theme = theme.name
-        self.refresh_css(animate=False)
+        self.refresh_css(animate=False)  # also where only the colours of a theme of this name are others
+
+    def _wear_first(self, theme: TextualTheme) -> None:
+        """As `_wear`, while nothing is on the screen: setting the theme would have everything parsed twice."""
+        self.register_theme(theme)
+        self.set_reactive(App.theme, theme.name)
+        self.set_class(theme.dark, "-dark-mode", update=False)
+        self.set_class(not theme.dark, "-light-mode", update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     # The terminal --------------------------------------------------------------------------------------------
 
@@ -238,6 +247,13 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _fatal_error(self) -> None:
         """No traceback: it is written to a file."""
         self._close_messages_no_wait()
+
+
+def _house_theme(places: Places) -> "Theme":
+    """What the first frame ever wears."""
+    from prunecli.tui import themes
+
+    return themes.load_theme(places, themes.DEFAULT)
 
 
 async def run(

@@ -108,7 +108,9 @@ class Conversation:
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished
         if self.runs.can_go_on:
-            self.say("This session stopped in the middle of its work. Press Enter on an empty prompt to go on.")
+            self.say(
+                "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
+            )
         self.show_status()
 
     def _show_all(self) -> None:

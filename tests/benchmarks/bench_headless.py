@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from prunecli.asked import Launch
@@ -55,12 +56,8 @@ def first_byte(runs: int = 7) -> list[float]:
 
 async def turns(before: int, count: int = 20) -> list[float]:
     """Milliseconds of each of `count` turns on an instant endpoint, after `before` messages, tools' time left out."""
-    replies = [Reply([Call("ls", {"path": "."})]) for _ in range(count)]
-    for number, reply in enumerate(replies):
-        replies[number] = Reply(
-            [Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1})], chunk=10_000
-        )
-        del reply
+    calls = [Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1}) for number in range(count)]
+    replies = [Reply([call], chunk=10_000) for call in calls]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "x.txt").write_text("words\n" * 100)
         async with Endpoint([*replies, Reply("Done.")], judge="off") as endpoint:
@@ -88,7 +85,7 @@ async def turns(before: int, count: int = 20) -> list[float]:
             await runtime.submit("go")
             await runtime.close()
             per_tool = tools[0] / count
-            return [(b - a) * 1000 - per_tool for a, b in zip(stamps, stamps[1:], strict=False)]
+            return [(b - a) * 1000 - per_tool for a, b in pairwise(stamps)]
 
 
 def main() -> None:
@@ -99,8 +96,9 @@ def main() -> None:
     )
     for before in (0, 200, 2_000):
         found = asyncio.run(turns(before))
+        median, worst = statistics.median(found), max(found)
         print(
-            f"a turn after {before:>5} messages: median {statistics.median(found):.1f} ms, worst {max(found):.1f} (server included)"
+            f"a turn after {before:>5} messages: median {median:.1f} ms, worst {worst:.1f} (server included)"
         )
 
 

@@ -190,7 +190,7 @@ async def stream(size: int, paced: bool) -> None:
                 await asyncio.sleep(0)
                 breath = time.perf_counter()
         transcript.finish(key)
-        while transcript.document.waiting:  # noqa: ASYNC110  # there is nothing to wait on
+        while transcript.document.waiting:
             await asyncio.sleep(0.001)
         await frame(app, lambda: None)
         shown, used = time.perf_counter() - start, time.process_time() - cpu
@@ -225,8 +225,9 @@ async def paging(entries: int, bare: dict[str, float]) -> None:
         del made
         total = transcript.window.total
         print(
-            f"\n{entries:,} entries, {total:,} rows: appended in {added:.3f} s, first frame {first.wall:.1f} ms later; "
-            f"memory {before:.0f} MB before, +{text - before:.0f} text, +{megabytes() - text:.0f} transcript"
+            f"\n{entries:,} entries, {total:,} rows: appended in {added:.3f} s, "
+            f"first frame {first.wall:.1f} ms later; memory {before:.0f} MB before, "
+            f"+{text - before:.0f} text, +{megabytes() - text:.0f} transcript"
         )
         gc.collect()
         gc.freeze()  # as an application should once a session is loaded
@@ -260,7 +261,7 @@ async def paging(entries: int, bare: dict[str, float]) -> None:
             print(f"  resize to {width} columns {(time.perf_counter() - start) * 1000:30.1f} ms")
         start = time.perf_counter()
         transcript.search("nowhere to be found")
-        while transcript._scan is not None:  # noqa: ASYNC110
+        while transcript._scan is not None:
             await asyncio.sleep(0.001)
         print(f"  search without a hit {(time.perf_counter() - start) * 1000:33.1f} ms, in slices of 8 ms")
         print(

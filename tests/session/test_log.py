@@ -127,7 +127,7 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_the_writer_usable(tmp_path: P
 
     log = LogWriter(tmp_path / "s.jsonl", write=write)
     log.append(record(0))
-    with pytest.raises(StorageFailed, match="s.jsonl"):
+    with pytest.raises(StorageFailed, match=r"s\.jsonl"):
         log.append(record(1))
     assert (tmp_path / "s.jsonl").read_bytes() == encode_record(record(0))
     log.append(record(1))

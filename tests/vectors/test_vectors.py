@@ -18,14 +18,16 @@ FOLDER = Path(__file__).parent
 CASES = [
     json.loads(line)
     for path in sorted(FOLDER.glob("*.jsonl.gz"))
-    for line in gzip.open(path, "rt", encoding="utf-8")
+    for line in gzip.decompress(path.read_bytes()).decode().splitlines()
 ]
 
 
 def options_of(case: dict[str, Any]) -> Any:
     config = Config()
     for key, value in case["options"].items():
-        config = config.with_value(f"{case['strategy']}.{key}", value if isinstance(value, str) else json.dumps(value))
+        config = config.with_value(
+            f"{case['strategy']}.{key}", value if isinstance(value, str) else json.dumps(value)
+        )
     return config.strategy_options(case["strategy"])
 
 
@@ -38,7 +40,9 @@ def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
     module = Config().strategies.module(case["strategy"])
     proposal = module.propose(View(context, case["context_window"]), options_of(case))
     before = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
-    context.apply(Record(len(records), 9_999_999_999_999, PrunApplied("strategy", proposal.edits, case["strategy"])))
+    context.apply(
+        Record(len(records), 9_999_999_999_999, PrunApplied("strategy", proposal.edits, case["strategy"]))
+    )
     sent = [json.loads(message.canonical) for message in context.messages()]
     shown = {
         block["tool_use_id"]: "\n".join(part.get("text", "") for part in block["content"])
@@ -55,7 +59,9 @@ def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
 
 
 def check(expected: dict[str, Any], before: dict[str, ToolResult], shown: dict[str, str]) -> None:
-    original = {use: "\n".join(getattr(b, "text", "") for b in result.content) for use, result in before.items()}
+    original = {
+        use: "\n".join(getattr(b, "text", "") for b in result.content) for use, result in before.items()
+    }
     if "kept" in expected:
         assert set(shown) == set(expected["kept"])
     if "changed" in expected:

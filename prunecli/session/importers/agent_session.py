@@ -97,4 +97,4 @@ def _imageless(block: Block) -> bool:
 def _milliseconds(text: Json, last: int) -> int:
     if not isinstance(text, str):
         return last + 1
-    return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+    return int(datetime.fromisoformat(text).timestamp() * 1000)

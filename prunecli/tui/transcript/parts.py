@@ -223,11 +223,11 @@ class DiffPart(Part):
         return self.diff.text if self.lines is None else "\n".join([line.text for line in self.lines])
 
     def guess(self, width: int) -> int:  # noqa: ARG002
+        """A row for each line."""
         return self.diff.text.count("\n") + 1 if self.lines is None else len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
         """The diff, indented below its line."""
-        """A row for each line."""
         lines = parse(self.diff.text) if self.lines is None else self.lines
         return diff_rows(lines, self.diff.path, sheet, NO_GUTTER.then("  ", sheet.inks.text), self.digits)
 

@@ -62,7 +62,7 @@ class Dress:
         shown = segments
         for line_filter in self.filters:
             shown = line_filter.apply(shown, self.background)
-        if all([new.style is old.style for new, old in zip(shown, segments, strict=False)]):
+        if all(new.style is old.style for new, old in zip(shown, segments, strict=False)):
             return segments
         return shown
 

@@ -1,0 +1,1 @@
+"""The pictures of the README, made by `python -m tests.screenshots.make`."""

@@ -1,0 +1,41 @@
+"""What the agent is doing, in words."""
+
+from prunecli.agent.signals import RetryScheduled, StreamStarted
+from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
+from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.tui.showing.doing import WAITING, Doing
+
+
+def words(*told: object) -> list[str]:
+    doing, said = Doing(), []
+    for one in told:
+        doing.take(one)
+        said.append(doing.words)
+    return said
+
+
+def test_a_response_is_waited_for_thought_written_and_its_calls_prepared() -> None:
+    told = StreamStarted(), ThinkingDelta("hm"), TextDelta("I"), ToolCallDelta("t1", "bash")
+    assert words(*told) == [WAITING, "Thinking", "Writing", "Preparing bash"]
+
+
+def test_calls_are_named_while_they_run_and_counted_when_several_do() -> None:
+    first, second = ToolStarted("t1", "read", {}), ToolStarted("t2", "grep", {})
+    done = ToolResult("t1", "read", ())
+    records = [Record(n, n, event) for n, event in enumerate((AssistantMessage(()), first, second, done))]
+    assert words(*records) == ["Working", "Running read", "Running 2 calls", "Running grep"]
+
+
+def test_a_retry_says_when_and_why_until_the_next_sign_of_life() -> None:
+    doing = Doing()
+    assert doing.take(RetryScheduled(2, 8.0, "overloaded"))
+    assert (doing.words, doing.retry) == ("Retry 2", (8.0, "overloaded"))
+    assert doing.take(StreamStarted())
+    assert doing.retry is None
+
+
+def test_a_delta_like_the_one_before_changes_nothing() -> None:
+    doing = Doing()
+    assert doing.take(TextDelta("a"))
+    assert not doing.take(TextDelta("b"))
+    assert doing.take(Record(9, 9, RunEnded("finished")))
