@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from prunecli.config import Config, load
+from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4, TokenCounter
@@ -88,7 +89,7 @@ def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
     from prunecli.runtime.choices import AUTO
 
     real = [one for name in names for one in (AUTO if name == "auto" else (name,))]
-    return tuple(Chosen(name, config.strategies.module(name), config.strategy_options(name)) for name in real)
+    return tuple(chosen(config, name) for name in real)
 
 
 def _counter(estimator: str) -> TokenCounter:

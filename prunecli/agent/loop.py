@@ -28,8 +28,8 @@ from prunecli.agent.policy import Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
 from prunecli.context.compaction import CompactionPlan
-from prunecli.context.repair import strip_thinking
-from prunecli.errors import ContextOverflow, ProviderError, SignatureRejected
+from prunecli.context.repair import repair_image, strip_thinking
+from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
 from prunecli.model.requests import Request
@@ -127,6 +127,10 @@ class Run:
             await self._again(relief, refused)
         except SignatureRejected as refused:
             await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
+        except BadRequest as refused:
+            await self._again(
+                repair_image(self.policy().view(self.session.context), refused.message), refused
+            )
 
     async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
         """Sends once more after a remedy that is recorded, so that it stays."""

@@ -73,6 +73,10 @@ class Policy:
             return None
         return plan_compaction(context, self.compaction, self.window)
 
+    def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
+        """What `/compact` would summarise, whether it is due or not."""
+        return plan_compaction(context, self.compaction, self.window, focus)
+
     def make_room(self, context: Context) -> list[PrunApplied]:
         """Prunes that go before a compaction: the strategies', without minimum and gate."""
         events, _ = self._proposals(replace(self.view(context), forced=True), "strategy")

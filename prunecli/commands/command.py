@@ -87,11 +87,20 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactNow:
+    """Have the model summarise the older part of the session, with this focus."""
+
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Quit:
     """Leave the program."""
 
 
-Effect: TypeAlias = Say | Table | Choose | Submit | SetTheme | EditFile | SwitchSession | GoOn | Quit
+Effect: TypeAlias = (
+    Say | Table | Choose | Submit | SetTheme | EditFile | SwitchSession | GoOn | CompactNow | Quit
+)
 RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 

@@ -1,11 +1,15 @@
 """Repairs of histories that the endpoint refuses: each known kind is answered by a recorded edit, so that it
 stays repaired (ROBUSTNESS.md rule 3)."""
 
+import re
+
 from prunecli.context.ledger import prun_applied
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied
-from prunecli.model.messages import RedactedThinking, Thinking
+from prunecli.model.messages import Image, RedactedThinking, Thinking
+
+_PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 
 
 def strip_thinking(view: View) -> PrunApplied | None:
@@ -26,3 +30,25 @@ def strip_thinking(view: View) -> PrunApplied | None:
     if not edits:
         return None
     return prun_applied(view, "strategy", edits, strategy="repair", reason="earlier thinking was left out")
+
+
+def repair_image(view: View, refusal: str) -> PrunApplied | None:
+    """The event that replaces the images of the entry which the endpoint names in its refusal; None where it
+    names none, or one without an image. All words of the entry stay."""
+    context = view.context
+    place = _PLACE.search(refusal)
+    messages = context.messages()
+    if place is None or int(place[1]) >= len(messages):
+        return None
+    message, block = messages[int(place[1])], int(place[2])
+    entry = context.entries.get(message.seqs[block]) if block < len(message.seqs) else None
+    content = getattr(entry.event, "content", ()) if entry else ()
+    if entry is None or not any(isinstance(one, Image) for one in content):
+        return None
+    text = "\n".join(
+        filter(None, [*entry.typed, entry.text, "[an image was left out: the endpoint refused it]"])
+    )
+    edit = Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
+    return prun_applied(
+        view, "strategy", [edit], strategy="repair", reason=f"an image was refused: {refusal[:200]}"
+    )

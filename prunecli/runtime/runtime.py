@@ -185,6 +185,20 @@ class Runtime:
             self.session.commit()
         return text
 
+    async def compact(self, focus: str = "") -> bool:
+        """`/compact`: a summary of the older part, now. False where nothing came of it."""
+        plan = self.policy.plan_compaction(self.session.context, focus)
+        if plan is None:
+            return False
+        before = self.session.context.boundary
+        self._task = asyncio.current_task()
+        try:
+            await self._run().compact(plan)
+            self.session.commit()
+        finally:
+            self._task = None
+        return self.session.context.boundary != before
+
     def _run(self) -> Run:
         executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper)
         return Run(

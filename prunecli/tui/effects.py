@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prunecli.commands.command import (
     Choice,
     Choose,
+    CompactNow,
     EditFile,
     Effect,
     GoOn,
@@ -59,6 +60,8 @@ class Effects:
                     app.run_worker(self._edit(path, then), group="editor")
                 case GoOn():
                     conversation.runs.go_on()
+                case CompactNow(focus):
+                    conversation.runs.compact(focus)
                 case Quit():
                     app.leave()
                 case SwitchSession():

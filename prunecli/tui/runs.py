@@ -44,6 +44,15 @@ class Runs:
         """Goes on from where the session is."""
         self._start("Waiting for the model", self._runtime.go_on)
 
+    def compact(self, focus: str) -> None:
+        """Has the model summarise the older part of the session."""
+
+        async def run() -> Done | None:
+            await self._runtime.compact(focus)
+            return None
+
+        self._start("Summarising", run)
+
     def shell(self, command: str, *, show_model: bool) -> None:
         """Runs a command of the user's own."""
         words = f"Running {command}"

@@ -20,7 +20,9 @@ from textual.drivers.linux_driver import LinuxDriver
 from prunecli.sanitize import one_line
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
-_BEGINNINGS = ("\x1b[2", "\x1b[20", "\x1b[200")
+_BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
+REST_SECONDS, HELD_SECONDS = 0.1, 0.01
+"""How long it is waited for keys at a time; and for what goes on with the beginning of a paste."""
 
 
 class MoreKeys(StrEnum):
@@ -63,6 +65,11 @@ class PasteReader:
                 self._pasted = None
                 yield whole, True
 
+    @property
+    def waits(self) -> bool:
+        """Whether what came last may be the beginning of a paste."""
+        return self._pasted is None and bool(self._held)
+
     def flush(self) -> str:
         """What was held back as the beginning of a paste and is none: nothing more came."""
         if self._pasted is not None:
@@ -85,7 +92,8 @@ class TerminalDriver(LinuxDriver):
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
             try:
-                ready, _, _ = select.select([self.fileno], [], [], 0.1)
+                wait = HELD_SECONDS if reader.waits else REST_SECONDS
+                ready, _, _ = select.select([self.fileno], [], [], wait)
                 data = os.read(self.fileno, 65536) if ready else b""
             except (OSError, ValueError):
                 data, ready = b"", [self.fileno]

@@ -108,6 +108,7 @@ class Bench:
             {},
             FilesSeen(),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
+            recall=lambda seq: self.session.context.entries[seq].event.content,  # type: ignore[union-attr]
         )
 
     def run(self) -> Run:

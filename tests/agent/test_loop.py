@@ -29,9 +29,10 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import INVALID_INPUT, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import INVALID_INPUT, Image, Text, Thinking, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
+from prunecli.tools.recall import Recall
 from tests.agent.running import Bench
 
 
@@ -379,3 +380,38 @@ async def test_what_was_recorded_reads_back_from_the_file(tmp_path: Path) -> Non
     bench = Bench(scripted(calls(echo("t1", "one")), says("Done.")), path=path)
     await bench.talk("go")
     assert read_log(path).records == bench.session.records
+
+
+async def test_a_refused_image_is_left_out_for_good_and_the_words_stay() -> None:
+    """API-20, API-24."""
+    refusal = BadRequest("messages.0.content.1: image exceeds the limit of 5 MB")
+    bench = Bench(scripted(fails(refusal), says("I see no picture."), says("Still none.")))
+    bench.session.emit(UserMessage((Text("look at this"), Image("image/png", "AAAA"))))
+    assert (await bench.run().run()).reason == "finished"
+    await bench.talk("and now?")
+    assert len(bench.provider.requests) == 3
+    for request in bench.provider.requests[1:]:
+        assert b"AAAA" not in request.body()
+        assert b"look at this" in request.body()
+
+
+async def test_a_refusal_that_names_no_image_is_raised() -> None:
+    bench = Bench(scripted(fails(BadRequest("messages.0.content.0: something else"))))
+    with pytest.raises(BadRequest):
+        await bench.talk("go")
+    assert len(bench.provider.requests) == 1
+
+
+async def test_a_recalled_original_is_an_ordinary_result() -> None:
+    provider = scripted(
+        calls(echo("t1", "long ", 2_000)),
+        calls(ToolUse("p1", "prun", {"tokens": 100})),
+        calls(ToolUse("r1", "recall", {"entry": 5})),
+        says("Done."),
+    )
+    bench = Bench(provider)
+    bench.tools["recall"] = Recall()
+    await bench.talk("go")
+    assert results(bench)[-1].content == (Text("long " * 2_000),)
+    assert b"long long" in provider.requests[3].body()
+    assert b"long long" not in provider.requests[2].body()

@@ -6,6 +6,7 @@ import pytest
 
 from prunecli.commands.command import (
     Choose,
+    CompactNow,
     EditFile,
     Quit,
     Say,
@@ -218,3 +219,48 @@ def test_rename_names_the_session(tmp_path: Path) -> None:
 
 def test_quit_leaves(tmp_path: Path) -> None:
     assert run_line(start(tmp_path), "/exit") == [Quit()]
+
+
+async def test_pin_keeps_an_entry_from_every_prune(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    first = next(e.seq for e in runtime.session.context.entries.values() if e.kind == "result")
+    assert f"Pinned: {first}" in say(list(run_line(runtime, f"/pin {first}")))
+    run_line(runtime, "/prune")
+    assert runtime.session.context.text_edit(first) is None
+    assert f"Pinned: {first}" in say(list(run_line(runtime, "/pin")))
+    assert "No longer pinned" in say(list(run_line(runtime, f"/pin off {first}")))
+    run_line(runtime, "/prune")
+    assert runtime.session.context.text_edit(first) is not None
+
+
+async def test_restore_brings_one_entry_back_and_pins_it(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    whole = runtime.session.context.messages()
+    run_line(runtime, "/prune")
+    pruned = [
+        e.seq for e in runtime.session.context.entries.values() if runtime.session.context.text_edit(e.seq)
+    ]
+    for seq in pruned:
+        assert "Restored and pinned" in say(list(run_line(runtime, f"/restore {seq}")))
+    assert runtime.session.context.messages() == whole
+    assert runtime.session.context.pinned == set(pruned)
+    assert "Nothing to restore" in say(list(run_line(runtime, f"/restore {pruned[0]}")))
+
+
+@pytest.mark.parametrize("line", ["/restore", "/restore x", "/pin 9999", "/restore -1"])
+def test_what_is_no_entry_is_said(tmp_path: Path, line: str) -> None:
+    assert "/context shows them" in say(list(run_line(start(tmp_path), line)))
+
+
+async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Path) -> None:
+    sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
+    long = says("a long answer " * 200)
+    runtime = start(tmp_path, [long, long, long, says("The gist.")], sets=sets)
+    assert "Nothing to compact" in say(list(run_line(runtime, "/compact")))
+    for words in ("one", "two", "three"):
+        await runtime.submit(words)
+    assert run_line(runtime, "/compact the parser") == [CompactNow("the parser")]
+    assert await runtime.compact("the parser")
+    body = runtime.session.context.messages()
+    assert any(b"The gist." in message.canonical for message in body)
+    assert any(b"two" in message.canonical for message in body)

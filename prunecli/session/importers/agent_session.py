@@ -53,7 +53,8 @@ def _events(message: Mapping[str, Json], calls: dict[str, ToolUse]) -> Iterator[
         mapped = tuple(_mapped(block, calls) for block in content)
         yield AssistantMessage(mapped, str(message.get("model") or ""), "end_turn", usage)
     elif role == "user":
-        yield UserMessage(tuple(block for block in content if not isinstance(block, Thinking)), "import")
+        words = (_pictured(block) for block in content if not isinstance(block, Thinking))
+        yield UserMessage(tuple(words), "import")
     elif role == "tool":
         for block in message["content"]:
             yield _result(block, calls)
@@ -84,14 +85,16 @@ def _result(block: Mapping[str, Json], calls: Mapping[str, ToolUse]) -> ToolResu
     source = calls.get(use)
     given = block.get("content")
     content = content_from_json(given if given is not None else [])
-    shown = tuple(Text("[image]") if _imageless(one) else one for one in content)
+    shown = tuple(map(_pictured, content))
     details = {"source": {"name": source.name, "input": dict(source.input)}} if source else {}
     name = ours(source).name if source else ""
     return ToolResult(use, name, shown, bool(block.get("is_error")), details)
 
 
-def _imageless(block: Block) -> bool:
-    return isinstance(block, Opaque) and block.json.get("type") == "image"
+def _pictured(block: Block) -> Block:
+    """A word for an image, whose bytes such a file leaves out."""
+    left_out = isinstance(block, Opaque) and block.json.get("type") == "image"
+    return Text("[image]") if left_out else block
 
 
 def _milliseconds(text: Json, last: int) -> int:

@@ -43,8 +43,7 @@ def read_source(path: Path) -> Source:
     try:
         if (value := _whole(data)) is not None:
             return Source("messages", anthropic_messages.records_of(value["messages"]))
-        head = strict_loads(data.split(b"\n", 1)[0])
-        if isinstance(head, dict) and head.get("format") == agent_session.FORMAT:
+        if _is_agent_session(data.split(b"\n", 1)[0]):
             return Source(
                 "agent-session", agent_session.records_of(data.decode("utf-8", "replace").split("\n"))
             )
@@ -52,6 +51,14 @@ def read_source(path: Path) -> Source:
         line = str(error).removeprefix("line ").partition(":")[0]
         raise SessionCorrupt(path, int(line) if line.isdigit() else 1, str(error)) from error
     return _native(path, data)
+
+
+def _is_agent_session(first_line: bytes) -> bool:
+    try:
+        head = strict_loads(first_line)
+    except ValueError:
+        return False
+    return isinstance(head, dict) and head.get("format") == agent_session.FORMAT
 
 
 def _content(path: Path) -> bytes:

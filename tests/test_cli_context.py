@@ -1,0 +1,132 @@
+"""`prunecli context`: what the model would see, for sessions, agent-session files and plain messages."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from prunecli.cli import app
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, PrunApplied, SessionStarted, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse
+from prunecli.session.session import Session
+from tests.endpoint.sample import verdict
+from tests.test_library import messages
+
+SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.gz"))
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> CliRunner:
+    return CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
+
+
+def shown(runner: CliRunner, *words: str) -> dict[str, object]:
+    done = runner.invoke(app, ["context", *words, "--json", "--estimator", "chars4"])
+    assert done.exit_code == 0, done.output
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> str:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps({"messages": messages()}))
+    return str(path)
+
+
+def test_plain_messages_are_shown_as_a_strategy_would_send_them(runner: CliRunner, plain: str) -> None:
+    found = shown(runner, plain, "--strategy", "keep_last_n_steps", "-o", "n=2")
+    assert set(found) == {"messages", "edits", "ledger"}
+    edits = found["edits"]
+    assert isinstance(edits, list)
+    assert [(edit["kind"], edit["seq"]) for edit in edits] == [("drop", seq) for seq in (1, 3, 5, 7)]
+    assert set(edits[0]) == {"kind", "seq", "tool_use_id", "text", "tokens_before", "tokens_after"}
+    assert set(found["ledger"]) == {  # type: ignore[call-overload]
+        "scanned_tokens",
+        "pruned_tokens",
+        "protected_results",
+        "protected_tokens",
+        "context_tokens",
+        "window",
+    }
+
+
+def test_text_options_are_taken_as_they_stand(runner: CliRunner, plain: str) -> None:
+    words = ("--strategy", "aggressive", "-o", "hard_clear.placeholder=[gone]", "-o", 'tools.deny=["grep"]')
+    found = shown(runner, plain, *words, "--no-recall")
+    edits = found["edits"]
+    assert isinstance(edits, list)
+    assert {edit["text"] for edit in edits} == {"[gone]"}
+    assert "recall" in str(shown(runner, plain, *words))
+
+
+def test_at_shows_an_earlier_moment(runner: CliRunner, plain: str) -> None:
+    assert len(shown(runner, plain, "--strategy", "no_pruning", "--at", "4")["messages"]) == 5  # type: ignore[arg-type]
+
+
+def native(tmp_path: Path) -> Path:
+    path = tmp_path / "data" / "sessions" / "w" / "mine.jsonl"
+    session = Session(SessionStarted("mine", "/w", "m"), Context(Chars4()), path=path)
+    session.emit(UserMessage((Text("go"),)))
+    session.emit(AssistantMessage((ToolUse("t", "read", {"path": "x"}),)))
+    session.emit(ToolResult("t", "read", (Text("long " * 400),)))
+    session.emit(AssistantMessage((Text("done"),)))
+    session.emit(PrunApplied("user", (Edit("clear", 3, "t", "[was long]", 500, 3),)))
+    session.close()
+    return path
+
+
+def test_a_session_shows_its_recorded_edits_and_with_a_strategy_ignores_them(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    native(tmp_path)
+    assert "[was long]" in str(shown(runner, "mine")["messages"])
+    assert "[was long]" not in str(shown(runner, "mine", "--strategy", "no_pruning")["messages"])
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("strategy", ["pi", "aggressive", "keep_last_n_steps", "superseded"])
+def test_real_sessions_give_requests_that_the_endpoint_takes(
+    runner: CliRunner, path: Path, strategy: str
+) -> None:
+    found = shown(runner, str(path), "--strategy", strategy)
+    sent = found["messages"]
+    assert isinstance(sent, list)
+    if sent[-1]["role"] == "assistant":
+        sent = [*sent, {"role": "user", "content": "go on"}]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": sent}
+    assert verdict(body) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"nonsense\n", "line 1"),
+        (b'{"messages":[{"role":"user"}]}', "messages.0"),
+        (b'{"format":"agent-session/1"}\n{"role":"elf","content":[]}', "line 2"),
+        (b"\x1f\x8b not really", "gzip"),
+        (gzip.compress(b'{"messages":[{"role":"x","content":"y"}]}'), "messages.0"),
+    ],
+)
+def test_what_is_no_source_is_a_clear_error(
+    runner: CliRunner, tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "source").write_bytes(content)
+    done = runner.invoke(app, ["context", str(tmp_path / "source"), "--json"])
+    assert done.exit_code == 4
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("-o", "n=1"), ("--strategy", "magic"), ("--strategy", "pi", "-o", "x"), ("--estimator", "abacus")],
+)
+def test_wrong_flags_are_exit_code_2(runner: CliRunner, plain: str, words: tuple[str, ...]) -> None:
+    assert runner.invoke(app, ["context", plain, *words]).exit_code == 2
