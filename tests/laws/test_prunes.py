@@ -1,0 +1,282 @@
+"""Pruning, undo and compaction in any order: what always holds, and that a planted mistake is noticed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+
+from prunecli.context.compaction import Options, plan_compaction
+from prunecli.context.ledger import prun_applied
+from prunecli.context.project import project
+from prunecli.context.prun import plan_edits, plan_prun
+from prunecli.context.state import Context
+from prunecli.context.strategies import pi
+from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
+from prunecli.model.events import (
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    Rewound,
+    UserMessage,
+)
+from prunecli.model.messages import Text
+from prunecli.model.requests import WireMessage
+from tests.laws import checks
+from tests.laws.logs import sessions
+
+QUICK = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LONG = settings(QUICK, max_examples=5_000)
+PI = pi.Options(prune_minimum=20, prune_protect=30, protected_turns=0, prunable_tools=())
+COMPACT = Options(max_context_tokens=120, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
+
+
+class Story:
+    """A session that goes on: a log, its fold, and what is decided on it.
+
+    Random prunes, rewinds and made-up summaries are left out: they may lose words on purpose.
+    """
+
+    def __init__(self, records: list[Record]) -> None:
+        self.records: list[Record] = []
+        self.context = Context(Chars4())
+        for record in records:
+            if not isinstance(record.event, PrunApplied | Rewound | CompactionApplied):
+                self.add(record.event)
+        self.add(UserMessage((Text("and now?"),)))
+
+    def add(self, event: Any) -> None:
+        record = Record(len(self.records), 1_700_000_000_000 + 1000 * len(self.records), event)
+        self.records.append(record)
+        self.context.apply(record)
+
+    @property
+    def view(self) -> View:
+        return View(self.context, 600)
+
+    def strategy(self) -> bool:
+        proposal = pi.propose(self.view, PI)
+        if proposal.edits:
+            self.add(prun_applied(self.view, "strategy", proposal.edits, strategy="pi"))
+        return bool(proposal.edits)
+
+    def prun(self, tokens: int, memo: str | None) -> bool:
+        plan = plan_prun(self.view, tokens, memo)
+        if plan.exchanges:
+            edits = plan_edits(self.view, plan)
+            self.add(prun_applied(self.view, "model", edits, memo=memo))
+        return bool(plan.exchanges)
+
+    def compact(self) -> bool:
+        plan = plan_compaction(self.context, COMPACT, 600)
+        if plan is not None:
+            self.add(plan.event(self.context, "the gist"))
+        return plan is not None
+
+    def undo_all(self) -> None:
+        live = [record.seq for record in self.context.live_pruns()]
+        if live:
+            self.add(PrunReverted(tuple(reversed(live))))
+
+
+ACTS = st.lists(st.sampled_from(["strategy", "prun", "memo", "compact", "undo", "say"]), max_size=6)
+
+
+def act(story: Story, what: str) -> bool:
+    match what:
+        case "strategy":
+            return story.strategy()
+        case "prun":
+            return story.prun(20, None)
+        case "memo":
+            return story.prun(30, "what <was> learned & kept")
+        case "compact":
+            return story.compact()
+        case "undo":
+            story.undo_all()
+        case "say":
+            story.add(UserMessage((Text("more words"),)))
+    return False
+
+
+def holds_in_any_order(records: list[Record], acts: list[str]) -> None:
+    story = Story(records)
+    for what in acts:
+        act(story, what)
+        checks.valid(story.context.messages())
+        checks.words_said_somewhere(story.records, story.context.messages())
+        assert story.context.messages() == project(story.records)
+    fresh = Context(Chars4())
+    for record in story.records:
+        fresh.apply(record)
+    checks.counted_once(story.context.tally.pruned_tokens, fresh.tally.pruned_tokens)
+    checks.counted_once(story.context.tally.scanned_tokens, fresh.tally.scanned_tokens)
+
+
+@given(sessions(), ACTS)
+@QUICK
+def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_word(
+    records: list[Record], acts: list[str]
+) -> None:
+    """API-01, API-03, API-04."""
+    holds_in_any_order(records, acts)
+
+
+@pytest.mark.slow
+@given(sessions(), ACTS)
+@LONG
+def test_the_same_for_long(records: list[Record], acts: list[str]) -> None:
+    holds_in_any_order(records, acts)
+
+
+def test_half_of_the_logs_prune_and_a_fifth_compact() -> None:
+    counts = {"logs": 0, "pruned": 0, "compacted": 0}
+
+    @given(sessions())
+    @settings(QUICK, max_examples=100, derandomize=True, database=None)
+    def count(records: list[Record]) -> None:
+        counts["logs"] += 1
+        counts["pruned"] += Story(records).strategy()
+        counts["compacted"] += Story(records).compact()
+
+    count()
+    assert counts["pruned"] >= counts["logs"] / 2
+    assert counts["compacted"] >= counts["logs"] / 5
+
+
+@given(sessions(), st.lists(st.sampled_from(["strategy", "prun", "memo"]), max_size=4))
+@QUICK
+def test_undo_of_everything_is_never_having_pruned(records: list[Record], acts: list[str]) -> None:
+    story = Story(records)
+    story.undo_all()
+    untouched = story.context.messages()
+    for what in acts:
+        act(story, what)
+    story.undo_all()
+    assert story.context.messages() == untouched
+    assert story.context.tally.pruned_tokens == 0
+
+
+@given(sessions(), st.sampled_from(["strategy", "prun", "memo"]))
+@QUICK
+def test_a_prune_changes_nothing_before_its_first_edit(records: list[Record], what: str) -> None:
+    story = Story(records)
+    before = story.context.messages()
+    if act(story, what):
+        event = story.records[-1].event
+        assert isinstance(event, PrunApplied)
+        checks.sticky(before, story.context.messages(), min(edit.seq for edit in event.edits))
+
+
+@given(sessions())
+@QUICK
+def test_a_plan_removes_what_it_promised(records: list[Record]) -> None:
+    story = Story(records)
+    before = story.context.tally.pruned_tokens
+    plan = plan_prun(story.view, 25, "the gist")
+    if plan.exchanges:
+        edits = plan_edits(story.view, plan)
+        story.add(prun_applied(story.view, "model", edits, memo="the gist"))
+        assert story.context.tally.pruned_tokens - before == plan.tokens
+        assert f"~{plan.tokens:,} tokens" in plan.message
+        locked = [
+            seq
+            for seq in plan.exchanges
+            if story.context.in_progress and seq == story.context.in_progress.seq
+        ]
+        assert locked == []
+
+
+# Planted mistakes: each must be noticed by the law it breaks ---------------------------------------------------
+
+
+def dropped_by_message(story: Story) -> tuple[WireMessage, ...]:
+    """Drops the assistant's message and leaves its results."""
+    messages = story.context.messages()
+    return tuple(
+        m for i, m in enumerate(messages) if m.role == "user" or b"tool_use" not in m.canonical or i > 1
+    )
+
+
+def sorted_by_time(story: Story) -> tuple[WireMessage, ...]:
+    """Puts what was typed while a tool ran between the call and its result."""
+    return tuple(
+        WireMessage.of(m.role, m.blocks[::-1], m.seqs[::-1]) if m.role == "user" else m
+        for m in story.context.messages()
+    )
+
+
+def memo_merged(story: Story) -> tuple[WireMessage, ...]:
+    """Writes a memo into the user's own words."""
+    changed = []
+    for message in story.context.messages():
+        blocks = list(message.blocks)
+        if message.role == "user" and json.loads(blocks[0])["type"] == "text":
+            text = json.loads(blocks[0])["text"] + "\n<memo>"
+            blocks[0] = json.dumps({"text": text, "type": "text"}).encode()
+        changed.append(WireMessage.of(message.role, tuple(blocks), message.seqs))
+    return tuple(changed)
+
+
+@pytest.mark.parametrize("mutant", [dropped_by_message, sorted_by_time])
+def test_broken_pairs_are_noticed(mutant: Callable[[Story], tuple[WireMessage, ...]]) -> None:
+    def noticed(records: list[Record]) -> bool:
+        try:
+            checks.valid(mutant(Story(records)))
+        except Exception:  # noqa: BLE001  # any complaint will do
+            return True
+        return False
+
+    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+
+
+def test_a_memo_in_the_users_words_is_noticed() -> None:
+    def noticed(records: list[Record]) -> bool:
+        story = Story(records)
+        try:
+            checks.words_intact(story.records, memo_merged(story))
+        except AssertionError:
+            return True
+        return False
+
+    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+
+
+def test_a_boundary_that_is_computed_anew_for_each_request_is_noticed() -> None:
+    """What the first OpenClaw pruner and pi-context-pruning did: the boundary moves with each request."""
+
+    def noticed(records: list[Record]) -> bool:
+        story = Story(records)
+        if not story.strategy():
+            return False
+        before = story.context.messages()
+        story.add(PrunReverted((story.records[-1].seq,)))
+        for _ in range(3):
+            story.add(UserMessage((Text("more"),)))
+        try:
+            checks.sticky(before, story.context.messages(), len(story.records))
+        except AssertionError:
+            return True
+        return False
+
+    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+
+
+def test_savings_that_are_counted_twice_are_noticed() -> None:
+    def noticed(records: list[Record]) -> bool:
+        story = Story(records)
+        if not story.strategy():
+            return False
+        event = story.records[-1].event
+        assert isinstance(event, PrunApplied)
+        try:
+            checks.counted_once(2 * event.tokens_removed, story.context.tally.pruned_tokens)
+        except AssertionError:
+            return True
+        return False
+
+    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
