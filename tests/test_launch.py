@@ -84,3 +84,12 @@ def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
     assert asked.cwd is not None
     assert list(asked.cwd.iterdir()) == []
     asked.cwd.rmdir()
+
+
+def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    runtime = make_runtime(Launch(cwd=tmp_path / "work"), environ(tmp_path))
+    runtime.trust()
+    assert runtime.model_name == "demo"
+    runtime.reload()
+    assert runtime.model_name == "demo"

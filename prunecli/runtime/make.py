@@ -29,8 +29,10 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     store = TrustStore(places.trust_store)
     trusted = asked.trust or store.is_trusted(cwd)
 
+    found = credentials(environ, places)
+
     def load_config(trusted: bool) -> Config:
-        return load(
+        config = load(
             places,
             cwd,
             environ,
@@ -39,14 +41,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
             config_file=asked.config_file,
             trusted=trusted,
         )
+        return config.with_value("model.name", "demo") if _needs_demo(config, found) else config
 
     config = load_config(trusted)
-    found = credentials(environ, places)
-    demo = _needs_demo(config, found)
+    demo = config.origin("model.name") == "session"  # nobody's choice but ours
     if demo and asked.headless:
         raise UsageError("no API key", NO_KEY_HINT)
-    if demo:
-        config = config.with_value("model.name", "demo")
     setup = Setup(
         places,
         cwd,

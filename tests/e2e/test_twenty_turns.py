@@ -12,12 +12,13 @@ import pytest
 
 from prunecli.asked import Launch
 from prunecli.model.events import PrunApplied, ToolResult
+from prunecli.providers.tokenizer import load as load_tokenizer
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.twenty_turns import PRUNING, project, replies
-from tests.endpoint import Call, Endpoint, Reply, Stall, serve
+from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve
 
 DEADLINE = 60
 
@@ -130,3 +131,36 @@ def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
         assert [refused.refusal for refused in endpoint.rejected] == []
         assert b"interrupted" in endpoint.requests[1].body
     assert (folder / "ran.txt").read_text() == "once\n"
+
+
+async def test_a_session_that_outgrows_its_window_is_pruned_before_the_endpoint_has_to_refuse(
+    tmp_path: Path,
+) -> None:
+    window = 20_000
+    reads = [Reply([Call("read", {"path": "notes.md", "limit": 300 + n})]) for n in range(14)]
+    async with Endpoint([*reads, Reply("Enough.")], rules=Rules(window=window)) as endpoint:
+        cwd = project(tmp_path / "project")
+        sets = (
+            f"models.claude-sonnet-5-5.context_window={window}",
+            "model.max_tokens=2000",
+            "compaction.enabled=false",
+        )
+        asked = Launch(headless=True, trust=True, cwd=cwd, sets=sets)
+        runtime = make_runtime(asked, environment(tmp_path, endpoint.base_url))
+        done = await runtime.submit("read the notes again and again")
+        assert done.reason == "finished", done.note
+        await runtime.close()
+        assert [refused.refusal for refused in endpoint.rejected] == []
+        sent = [request.usage.prompt_tokens for request in endpoint.requests if request.usage]
+    assert max(sent) > 0.7 * window
+    assert any(isinstance(record.event, PrunApplied) for record in runtime.session.records)
+
+
+async def test_system_prompt_and_tools_are_small(tmp_path: Path) -> None:
+    async with Endpoint([Reply("Hi.")]) as endpoint:
+        runtime = make_runtime(Launch(headless=True, cwd=tmp_path), environment(tmp_path, endpoint.base_url))
+        await runtime.submit("hi")
+        await runtime.close()
+        preamble = runtime.session.context.preamble
+    tokens = load_tokenizer().count(b"".join((*preamble.system, *preamble.tools)).decode())
+    assert tokens < 2_000
