@@ -4,8 +4,6 @@ A first word that equals a subcommand is that subcommand; after `--` it is a pro
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,9 +15,8 @@ from prunecli.asked import PICKER, Launch
 from prunecli.cli_config import app as config_app
 from prunecli.cli_config import login, trust
 from prunecli.cli_context import context
+from prunecli.cli_errors import complaining
 from prunecli.cli_sessions import app as sessions_app
-from prunecli.errors import PrunecliError
-from prunecli.launch import complain
 from prunecli.launch import launch as start
 
 _PROMPT = "prunecli.prompt"
@@ -70,15 +67,6 @@ app.add_typer(config_app, name="config")
 app.command("context")(context)
 app.command("login")(login)
 app.command("trust")(trust)
-
-
-@contextmanager
-def complaining() -> Iterator[None]:
-    """Turns an error that a user can be told about into its exit code."""
-    try:
-        yield
-    except PrunecliError as error:
-        raise typer.Exit(complain(error)) from None
 
 
 def _version(wanted: bool) -> None:

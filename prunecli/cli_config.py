@@ -3,30 +3,19 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prunecli.agent.trust import TrustStore
+from prunecli.cli_errors import complaining
 from prunecli.config import Config, load, user_files
 from prunecli.config.credentials import save_key
 from prunecli.config.save import init
-from prunecli.errors import PrunecliError
-from prunecli.launch import complain
 from prunecli.paths import Places
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Show, check and create configuration.")
-
-
-@contextmanager
-def _complaining() -> Iterator[None]:
-    try:
-        yield
-    except PrunecliError as error:
-        raise typer.Exit(complain(error)) from None
 
 
 def _load() -> Config:
@@ -38,7 +27,7 @@ def _load() -> Config:
 @app.command("show")
 def show() -> None:
     """Every value in effect, with where it came from."""
-    with _complaining():
+    with complaining():
         config = _load()
         for key, value, origin in config.items():
             typer.echo(f"{key} = {json.dumps(value) if value is not None else 'unset'}    ({origin})")
@@ -54,14 +43,14 @@ def path() -> None:
 @app.command("init")
 def init_() -> None:
     """Writes a commented config.toml where there is none yet."""
-    with _complaining():
+    with complaining():
         typer.echo(f"wrote {init(Places.of(os.environ))}")
 
 
 @app.command("check")
 def check() -> None:
     """Reads all files and says what is wrong."""
-    with _complaining():
+    with complaining():
         config = _load()
         for notice in config.notices:
             typer.echo(notice)
@@ -71,7 +60,7 @@ def check() -> None:
 def login() -> None:
     """Asks for an API key and writes the key file (mode 0600)."""
     places = Places.of(os.environ)
-    with _complaining():
+    with complaining():
         key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
         save_key(places, key)
         typer.echo(f"saved to {places.shown(places.key_file)}")
@@ -84,7 +73,7 @@ def trust(
     """Trusts a directory: its configuration and instructions count, and tools may change it."""
     places = Places.of(os.environ)
     target = (directory or Path.cwd()).resolve()
-    with _complaining():
+    with complaining():
         store = TrustStore(places.trust_store)
         if remove:
             store.untrust(target)

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
+from prunecli.cli_errors import complaining
 from prunecli.config import Config, load
 from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4, TokenCounter
-from prunecli.errors import ConfigError, PrunecliError, SessionCorrupt, UsageError
+from prunecli.errors import ConfigError, SessionCorrupt, UsageError
 from prunecli.figures import short
-from prunecli.launch import complain
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
@@ -41,7 +41,7 @@ def context(
     as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
-    try:
+    with complaining():
         found = _source(source)
         config = _configured(options or (), strategy)
         names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies
@@ -54,8 +54,6 @@ def context(
             recorded=found.native and strategy is None,
             at=at,
         )
-    except PrunecliError as error:
-        raise typer.Exit(complain(error)) from None
     for notice in found.notices:
         typer.echo(f"prunecli: {visible(notice)}", err=True)
     typer.echo(_json(inspection) if as_json else visible(_table(inspection)))

@@ -2,18 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from prunecli.cli_errors import complaining
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import PrunecliError, SessionCorrupt
-from prunecli.launch import complain
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
@@ -25,18 +22,6 @@ from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and verify sessions.")
-
-
-@contextmanager
-def _complaining() -> Iterator[None]:
-    try:
-        yield
-    except PrunecliError as error:
-        raise typer.Exit(complain(error)) from None
-    except OSError as error:
-        raise typer.Exit(
-            complain(SessionCorrupt(Path(error.filename or "?"), 0, error.strerror or ""))
-        ) from None
 
 
 def _store() -> Store:
@@ -78,7 +63,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="The records, one a line.")] = False,
 ) -> None:
     """What was said and done in a session."""
-    with _complaining():
+    with complaining():
         loaded = Session.load(_path(session), Context(Chars4()), writable=False)
         for notice in loaded.notices:
             typer.echo(f"prunecli: {visible(notice)}", err=True)
@@ -92,7 +77,7 @@ def show(
 @app.command("verify")
 def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")]) -> None:
     """Checks every line and recomputes the hash of every request from the log alone."""
-    with _complaining():
+    with complaining():
         path = _path(session)
         report = verify_session(path, read_log(path))
         for line in report.lines:
@@ -107,7 +92,7 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Deletes one session's file, after asking."""
-    with _complaining():
+    with complaining():
         path = _store().find(session)
         if yes or typer.confirm(f"Delete {path}?"):
             path.unlink()

@@ -26,6 +26,7 @@ ASYNC_ALLOWED = (
     "tui",
     "headless.py",
     "launch.py",
+    "library.py",
 )
 """headless is a front end as tui is; launch holds the coroutine that asyncio.run gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {"agent/execute.py": 1, "config/references.py": 1}

@@ -15,7 +15,6 @@ from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Mailbox, Run
 from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
-from prunecli.agent.prompt import Surroundings, find_instructions, system_prompt
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import PREAMBLE, Context
@@ -23,16 +22,16 @@ from prunecli.context.tokens import Chars4
 from prunecli.errors import ToolError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
-from prunecli.model.requests import Preamble
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output, definition
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output
 
 
 class Runtime:
@@ -217,20 +216,10 @@ class Runtime:
 
     def _prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
-        place = Surroundings(
-            self.setup.cwd,
-            self.setup.platform,
-            self.setup.today().isoformat(),
-            self.choices.window,
-            "prun" in self.tools,
-        )
-        trusted = self.gatekeeper.trusted
-        texts = system_prompt(
-            place, find_instructions(self.setup.cwd, self.setup.places.config, trusted=trusted)
-        )
-        tools = [definition(tool) for tool in self.tools.values()]
-        if Preamble.of(texts, tuple(tools)) != self.session.context.preamble:
-            self.session.emit(SettingChanged(PREAMBLE, {"system": list(texts), "tools": tools}))
+        trusted, window = self.gatekeeper.trusted, self.choices.window
+        found, value = preamble(self.setup, self.tools.values(), window=window, trusted=trusted)
+        if found != self.session.context.preamble:
+            self.session.emit(SettingChanged(PREAMBLE, value))
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
         """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
