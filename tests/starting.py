@@ -1,7 +1,6 @@
 """A runtime on scripted responses in a temporary directory: what tests above the loop share."""
 
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
 from prunecli.agent.trust import TrustStore
@@ -44,7 +43,6 @@ def start(
         "linux, /bin/sh",
         load_config=load_config,
         trust_store=TrustStore(places.trust_store),
-        today=lambda: date(2026, 1, 2),
         clock=lambda: next(times),
         keep_log=keep_log,
     )

@@ -217,7 +217,9 @@ class Runtime:
     def _prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
         trusted, window = self.gatekeeper.trusted, self.choices.window
-        found, value = preamble(self.setup, self.tools.values(), window=window, trusted=trusted)
+        records = self.session.records
+        begun = records[0].timestamp if records else self.setup.clock()
+        found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
         if found != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, value))
 
@@ -232,14 +234,8 @@ class Runtime:
             self._files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=self._recall,
+            recall=lambda seq: _original(self.session.context, seq),
         )
-
-    def _recall(self, seq: int) -> tuple[Block, ...]:
-        entry = self.session.context.entries.get(seq)
-        if entry is None or entry.kind not in ("result", "command", "assistant"):
-            raise ToolError(f"There is no tool result or answer numbered {seq}")
-        return tuple(getattr(entry.event, "content", ()))
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -362,3 +358,11 @@ class Runtime:
 def _rules(config: Config) -> Rules:
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
+
+
+def _original(context: Context, seq: int) -> tuple[Block, ...]:
+    """What an entry said before any prune. Raises ToolError for the user's entries and for none."""
+    entry = context.entries.get(seq)
+    if entry is None or entry.kind not in ("result", "command", "assistant"):
+        raise ToolError(f"There is no tool result or answer numbered {seq}")
+    return tuple(getattr(entry.event, "content", ()))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from prunecli.agent.permissions import Mode
@@ -32,7 +31,6 @@ class Setup:
     platform: str
     load_config: Callable[[bool], Config]
     trust_store: TrustStore
-    today: Callable[[], date] = date.today
     clock: Clock = system_clock
     keep_log: bool = True
 
