@@ -28,7 +28,7 @@ class Actions:
         self._deeds: dict[str, Callable[[], object]] = {
             "interrupt": self._interrupt,
             "quit": self._quit,
-            "leave": lambda: frame.program.leave(),
+            "leave": self._leave,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
             "edit": lambda: frame.run_worker(self._edit(), group="editor", exclusive=True),
@@ -84,6 +84,14 @@ class Actions:
             frame.activity.hint(f"stopping … {key} again quits", "$warning")
         else:
             frame.activity.hint(f"{key} again quits", "$warning")
+
+    def _leave(self) -> None:
+        if not self._conversation.runs.busy or self._again("leave"):
+            self._frame.program.leave()
+        else:
+            self._frame.activity.hint(
+                f"{self._frame.keys.hint('leave')} again stops the agent and quits", "$warning"
+            )
 
     def _cycle_mode(self) -> None:
         runtime = self._conversation.runtime

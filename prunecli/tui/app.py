@@ -44,6 +44,7 @@ Prompt .editor--glyph { color: $accent; text-style: bold; background: $backgroun
 Prompt .text-area--placeholder { color: $muted; }
 Prompt.-shell, Prompt.-shell:focus { border-top: solid $warning; }
 Prompt.-shell .editor--glyph { color: $warning; }
+Prompt, Prompt:focus { border-title-align: right; border-title-color: $muted; }
 """
 
 

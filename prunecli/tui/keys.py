@@ -20,7 +20,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("older", ("up",), "the prompt before, or what waits", "Prompt"),
     Action("newer", ("down",), "the prompt after", "Prompt"),
     Action("search_history", ("ctrl+r",), "search the prompts you typed", "Prompt"),
-    Action("complete", ("tab",), "complete what the menu shows", "Prompt"),
+    Action("complete", ("tab",), "complete; on an empty prompt: move above", "Prompt"),
     Action("edit", ("ctrl+g",), "write the prompt in $EDITOR", "Prompt"),
     Action("take_back", ("alt+up",), "take the last waiting message back", "Prompt"),
     Action("interrupt", ("escape",), "stop the agent; twice when idle: rewind", "Agent"),

@@ -41,6 +41,9 @@ _TRANSCRIPT_KEYS = frozenset(
 )
 
 
+WHEEL_ROWS = 2
+
+
 class Frame(Screen[None], inherit_bindings=False):
     """The parts, and the keys and messages that go between them and whoever listens."""
 
@@ -84,6 +87,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self.menu = Menu()
         self.waiting = Waiting(f"{self.keys.hint('older')} takes it back")
         self.transcript.display = False
+        self.transcript.copy_on_select = True
         await self.mount(self.transcript, self.waiting, before=self.activity)
         await self.mount(self.menu, before=self.prompt)
 
@@ -180,6 +184,18 @@ class Frame(Screen[None], inherit_bindings=False):
             return True
         return False
 
+    def on_mouse_scroll_up(self) -> None:
+        """The wheel moves the transcript wherever the mouse is."""
+        self._scroll(-WHEEL_ROWS)
+
+    def on_mouse_scroll_down(self) -> None:
+        """As above, downwards."""
+        self._scroll(WHEEL_ROWS)
+
+    def _scroll(self, rows: int) -> None:
+        if self._told is not None and self.transcript.display:
+            self.transcript.scroll_rows(rows)
+
     # What is opened above the prompt -------------------------------------------------------------------------
 
     def open_search(self) -> None:
@@ -191,6 +207,13 @@ class Frame(Screen[None], inherit_bindings=False):
             found.first().focus_field()
         else:
             self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
+
+    def on_transcript_searched(self, message: "Transcript.Searched") -> None:
+        """A search has come to an end."""
+        from prunecli.tui.widgets.search_bar import SearchBar
+
+        for bar in self.query(SearchBar):
+            bar.found(message)
 
     def warn(self, text: str) -> None:
         """A banner that stays; "" takes it away."""

@@ -119,6 +119,10 @@ class Editor(TextArea):
 
     def render_line(self, y: int) -> Strip:
         """A row with the glyph, or the room for it."""
+        if (
+            self.content_size.width <= 0
+        ):  # a terminal of one column (TUI-07): the placeholder can't be wrapped
+            return Strip.blank(self.size.width, self.rich_style)
         strip = super().render_line(y)
         first = y + self.scroll_offset.y == 0
         style = self.get_component_rich_style("editor--glyph") if first else self.rich_style

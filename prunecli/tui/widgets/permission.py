@@ -20,7 +20,9 @@ from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.view import Transcript
 
 QUIET_SECONDS = 0.3
-MOST_ROWS = 14
+MOST_ROWS = 16
+OTHER_ROWS = 14
+"""Rows that belong to the answers and to what else must be on the screen."""
 _ONCE, _ALWAYS, _DENY = ("y", "1"), ("a", "2"), ("n", "3")
 
 
@@ -29,9 +31,9 @@ class PermissionPanel(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     PermissionPanel {
-        height: auto; max-height: 70%; background: $panel; border-left: thick $warning; padding: 0 1;
+        height: auto; background: $panel; border-left: thick $warning; padding: 0 1;
         #question { height: 1; text-style: bold; color: $warning; }
-        #what { height: auto; max-height: 16; background: $panel; }
+        #what { height: auto; background: $panel; }
         #text { height: auto; }
         #change { height: 14; }
         #why { height: auto; color: $muted; }
@@ -101,7 +103,14 @@ class PermissionPanel(Vertical, can_focus=True):
     def _fit(self, shown: Transcript) -> None:
         """The change takes the rows that it needs, and is seen from its beginning."""
         shown.home()
-        shown.styles.height = min(MOST_ROWS, shown.window.total)
+        shown.styles.height = min(self._room() - 1, shown.window.total)
+
+    def on_resize(self) -> None:
+        """What would run takes what room there is, and leaves the answers theirs."""
+        self.query_one("#what").styles.max_height = self._room()
+
+    def _room(self) -> int:
+        return max(3, min(MOST_ROWS, self.screen.size.height - OTHER_ROWS))
 
     def wait_for_quiet(self) -> None:
         """Takes no answer until no key came for a while."""

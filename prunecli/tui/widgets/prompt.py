@@ -12,6 +12,14 @@ from prunecli.tui.widgets.editor import Editor
 
 PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
 
+_KINDS = {
+    "": ("❯", ""),
+    "!": ("$", "the model sees it"),
+    "!!": ("$", "the model does not see it"),
+    "search": ("?", "what you typed before"),
+}
+"""The glyph of each kind of prompt, and what is said of it."""
+
 
 class Prompt(Editor):
     """Where the user says things. What is not about typing is asked of the screen as `ActionAsked`."""
@@ -102,7 +110,8 @@ class Prompt(Editor):
             case "search_history":
                 self._begin_search()
             case "complete":
-                pass
+                if self.is_empty:
+                    self.post_message(ActionAsked("browse"))
             case "quit":
                 self._clear_or_quit()
             case "leave":
@@ -143,6 +152,8 @@ class Prompt(Editor):
         """Copies what is selected; else clears, and the history keeps it; else the screen decides."""
         if self.selected_text:
             self.action_copy()
+        elif self.screen.get_selected_text():
+            self.post_message(ActionAsked("quit"))
         elif self.searching:
             self.end_search()
         elif self.is_empty:
@@ -167,10 +178,11 @@ class Prompt(Editor):
     def _dress(self) -> None:
         """Shows what kind of prompt this is."""
         shell = self.shell
-        glyph = "?" if self.searching else shell or "❯"
-        if glyph != self.glyph:
-            self.glyph = glyph
-            self.set_class(bool(shell), "-shell")
+        kind = "search" if self.searching else shell
+        glyph, title = _KINDS[kind]
+        if (glyph, title) != (self.glyph, self.border_title):
+            self.glyph, self.border_title = glyph, title
+            self.set_class(kind == shell != "", "-shell")
             self.refresh()
 
     def _look(self) -> None:

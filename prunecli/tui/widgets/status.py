@@ -50,6 +50,9 @@ def pruning_line(status: "Status | None", width: int) -> Content:
             Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
             Piece((f"{protected} protected", f"{protected}", ""), "$muted", 4, glue=" | "),
         ]
+        if status and status.held:
+            held = one_line(status.held)
+            left.append(Piece((held, held.partition(":")[0], ""), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),

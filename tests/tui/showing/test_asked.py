@@ -40,9 +40,7 @@ def test_an_edit_is_shown_as_what_it_would_change_in_the_file() -> None:
 
 
 def test_an_edit_of_every_place_says_so() -> None:
-    shown = sheet(
-        "edit", {"a": "x\ny\nx\n"}, path="a", old_string="x", new_string="z", replace_all=True
-    )
+    shown = sheet("edit", {"a": "x\ny\nx\n"}, path="a", old_string="x", new_string="z", replace_all=True)
     assert shown.text == "a  (every place)"
     assert shown.diff is not None
     assert shown.diff.counts() == (2, 2)

@@ -23,11 +23,15 @@ def test_a_command_says_its_last_line_which_is_its_summary() -> None:
 def test_a_command_without_output_says_only_how_it_ended() -> None:
     assert outcome_of(result("(no output)", exit_code=2, error=True)) == "exit 2"
     assert outcome_of(result("", exit_code=None, error=True)) == "ended from outside"
-    assert outcome_of(result("half\n[timed out after 3 s]", exit_code=-15, timed_out=True)) == "timed out · half"
+    assert (
+        outcome_of(result("half\n[timed out after 3 s]", exit_code=-15, timed_out=True)) == "timed out · half"
+    )
 
 
 def test_a_change_says_how_many_lines_it_added_and_removed() -> None:
-    edited = result("Edited a.py", name="edit", added=4, removed=2, diff="@@ -1,1 +1,1 @@\n-a\n+b", path="a.py")
+    edited = result(
+        "Edited a.py", name="edit", added=4, removed=2, diff="@@ -1,1 +1,1 @@\n-a\n+b", path="a.py"
+    )
     assert outcome_of(edited) == "+4 −2"
     assert body_of(edited) == Diff("@@ -1,1 +1,1 @@\n-a\n+b", "a.py")
 

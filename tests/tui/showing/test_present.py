@@ -149,7 +149,11 @@ def test_an_answer_of_two_parts_with_a_call_between_keeps_its_order() -> None:
     message = AssistantMessage((Text("a"), CALL, Text("b")))
     changes = told(TextDelta("a"), ToolCallDelta("t1", "bash"), TextDelta("b"), *records(message))
     entries = seen(changes)
-    assert [type(entries[slot]).__name__ for slot in sorted(entries)] == ["Assistant", "ToolCall", "Assistant"]
+    assert [type(entries[slot]).__name__ for slot in sorted(entries)] == [
+        "Assistant",
+        "ToolCall",
+        "Assistant",
+    ]
 
 
 def test_thinking_is_folded_unless_it_is_wanted_open_and_what_is_secret_is_not_shown() -> None:
@@ -183,9 +187,7 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
     entries = present_all(presenter(), records(UserMessage((Text("!ls"), Text("a\nb\n")), "command")))
     assert entries == [
         shown.Prompt("ls", shown.Origin.SHELL),
-        shown.ToolCall(
-            "output", "", ToolState.OK, "2 lines", None, 0, shown.Output("a\nb"), folded=False
-        ),
+        shown.ToolCall("output", "", ToolState.OK, "2 lines", None, 0, shown.Output("a\nb"), folded=False),
     ]
     long = present_all(presenter(), records(UserMessage((Text("!ls"), Text("a\n" * 99)), "command")))
     assert isinstance(long[1], shown.ToolCall)
@@ -219,7 +221,11 @@ def test_a_cleared_result_is_marked_until_it_is_restored() -> None:
 
 def test_a_dropped_exchange_is_marked_with_all_that_belongs_to_it() -> None:
     drop = PrunApplied(
-        "model", (Edit("drop", 1, None, None, 900, 0),), tokens_removed=900, messages_removed=2, memo="fixed it"
+        "model",
+        (Edit("drop", 1, None, None, 900, 0),),
+        tokens_removed=900,
+        messages_removed=2,
+        memo="fixed it",
     )
     one = presenter()
     told(*records(*exchange(), drop), to=one)

@@ -1,0 +1,199 @@
+"""What commands answer with, on the screen."""
+
+import asyncio
+from pathlib import Path
+
+from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
+from prunecli.providers.scripted import says
+from prunecli.tui.effects import Effects
+from prunecli.tui.screens.choose import ChooseScreen
+from prunecli.tui.screens.table import TableScreen, widths
+from prunecli.tui.transcript.entries import Level, Notice
+from tests.starting import start
+from tests.tui.showing_app import Shown, shown
+
+
+def effects(running: Shown) -> Effects:
+    return Effects(running.runtime, running.conversation)
+
+
+async def test_an_unknown_command_suggests_the_nearest(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/modle", "escape", "enter")
+        await s.until_shown("There is no /modle.", "/model?")
+
+
+async def test_words_are_shown_as_notices_of_their_level(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        effects(s).perform([Say("fine"), Say("[b]careful[/]", "warning")])
+        assert s.entries == [Notice("fine"), Notice("[b]careful[/]", Level.WARNING)]
+        await s.until_shown("[b]careful[/]")
+
+
+async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> None:
+    rows = tuple((str(n), f"[red]row[/] {n}\x1b", "x" * n) for n in range(40))
+    async with shown(tmp_path) as s:
+        effects(s).perform([Table("Things", ("n", "name", "what"), rows, (0,), "a note")])
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        await s.until_shown("Things", " 9  [red]row[/] 9␛", "a note")
+        await s.pilot.press("pagedown", "pagedown", "pagedown")
+        await s.until_shown("39  [red]row[/] 39␛")
+        assert " n  name" in s.screen_text()
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.screen is s.frame)
+
+
+def test_the_widest_columns_give_way_first() -> None:
+    table = Table("t", ("a", "b", "c"), (("x" * 50, "y" * 30, "z" * 5),))
+    assert widths(table, 200) == [50, 30, 5]
+    assert widths(table, 59) == [25, 25, 5]
+    assert sum(widths(table, 10)) <= 18
+
+
+async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) -> None:
+    choices = tuple(Choice(f"m{n}", f"Model {n}", f"{n} tokens", current=n == 3) for n in range(30))
+    async with shown(tmp_path) as s:
+        effects(s).perform([Choose("Name it", "rename", choices)])
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.until_shown("Name it", "● Model 3", "3 tokens", "of 30")
+        await s.type("del 17")
+        await s.until_shown("Model 17")
+        await s.pilot.press("enter")
+        await s.until_shown("This session is called m17.")
+        assert s.runtime.session.name == "m17"
+        await s.until(lambda: s.screen_text().split("\n")[0].endswith("m17"))
+
+
+async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        effects(s).perform([Choose("Name it", "rename", (Choice("a", "A"),))])
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("zzz")
+        await s.until_shown("nothing like it")
+        await s.pilot.press("enter", "escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        assert s.runtime.session.name == ""
+
+
+async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("hello")]) as s:
+        await s.type("hi", "enter")
+        await s.idle()
+        before = s.frame.transcript.palette
+        await s.type("/theme", "enter")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("parch")
+        await s.until(lambda: s.app.theme == "parchment")
+        assert s.frame.transcript.palette != before
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.theme == "prune-dark")
+        assert s.frame.transcript.palette == before
+        await s.type("/theme", "enter")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("dusk", "enter")
+        await s.until(lambda: s.app.theme == "dusk" and s.app.screen is s.frame)
+        assert s.runtime.config.ui.theme == "dusk"
+
+
+async def test_the_theme_of_the_last_time_is_in_the_first_frame_of_the_next(tmp_path: Path) -> None:
+    async with shown(tmp_path, sets=["ui.theme=fjord"]):
+        pass
+    from prunecli.tui.app import PrunecliApp
+
+    runtime = start(tmp_path)
+    app = PrunecliApp(lambda: runtime, runtime.setup.places, runtime.setup.cwd, {})
+    assert app.theme == "fjord"
+    async with app.run_test() as pilot:
+        await Shown(app, pilot, runtime).until(lambda: app.theme == "prune-dark" and app.conversation)
+        await app.close()
+
+
+async def test_a_theme_that_is_not_there_is_said_and_the_house_has_one(tmp_path: Path) -> None:
+    async with shown(tmp_path, sets=["ui.theme=nosuch"]) as s:
+        await s.until_shown("there is no theme", "using prune-dark")
+        effects(s).perform([SetTheme("neither")])
+        await s.until_shown("neither")
+        assert s.app.theme == "prune-dark"
+
+
+async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("one")]) as s:
+        effects(s).perform([Submit("say it")])
+        await s.idle()
+        await s.until_shown("❯ say it", "one")
+        effects(s).perform([GoOn()])
+        await s.idle()
+        effects(s).perform([Quit()])
+        await s.until(lambda: s.app._exit)
+
+
+async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        effects(s).perform([EditFile(tmp_path / "config.toml", "reload")])
+        await s.until_shown("can't be lent to an editor")
+
+
+async def test_f1_and_a_question_mark_show_the_keys(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(100, 48)) as s:
+        await s.pilot.press("f1")
+        await s.until_shown("Keys", "Shift+Enter Ctrl+J", "a new line", "Ctrl+C")
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        await s.type("what")
+        await s.pilot.press("question_mark")
+        assert s.frame.prompt.typed == "what?"
+        await s.pilot.press("ctrl+u", "question_mark")
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+
+
+async def test_ctrl_f_searches_the_transcript_and_esc_gives_the_prompt_back(tmp_path: Path) -> None:
+    text = "\n\n".join(f"paragraph {n} {'needle' if n in (3, 40) else ''}" for n in range(60))
+    async with shown(tmp_path, [says(text)]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.pilot.press("ctrl+f")
+        await s.type("needle")
+        await s.until_shown("paragraph 40 needle")
+        await s.pilot.press("enter")
+        await s.until_shown("paragraph 3 needle")
+        await s.type("x")
+        await s.until_shown("no needlex")
+        await s.pilot.press("escape")
+        await s.type("back")
+        assert s.frame.prompt.typed == "back"
+        assert s.frame.transcript.searching == ""
+
+
+async def test_the_transcript_is_paged_from_the_prompt_and_typing_goes_on_there(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("\n\n".join(f"line {n}" for n in range(100)))]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until_shown("line 99")
+        await s.pilot.press("pageup")
+        await s.until(lambda: "line 99" not in s.screen_text())
+        await s.pilot.press("ctrl+home")
+        await s.until_shown("❯ go")
+        await s.pilot.press("ctrl+end")
+        await s.until_shown("line 99")
+        await s.pilot.press("ctrl+t", "up")
+        assert s.frame.focused is s.frame.transcript
+        await s.type("hello")
+        assert s.frame.prompt.typed == "hello"
+        assert s.frame.focused is s.frame.prompt
+
+
+async def test_a_session_of_ten_thousand_entries_is_there_at_once(tmp_path: Path) -> None:
+    """TUI-10."""
+    from prunecli.model.events import AssistantMessage, UserMessage
+    from prunecli.model.messages import Text
+
+    runtime = start(tmp_path, keep_log=False)
+    for number in range(5_000):
+        runtime.session.emit(UserMessage((Text(f"question {number}"),)))
+        runtime.session.emit(AssistantMessage((Text(f"**answer** {number}"),)))
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until_shown("answer 4999")
+        assert len(s.entries) == 10_000
+        await s.type("still quick")
+        assert s.frame.prompt.typed == "still quick"
+        await asyncio.sleep(0)

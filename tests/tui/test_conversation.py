@@ -1,0 +1,368 @@
+"""What the user says and what the agent does, on the screen."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.execute import Answer
+from prunecli.context.state import Context
+from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
+from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied, Rewound
+from prunecli.model.messages import Text, Thinking, ToolUse
+from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.tui.transcript import entries as shown_entries
+from prunecli.tui.transcript.entries import ToolState
+from tests.starting import start
+from tests.tui.showing_app import Shown, shown
+
+LIST = ToolUse("t1", "ls", {"path": "."})
+
+
+def hanging(text: str = "I begin", *, after: int = 1) -> tuple[Scripted, asyncio.Event]:
+    """A response that waits in the middle until the event is set."""
+    event = asyncio.Event()
+    return Scripted((Text(text),), after=after, until=event), event
+
+
+def kinds(running: Shown) -> list[str]:
+    return [type(entry).__name__ for entry in running.entries]
+
+
+async def test_a_prompt_its_calls_and_the_answer_appear_in_order(tmp_path: Path) -> None:
+    script = [Scripted((Thinking("hm", "s"), Text("I look."), LIST)), says("It is **empty**.")]
+    async with shown(tmp_path, script) as s:
+        assert s.frame.welcome.display
+        await s.type("what is here?", "enter")
+        await s.idle()
+        assert kinds(s) == ["Prompt", "Thinking", "Assistant", "ToolCall", "Assistant"]
+        await s.until_shown("❯ what is here?", "✓ ls", "It is empty.")
+        assert not s.frame.welcome.display
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48), (40, 12)])
+async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, [calls(LIST), says("done " * 60)], size=size) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        rows = s.screen_text().split("\n")
+        assert len(rows) == size[1]
+        assert rows[-2].strip().startswith("🔪")
+        assert rows[0].startswith(" prunecli")
+
+
+async def test_it_survives_every_size_that_a_terminal_can_have(tmp_path: Path) -> None:
+    """TUI-07."""
+    response, event = hanging("word " * 200, after=20)
+    async with shown(tmp_path, [response]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: len(s.entries) > 1)
+        for width, height in [(1, 1), (500, 200), (3, 2), (80, 1), (1, 50), (20, 5), (80, 24)]:
+            await s.pilot.resize_terminal(width, height)
+        event.set()
+        await s.idle()
+        await s.until_shown("word word")
+
+
+async def test_while_the_agent_works_enter_steers_and_alt_enter_waits_for_its_end(tmp_path: Path) -> None:
+    response, event = hanging()
+    async with shown(tmp_path, [response, says("steered"), says("followed")]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: s.runtime.running)
+        await s.type("more tests", "enter")
+        await s.type("then docs", "alt+enter")
+        await s.until_shown("↳ more tests", "+ then docs", "Up takes it back")
+        event.set()
+        await s.idle()
+        origins = [entry.origin for entry in s.entries if isinstance(entry, shown_entries.Prompt)]
+        assert [str(origin) for origin in origins] == ["prompt", "steering", "follow-up"]
+        assert not s.frame.waiting.display
+
+
+async def test_up_in_an_empty_prompt_takes_the_last_waiting_message_back(tmp_path: Path) -> None:
+    response, event = hanging()
+    async with shown(tmp_path, [response, says("b")]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: s.runtime.running)
+        await s.type("first", "enter")
+        await s.type("second", "alt+enter")
+        await s.until(lambda: s.frame.prompt.has_class("-waiting"))
+        await s.pilot.press("up")
+        assert s.frame.prompt.typed == "second"
+        await s.pilot.press("ctrl+u", "alt+up")
+        assert s.frame.prompt.typed == "first"
+        await s.until(lambda: not s.frame.waiting.display)
+        event.set()
+        await s.idle()
+
+
+async def test_esc_stops_the_agent_and_what_waited_comes_back_into_the_prompt(tmp_path: Path) -> None:
+    response, _ = hanging("half of it " * 4, after=2)
+    async with shown(tmp_path, [response]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: len(s.entries) > 1)
+        await s.type("wait for me", "enter")
+        await s.until(lambda: s.frame.waiting.display)
+        await s.pilot.press("escape")
+        await s.idle()
+        assert s.frame.prompt.typed == "wait for me"
+        await s.until_shown("Interrupted.")
+        assert s.runtime.session.context.run_ended is not None
+
+
+async def test_a_failure_says_what_it_was_and_enter_alone_tries_again(tmp_path: Path) -> None:
+    broken = fails(Unauthorized("the key was refused", "prunecli login stores another"))
+    async with shown(tmp_path, [broken, says("now it works")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until_shown(
+            "the key was refused", "prunecli login stores another", "empty prompt to try again"
+        )
+        await s.pilot.press("enter")
+        await s.idle()
+        await s.until_shown("now it works")
+        prompts = [entry for entry in s.entries if isinstance(entry, shown_entries.Prompt)]
+        assert len(prompts) == 1
+
+
+async def test_enter_alone_does_nothing_when_there_is_nothing_to_try_again(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.pilot.press("enter", "enter")
+        await s.idle()
+        assert len(s.entries) == 2
+
+
+async def test_a_retry_counts_down_and_its_failed_stream_leaves_nothing_on_the_screen(tmp_path: Path) -> None:
+    lost = fails(
+        Overloaded("the endpoint is overloaded", "", 30.0), text="half a sentence that was cut", after=1
+    )
+    async with shown(tmp_path, [lost]) as s:
+        await s.type("go", "enter")
+        await s.until_shown("Retry 1 in", "overloaded")
+        assert "half a sentence" not in s.screen_text()
+        await s.pilot.press("escape")
+        await s.idle()
+
+
+async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -> None:
+    """LOG-06: nothing runs, nothing is lost, Enter goes on."""
+    runtime = start(tmp_path, [says("saved")])
+    emit, full = runtime.session.emit, [True]
+
+    def failing(event: object) -> object:
+        if full[0] and type(event).__name__ == "RequestSent":
+            raise StorageFailed("the disk is full")
+        return emit(event)  # type: ignore[arg-type]
+
+    runtime.session.emit = failing  # type: ignore[assignment, method-assign]  # the seam is the session's own
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until_shown("the disk is full", "Nothing runs until")
+        full[0] = False
+        await s.pilot.press("enter")
+        await s.idle()
+        await s.until_shown("saved")
+        await s.until(lambda: "the disk is full" not in s.screen_text())
+
+
+async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_one_mark(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("!echo seen by all", "enter")
+        await s.idle()
+        await s.until_shown("! echo seen by all", "│ seen by all")
+        assert len(s.runtime.session.context.items) == 1
+        await s.type("!!echo kept back", "enter")
+        await s.idle()
+        await s.until_shown("! ! echo kept back", "│ kept back")
+        assert len(s.runtime.session.context.items) == 1
+
+
+async def test_esc_stops_a_shell_command_too(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("!sleep 60", "enter")
+        await s.until_shown("Running sleep 60")
+        await s.pilot.press("escape")
+        await s.idle()
+        await s.until_shown("! sleep 60", "Interrupted.")
+
+
+async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        modes = []
+        for _ in range(4):
+            await s.pilot.press("shift+tab")
+            modes.append(s.runtime.gatekeeper.mode)
+        assert modes == ["edits", "plan", "auto", "ask"]
+        await s.until_shown(" ask ·", "ask: reads and harmless commands pass")
+
+
+async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Path) -> None:
+    async with shown(tmp_path, [calls(LIST), says("done")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        context: Context = s.runtime.session.context
+        (result,) = [entry for entry in context.entries.values() if entry.kind == "result"]
+        s.runtime.emit(PrunApplied("user", (Edit("clear", result.seq, "t1", "[gone]", 4_100, 12),)))
+        await s.until_shown("✂ ls", "pruned ~4.1K · restore")
+        row = next(at for at, line in enumerate(s.screen_text().split("\n")) if "restore" in line)
+        column = s.screen_text().split("\n")[row].index("restore")
+        await s.pilot.click(offset=(column + 1, row))
+        await s.until(lambda: "restore" not in s.screen_text().split("\n")[row])
+        assert context.edits_of(result.seq) == []
+        assert result.seq in context.pinned
+
+
+async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path: Path) -> None:
+    async with shown(tmp_path, [calls(LIST), fails(ConnectionLost("gone"))], sets=["model.name=demo"]) as s:
+        s.runtime.run_limits = s.runtime.run_limits
+        await s.type("look around", "enter")
+        await s.until(lambda: "Retry" in s.screen_text() or not s.conversation.runs.busy)
+        await s.pilot.press("escape")
+        await s.idle()
+        path = s.runtime.session.path
+    assert path is not None
+    runtime = start(tmp_path, [says("and on it goes")])
+    runtime.open_session(path)
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until_shown("❯ look around", "✓ ls")
+        await s.pilot.press("enter")
+        await s.idle()
+        await s.until_shown("and on it goes")
+
+
+async def test_another_session_takes_the_place_of_the_one_on_the_screen(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("old answer"), says("new answer")]) as s:
+        await s.type("old", "enter")
+        await s.idle()
+        await s.type("/new", "escape", "enter")
+        await s.until(lambda: s.frame.welcome.display)
+        assert s.entries == []
+        await s.type("new", "enter")
+        await s.idle()
+        await s.until_shown("new answer")
+        assert "old answer" not in s.screen_text()
+
+
+async def test_a_rewind_shows_the_session_as_it_goes_on(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("first answer"), says("second answer")]) as s:
+        for text in ("one", "two"):
+            await s.type(text, "enter")
+            await s.idle()
+        second = s.runtime.session.context.items[2].seq
+        s.runtime.emit(Rewound(second - 1))
+        await s.until(lambda: "second answer" not in s.screen_text())
+        await s.until_shown("first answer", "Rewound.")
+
+
+async def test_esc_twice_on_an_empty_prompt_asks_for_a_rewind(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.pilot.press("escape")
+        await s.until_shown("Esc again")
+        await s.pilot.press("escape")
+        await s.until(lambda: s.entries or s.app.screen is not s.frame)
+
+
+async def test_a_prompt_given_on_the_command_line_is_said_at_once(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("hello back")], prompt="hello") as s:
+        await s.until_shown("❯ hello", "hello back")
+        await s.idle()
+
+
+async def test_what_was_typed_before_the_agent_was_there_is_said_when_it_is(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("at last")])
+    gate = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow() -> object:
+        asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
+        return runtime
+
+    from prunecli.tui.app import PrunecliApp
+
+    app = PrunecliApp(slow, runtime.setup.places, runtime.setup.cwd, {})  # type: ignore[arg-type]
+    async with app.run_test() as pilot:
+        s = Shown(app, pilot, runtime)
+        await s.type("early", "enter")
+        assert app.conversation is None
+        gate.set()
+        await s.until_shown("❯ early", "at last")
+        await s.idle()
+        await app.close()
+
+
+async def test_ctrl_c_twice_quits_and_once_says_so(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.pilot.press("ctrl+c")
+        await s.until_shown("Ctrl+C again quits")
+        await s.pilot.press("ctrl+c")
+        await s.until(lambda: s.app._exit)
+        assert s.app.return_value == 0
+
+
+async def test_quitting_while_the_agent_works_leaves_a_valid_session(tmp_path: Path) -> None:
+    """TUI-05, LOG-28: the run is interrupted and recorded first."""
+    response, _ = hanging()
+    async with shown(tmp_path, [calls(LIST), response]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: len(s.entries) == 3)
+        s.app.leave()
+        await s.until(lambda: s.app._exit)
+        ended = s.runtime.session.context.run_ended
+        assert ended is not None
+        assert ended.reason == "interrupted"
+
+
+async def test_nothing_hostile_reaches_the_screen_as_anything_but_text(tmp_path: Path) -> None:
+    """TUI-01, TUI-02, TUI-03: markup, escape sequences and action links, in every place they can come from."""
+    evil = "[red]x[/] [@click=app.quit]y[/] \x1b]0;z\x07 \u202e"
+    script = [
+        Scripted((Thinking(evil, "s"), Text(evil), ToolUse("t1", "bash", {"command": evil}))),
+        fails(Unauthorized(evil, evil)),
+    ]
+    async with shown(tmp_path, script, size=(120, 40)) as s:
+        s.runtime.asker = denying
+        await s.type("go", "enter")
+        await s.idle()
+        s.conversation.say(evil)
+        s.frame.masthead.show_session(evil)
+        s.frame.masthead.show_branch(evil)
+        s.frame.activity.hint(evil)
+        await s.pilot.pause()
+        text = s.screen_text()
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "\u202e" not in text
+        assert text.count("[@click=app.quit]") >= 6
+        await s.pilot.click("#transcript", offset=(30, 2))
+        assert not s.app._exit
+
+
+async def denying(_: object) -> Answer:
+    return Answer("deny")
+
+
+async def test_a_waiting_state_shows_what_runs(tmp_path: Path) -> None:
+    response, event = hanging("text")
+    async with shown(tmp_path, [response]) as s:
+        await s.type("go", "enter")
+        await s.until_shown("Writing", "Esc stops")
+        event.set()
+        await s.idle()
+        await s.until(lambda: "Esc stops" not in s.screen_text())
+        provider = s.runtime.provider
+        assert isinstance(provider, ScriptedProvider)
+
+
+async def test_the_states_of_a_call_are_seen(tmp_path: Path) -> None:
+    script = [calls(ToolUse("t1", "bash", {"command": "exit 3"})), says("failed")]
+    async with shown(tmp_path, script, sets=["permissions.mode=auto"]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        (call,) = [entry for entry in s.entries if isinstance(entry, shown_entries.ToolCall)]
+        assert (call.state, call.outcome) == (ToolState.ERROR, "exit 3")

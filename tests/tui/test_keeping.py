@@ -1,0 +1,90 @@
+"""What of the prompt outlives the program."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from prunecli.tui.keeping import Keeping
+from prunecli.tui.prompting import draft as drafts
+from prunecli.tui.prompting import history
+from prunecli.tui.prompting.draft import Draft
+
+
+class Typing:
+    """A prompt, and timers that the test lets run out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.draft = Draft()
+        self.timers: list[Callable[[], None]] = []
+        self.complaints: list[str] = []
+        self.file = folder / "data" / "history.jsonl"
+        self.keeping = Keeping(
+            self.file,
+            folder,
+            lambda: self.draft,
+            lambda _, call: self.timers.append(call),
+            self.complaints.append,
+        )
+        self.saved = drafts.path_of(self.file, folder)
+
+    def type(self, text: str) -> None:
+        self.draft = Draft(text)
+        self.keeping.typed()
+
+
+async def test_a_draft_is_written_once_for_many_keys(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    for text in ("h", "he", "hel"):
+        typing.type(text)
+    assert len(typing.timers) == 1
+    typing.timers.pop()()
+    await typing.keeping.close()
+    assert drafts.load(typing.saved) == Draft("hel")
+
+
+async def test_what_was_typed_last_is_written_when_the_program_ends(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    typing.type("unsent")
+    await typing.keeping.close()
+    assert drafts.load(typing.saved) == Draft("unsent")
+    typing.type("")
+    await typing.keeping.close()
+    assert not typing.saved.exists()
+
+
+async def test_draft_and_history_come_back_in_the_next_program(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    typing.keeping.sent("first", 1)
+    await typing.keeping.close()
+    typing.keeping.sent("second", 2)
+    typing.type("half a thought")
+    await typing.keeping.close()
+    assert await Typing(tmp_path).keeping.load() == (["first", "second"], Draft("half a thought"))
+
+
+async def test_a_disk_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    """LOG-10: typing goes on."""
+    (tmp_path / "data").write_text("a file in the way")
+    typing = Typing(tmp_path)
+    typing.keeping.sent("a", 1)
+    typing.keeping.sent("b", 2)
+    typing.type("c")
+    await typing.keeping.close()
+    assert len(typing.complaints) == 1
+    assert "can't be written" in typing.complaints[0]
+
+
+async def test_writing_waits_for_the_write_before_it(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    for number in range(5):
+        typing.type(f"text {number}")
+        for due in [*typing.timers]:
+            typing.timers.remove(due)
+            due()
+        await asyncio.sleep(0)
+    await typing.keeping.close()
+    while typing.timers:
+        typing.timers.pop()()
+        await typing.keeping.close()
+    assert drafts.load(typing.saved) == Draft("text 4")
+    assert history.load(typing.file) == []

@@ -1,0 +1,186 @@
+"""The prompt: typing, history, completion, pastes."""
+
+from pathlib import Path
+
+from textual import events
+
+from prunecli.providers.scripted import says
+from prunecli.tui.prompting import history
+from tests.tui.showing_app import Shown, shown
+
+
+async def paste(running: Shown, text: str) -> None:
+    running.frame.prompt.post_message(events.Paste(text))
+    await running.pilot.pause()
+
+
+async def test_enter_sends_and_the_other_keys_make_a_new_line(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        prompt = s.frame.prompt
+        await s.type("one", "shift+enter")
+        await s.type("two", "ctrl+j")
+        await s.type("three\\", "enter")
+        await s.type("four")
+        assert prompt.typed == "one\ntwo\nthree\nfour"
+        assert prompt.size.height == 4
+        await s.pilot.press("enter")
+        await s.idle()
+        assert prompt.is_empty
+        assert s.runtime.session.context.items[0].texts == ["one\ntwo\nthree\nfour"]
+
+
+async def test_up_and_down_walk_through_the_history_at_the_edges_only(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("a"), says("b")]) as s:
+        prompt = s.frame.prompt
+        for text in ("first", "second"):
+            await s.type(text, "enter")
+            await s.idle()
+        await s.type("two", "shift+enter")
+        await s.type("rows", "up")
+        assert prompt.typed == "two\nrows"
+        await s.pilot.press("up")
+        assert prompt.typed == "second"
+        await s.pilot.press("up", "down", "down")
+        assert prompt.typed == "two\nrows"
+
+
+async def test_ctrl_r_searches_the_history_and_esc_brings_back_what_stood_there(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.frame.prompt.past.preload(["fix the parser", "write docs", "fix the lexer"])
+        await s.type("draft", "ctrl+r")
+        await s.type("fix")
+        await s.until_shown("fix the lexer", "fix the parser")
+        await s.pilot.press("down", "enter")
+        assert s.frame.prompt.typed == "fix the parser"
+        await s.pilot.press("ctrl+r", "escape")
+        assert s.frame.prompt.typed == "fix the parser"
+        assert not s.frame.menu.is_open
+
+
+async def test_the_command_menu_filters_shows_help_and_runs_with_enter(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/prune-st")
+        await s.until_shown("/prune-stats")
+        assert s.frame.menu.chosen is not None
+        assert s.frame.menu.chosen.detail
+        await s.pilot.press("enter")
+        await s.until(lambda: s.app.screen is not s.frame or s.entries)
+        assert s.frame.prompt.is_empty
+
+
+async def test_tab_completes_a_command_and_esc_closes_the_menu_until_something_else_is_typed(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/rena")
+        await s.until(lambda: s.frame.menu.is_open)
+        await s.pilot.press("escape")
+        assert not s.frame.menu.is_open
+        await s.type("m")
+        assert not s.frame.menu.is_open
+        await s.pilot.press("ctrl+u")
+        await s.type("/rena")
+        await s.until(lambda: s.frame.menu.is_open)
+        await s.pilot.press("tab")
+        assert s.frame.prompt.text == "/rename "
+        assert not s.frame.menu.is_open
+
+
+async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> None:
+    for name in ("src/parser.py", "src/lexer.py"):
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("fix @pars")
+        await s.until(lambda: s.frame.menu.chosen)
+        await s.pilot.press("tab")
+        assert s.frame.prompt.text == "fix src/parser.py "
+        await s.type("@nosuch")
+        await s.until_shown("no such file")
+        await s.pilot.press("enter")
+        await s.until(lambda: s.runtime.session.records)
+
+
+async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_path: Path) -> None:
+    """TUI-08."""
+    text = "\n".join(f"line {n}\t\x1b[31m" for n in range(412))
+    async with shown(tmp_path, [says("ok")]) as s:
+        prompt = s.frame.prompt
+        await paste(s, text)
+        assert prompt.text == "[Pasted #1 +412 lines]"
+        await s.pilot.press("backspace")
+        assert prompt.is_empty
+        await paste(s, text.replace("\n", "\r"))
+        await s.until(lambda: prompt.text)
+        assert prompt.typed == text
+        prompt._burst_until = 0.0
+        await s.pilot.press("enter")
+        await s.idle()
+        assert s.runtime.session.context.items[0].texts == [text]
+
+
+async def test_enter_that_comes_with_a_paste_sends_nothing(tmp_path: Path) -> None:
+    """TUI-08: 0 early submits."""
+    async with shown(tmp_path) as s:
+        prompt = s.frame.prompt
+        await paste(s, "rm -rf build")
+        enter = events.Key("enter", "\r")
+        prompt._burst_until = enter.time + 1
+        prompt.post_message(enter)
+        await s.until(lambda: prompt.text == "rm -rf build\n")
+        assert not s.runtime.session.records
+
+
+async def test_nothing_that_is_typed_or_recalled_acts_on_the_terminal(tmp_path: Path) -> None:
+    """TUI-01, TUI-02."""
+    async with shown(tmp_path) as s:
+        s.frame.prompt.load_text("a\x1b[31mb[bold]c[/] [@click=app.quit]x\u202e")
+        await s.until_shown("a␛[31mb[bold]c[/] [@click=app.quit]x�")
+
+
+async def test_a_shell_command_looks_like_one_while_it_is_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("!ls")
+        assert (s.frame.prompt.glyph, s.frame.prompt.has_class("-shell")) == ("$", True)
+        await s.until_shown("the model sees it")
+        await s.pilot.press("home")
+        await s.type("!")
+        await s.until_shown("the model does not see it")
+        await s.pilot.press("ctrl+u", "delete", "delete", "delete")
+        assert (s.frame.prompt.glyph, s.frame.prompt.has_class("-shell")) == ("❯", False)
+
+
+async def test_ctrl_c_clears_and_the_history_keeps_what_was_cleared(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("a thought", "ctrl+c")
+        assert s.frame.prompt.is_empty
+        await s.pilot.press("up")
+        assert s.frame.prompt.typed == "a thought"
+
+
+async def test_a_draft_outlives_the_program_and_a_sent_prompt_is_in_the_next_history(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("sent", "enter")
+        await s.idle()
+        await s.type("not sent yet")
+    assert history.load(s.runtime.setup.places.history_file) == ["sent"]
+    async with shown(tmp_path) as s:
+        await s.until_shown("not sent yet")
+        await s.pilot.press("ctrl+c", "up", "up")
+        assert s.frame.prompt.typed == "sent"
+
+
+async def test_characters_that_python_does_not_print_can_be_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        for char in "全\u3000角\u200d":
+            s.frame.prompt.post_message(events.Key(char, char))
+        await s.until(lambda: s.frame.prompt.text == "全\u3000角\u200d")
+
+
+async def test_the_users_own_keys_work(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")], sets=["ui.keys.submit=ctrl+s", "ui.keys.newline=enter"]) as s:
+        await s.type("a", "enter")
+        await s.type("b", "ctrl+s")
+        await s.idle()
+        assert s.runtime.session.context.items[0].texts == ["a\nb"]

@@ -1,0 +1,106 @@
+"""The two status lines."""
+
+from dataclasses import replace
+
+import pytest
+
+from prunecli.context.bill import Bill
+from prunecli.context.ledger import Ledger
+from prunecli.runtime import Status
+from prunecli.tui.widgets.status import bar, cache_words, level, pruning_line, session_line
+
+LEDGER = Ledger(45_200, 25_000, 8, 9_000, 76_000, 200_000)
+BILL = Bill(3, 400, 100, 9_600, 0, 0.42, last_at=1_000_000)
+FIELDS = {
+    "ledger": LEDGER,
+    "held": "",
+    "bill": BILL,
+    "model": "claude-sonnet-5-5",
+    "mode": "ask",
+    "pruning": True,
+    "running": False,
+    "estimated": False,
+    "trusted": True,
+}
+
+
+def status(**changes: object) -> Status:
+    return Status(**{**FIELDS, **changes})  # type: ignore[arg-type]
+
+
+def test_the_first_line_says_what_pruning_does_and_how_full_the_context_is() -> None:
+    line = pruning_line(status(), 78).plain
+    assert line.startswith("🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected ")
+    assert line.endswith(" ctx 38% ▓▓░░░░")
+
+
+def test_it_shows_zeros_before_there_is_anything() -> None:
+    line = pruning_line(None, 70).plain
+    assert line.startswith("🔪 0 tool tokens scanned | pruned 0 | 0 protected ")
+    assert line.endswith(" ctx 0% ░░░░░░")
+
+
+def test_pruning_that_is_off_says_so() -> None:
+    assert pruning_line(status(pruning=False), 40).plain.startswith("🔪 off  ")
+
+
+def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
+    held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
+    assert held in pruning_line(status(held=held), 150).plain
+    assert "| held 31.0K  " in pruning_line(status(held=held), 95).plain
+    assert "held" not in pruning_line(status(held=held), 78).plain
+
+
+def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
+    assert "ctx ~38%" in pruning_line(status(estimated=True), 78).plain
+    assert "ctx 38%" in pruning_line(status(), 78).plain
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (60, "🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected"),
+        (50, "🔪 45.2K scanned | pruned ~25.0K | 8 protected"),
+        (40, "🔪 45.2K | pruned ~25.0K | 8 protected"),
+        (34, "🔪 45.2K | ~25.0K | 8 protected"),
+        (24, "🔪 45.2K | ~25.0K | 8"),
+    ],
+)
+def test_a_narrow_terminal_gets_the_figures_without_the_words(width: int, line: str) -> None:
+    assert pruning_line(status(), width + 8).plain.startswith(line)
+
+
+def test_the_second_line_says_mode_model_cache_and_cost() -> None:
+    line = session_line(status(), "cache warm 3m12s", 78).plain
+    assert line.startswith("ask · claude-sonnet-5-5 ")
+    assert line.endswith(" cache warm 3m12s · hit 96% · $0.42")
+
+
+def test_an_endpoint_without_a_cache_shows_no_share_of_it() -> None:
+    bill = replace(BILL, cache_read=0)
+    assert session_line(status(bill=bill), "", 60).plain.endswith("   $0.42")
+
+
+def test_a_directory_that_is_not_trusted_says_so_as_long_as_there_is_room() -> None:
+    assert "untrusted: read-only, /trust" in session_line(status(trusted=False), "", 78).plain
+    assert "read-only" in session_line(status(trusted=False), "cache cold", 30).plain
+
+
+def test_a_hostile_model_name_is_shown_and_not_obeyed() -> None:
+    """TUI-01, TUI-02: neither control sequences nor markup."""
+    line = session_line(status(model="[red]m\x1b]0;x\x07"), "", 78)
+    assert "[red]m␛]0;x␇" in line.plain
+
+
+def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
+    assert cache_words(status(), "5m", 1_000_000) == "cache warm 5m00s"
+    assert cache_words(status(), "5m", 1_108_500) == "cache warm 3m11s"
+    assert cache_words(status(), "1h", 1_108_000) == "cache warm 58m12s"
+    assert cache_words(status(), "5m", 1_300_000) == "cache cold"
+    assert cache_words(status(bill=replace(BILL, cache_read=0)), "5m", 1_000_000) == ""
+    assert cache_words(None, "5m", 0) == ""
+
+
+def test_the_bar_fills_and_its_colour_warns() -> None:
+    assert [bar(part) for part in (0.0, 0.38, 1.0, 1.7)] == ["░░░░░░", "▓▓░░░░", "▓▓▓▓▓▓", "▓▓▓▓▓▓"]
+    assert [level(part) for part in (0.5, 0.8, 0.95)] == ["$muted", "$warning", "bold $error"]
