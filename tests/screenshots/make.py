@@ -63,9 +63,7 @@ def script() -> list[Scripted]:
     edit = {"path": "parser.py", "old_string": "    return tokens\n", "new_string": "    return tok\n"}
     return [
         used(calls(ToolUse("t1", "read", {"path": "lexer.py"})), 3_000, 0),
-        used(
-            calls(ToolUse("t2", "bash", {"command": "python3 check.py"})), 9_300, 2_900
-        ),
+        used(calls(ToolUse("t2", "bash", {"command": "python3 check.py"})), 9_300, 2_900),
         used(
             calls(
                 ToolUse("t3", "read", {"path": "parser.py"}), ToolUse("t4", "grep", {"pattern": "advance"})
@@ -74,9 +72,7 @@ def script() -> list[Scripted]:
             9_200,
         ),
         used(calls(ToolUse("t5", "edit", edit), text="`advance` returns the wrong thing."), 10_000, 9_500),
-        used(
-            calls(ToolUse("t6", "bash", {"command": "python3 check.py"})), 10_300, 9_900
-        ),
+        used(calls(ToolUse("t6", "bash", {"command": "python3 check.py"})), 10_300, 9_900),
         used(
             says(
                 "Fixed. `advance` gave back **the whole list** instead of the token it took:\n\n"
