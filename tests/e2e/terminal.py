@@ -71,13 +71,14 @@ class Terminal:
 
     @property
     def exit_code(self) -> int | None:
-        """The program's exit code, None while it runs."""
-        dead, status = (
-            self._tmux("display-message", "-p", "-t", "t", "#{pane_dead} #{pane_dead_status}")
-            .rstrip("\n")
-            .split(" ")
+        """The program's exit code as a shell gives it (128 + n for a signal), None while it runs."""
+        shown = self._tmux(
+            "display-message", "-p", "-t", "t", "#{pane_dead},#{pane_dead_status},#{pane_dead_signal}"
         )
-        return int(status or 0) if dead == "1" else None
+        dead, status, signal = shown.strip().split(",")
+        if dead != "1":
+            return None
+        return int(status) if status else 128 + int(signal) if signal else None  # not reaped yet
 
     @property
     def pid(self) -> int:
@@ -96,9 +97,10 @@ class Terminal:
         """The first screen for which a condition holds."""
         deadline = time.monotonic() + within
         while True:
+            ended = self.exit_code is not None
             screen = self.screen()
             if condition(screen):
                 return screen
-            if "Pane is dead" in screen or time.monotonic() > deadline:
+            if ended or time.monotonic() > deadline:
                 raise AssertionError(f"waited {within:.0f} s for {what}; the screen shows\n{screen}")
             time.sleep(0.03)
