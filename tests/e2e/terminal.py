@@ -22,6 +22,7 @@ class Terminal:
         self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], columns: int = 80, rows: int = 24
     ) -> None:
         self._folder = tempfile.mkdtemp(prefix="tmux-")
+        self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
         self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
         self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environ}
@@ -29,7 +30,8 @@ class Terminal:
     def __enter__(self) -> Self:
         columns, rows = self._size
         pairs = [f"{key}={value}" for key, value in self._environ.items()]
-        command = ["env", "-i", *pairs, sys.executable, "-m", "prunecli", *self._words]
+        program = ["env", "-i", *pairs, sys.executable, "-m", "prunecli", *self._words]
+        command = ["sh", "-c", f'"$@"; echo $? > {self._code}', "sh", *program]
         size = ["-x", str(columns), "-y", str(rows)]
         self._tmux("new-session", "-d", *size, "-c", str(self._cwd), "-s", "t", *command)
         self._tmux("set-option", "-t", "t", "remain-on-exit", "on")
@@ -72,18 +74,16 @@ class Terminal:
     @property
     def exit_code(self) -> int | None:
         """The program's exit code as a shell gives it (128 + n for a signal), None while it runs."""
-        shown = self._tmux(
-            "display-message", "-p", "-t", "t", "#{pane_dead},#{pane_dead_status},#{pane_dead_signal}"
-        )
-        dead, status, signal = shown.strip().split(",")
-        if dead != "1":
+        try:
+            return int(self._code.read_text())
+        except (OSError, ValueError):
             return None
-        return int(status) if status else 128 + int(signal) if signal else None  # not reaped yet
 
     @property
     def pid(self) -> int:
         """The program's process."""
-        return int(self._tmux("display-message", "-p", "-t", "t", "#{pane_pid}"))
+        shell = self._tmux("display-message", "-p", "-t", "t", "#{pane_pid}").strip()
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     def wait_for(self, text: str, within: float = 12.0) -> str:
         """The first screen that shows the text, blanks and line ends aside. Fails with the last screen after so
