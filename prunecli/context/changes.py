@@ -31,10 +31,10 @@ class Follower(Protocol):
     """An index that follows the fold."""
 
     def update(self, view: "View", touched: Sequence[Entry]) -> None:
-        """These entries are new, or their edits, their tokens or what locks them may have changed; in log order.
+        """These entries are new, or their edits or what locks them may have changed; in log order.
 
         With a result comes its assistant message, with an assistant message that was touched itself all its
-        results. Nothing else may be assumed to have stayed as it was but what no record touched.
+        results. What is not among them is as it was.
         """
         ...
 

@@ -29,32 +29,34 @@ Sign = tuple[str, str]
 
 
 class Evidence:
-    """What exchanges offer to be met again, and when each sign was met last."""
+    """What live exchanges offer to be met again, which of them wait for a sign, and where each was met last."""
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}
         self._done: dict[int, int] = {}
         self._met: dict[Sign, int] = {}
-        self._offered: dict[Sign, set[int]] = {}
         self._offers: dict[int, set[Sign]] = {}
+        self._waiting: dict[Sign, set[int]] = {}
 
     def note(self, exchange: Exchange, *, live: bool) -> set[int]:
         """An exchange is new, got results, was dropped or came back; the live ones whose score it changes, itself
         included. Exchanges must come in log order the first time."""
         seq = exchange.seq
         place = self._places.setdefault(seq, len(self._places))
+        for sign in self._offers.pop(seq, ()):
+            self._waiting.get(sign, set()).discard(seq)
         changed = {seq}
         for sign in self._new_meetings(exchange):
             self._met[sign] = max(place, self._met.get(sign, -1))
-            changed |= self._offered.get(sign, set())
-        for sign in self._offers.pop(seq, set()):
-            self._offered[sign].discard(seq)
-            if not self._offered[sign]:
-                del self._offered[sign]
+            waiting = self._waiting.pop(sign, set())
+            if later := {other for other in waiting if self._places[other] >= place}:
+                self._waiting[sign] = later
+            changed |= waiting - later
         if live:
             self._offers[seq] = set(_offers(exchange))
             for sign in self._offers[seq]:
-                self._offered.setdefault(sign, set()).add(seq)
+                if self._met.get(sign, -1) <= place:
+                    self._waiting.setdefault(sign, set()).add(seq)
         return {other for other in changed if other in self._offers}
 
     def score(self, seq: int) -> int:

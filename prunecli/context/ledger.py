@@ -4,14 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from prunecli.context.exchange import Entry
-from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
-
-_LIVE, _TOKENS = range(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +39,44 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     Costs O(new entries + proposed edits).
     """
     tally = view.context.tally
-    index = view.follow("ledger", lambda: ResultIndex(2, _live))
+    live = view.follow("ledger", _Live)
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
-    results = index.total(_LIVE) - sum(index.value(_LIVE, seq) for seq in touched)
-    tokens = index.total(_TOKENS) - sum(index.value(_TOKENS, seq) for seq in touched)
+    theirs = [live.tokens[seq] for seq in touched if seq in live.tokens]
     return Ledger(
         tally.scanned_tokens,
         tally.pruned_tokens,
-        results,
-        tokens,
+        len(live.tokens) - len(theirs),
+        live.total - sum(theirs),
         tally.context_tokens,
         view.window,
         _Spared(view, proposals, touched),
     )
 
 
-def _live(view: View, entry: Entry) -> tuple[int, int]:
-    return (1, view.tokens(entry)) if view.live(entry) else (0, 0)
+class _Live:
+    """The tokens of each live result, and their sum."""
+
+    def __init__(self) -> None:
+        self.tokens: dict[int, int] = {}
+        self.total = 0
+
+    def update(self, view: View, touched: Sequence[Entry]) -> None:
+        for entry in touched:
+            self.total -= self.tokens.pop(entry.seq, 0)
+            if entry.prunable and view.live(entry):
+                self.tokens[entry.seq] = view.tokens(entry)
+                self.total += self.tokens[entry.seq]
 
 
 def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
     """The entries that these proposals would change."""
     entries = view.context.entries
-    found: set[int] = set()
-    for proposal in proposals:
-        for edit in proposal.edits:
-            found.add(edit.seq)
-            exchange = entries[edit.seq].exchange
-            if edit.kind == "drop" and exchange:
-                found.update(result.seq for result in exchange.results)
+    edits = [edit for proposal in proposals for edit in proposal.edits]
+    found = {edit.seq for edit in edits}
+    for edit in edits:
+        if edit.kind == "drop" and (exchange := entries[edit.seq].exchange):
+            found.update([result.seq for result in exchange.results])
     return found
 
 

@@ -1,23 +1,25 @@
 """Texts as vectors, and the greedy choice of relevant ones that do not repeat each other (MMR).
 
 Built-in vectors are TF-IDF: (1 + ln tf) * ln(documents / documents with the term), of unit length. Terms are runs of
-letters, digits and underscores of at least two characters, in lower case; each text keeps its MOST_TERMS weightiest,
-which bounds what comparing two of them costs.
+letters, digits and underscores of at least two characters, in lower case; each text keeps its MOST_TERMS weightiest.
+Where texts are compared with each other, a term that more than MOST_SHARED of them have is left out: it weighs least
+there, and following it would cost most.
 """
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush, nlargest
-from typing import TypeAlias, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Protocol, TypeAlias
 
 MOST_TERMS = 64
+MOST_SHARED = 100
 
 _TERM = re.compile(r"\w{2,}")
 
 Sparse: TypeAlias = Mapping[str, float]
-K = TypeVar("K", bound=Hashable)
+Dense: TypeAlias = Sequence[float]
 
 
 def terms(text: str) -> Counter[str]:
@@ -27,66 +29,140 @@ def terms(text: str) -> Counter[str]:
 
 def tfidf(documents: Sequence[Mapping[str, int]]) -> list[Sparse]:
     """The vectors of documents, given their terms; an empty one where every term is in every document."""
-    found = Counter(term for document in documents for term in document)
+    found = Counter[str]()
+    for document in documents:
+        found.update(document.keys())
     rarity = {term: math.log(len(documents) / count) for term, count in found.items()}
     return [_vector(document, rarity) for document in documents]
 
 
 def _vector(document: Mapping[str, int], rarity: Mapping[str, float]) -> Sparse:
-    weights = ((term, (1 + math.log(count)) * rarity[term]) for term, count in document.items())
-    kept = nlargest(MOST_TERMS, ((weight, term) for term, weight in weights if weight > 0))
-    length = math.sqrt(sum(weight * weight for weight, _ in kept))
-    return {term: weight / length for weight, term in kept}
+    log = math.log
+    weights = [((1 + log(count)) * rarity[term], term) for term, count in document.items()]
+    if len(weights) > MOST_TERMS:
+        weights.sort(reverse=True)
+        del weights[MOST_TERMS:]
+    length = math.sqrt(sum([weight * weight for weight, _ in weights]))
+    return {term: weight / length for weight, term in weights if weight}
 
 
-def sparse_cosine(first: Sparse, second: Sparse) -> float:
-    """The cosine of two vectors of unit length."""
-    if len(second) < len(first):
-        first, second = second, first
-    return sum(weight * second[term] for term, weight in first.items() if term in second)
-
-
-def unit(vector: Iterable[float]) -> tuple[float, ...]:
+def unit(vector: Iterable[float]) -> Dense:
     """The vector with length one; a zero vector stays."""
     numbers = tuple(float(number) for number in vector)
     length = math.sqrt(sum(number * number for number in numbers))
     return tuple(number / length for number in numbers) if length else numbers
 
 
-def cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """The cosine of two vectors of unit length."""
-    return sum(a * b for a, b in zip(first, second, strict=True))
+class Likeness(Protocol):
+    """How like texts are to the query, and to those that were taken. Keys are seqs; a likeness is a cosine."""
+
+    def to_query(self, key: int) -> float:
+        """To the query."""
+        ...
+
+    def take(self, key: int) -> None:
+        """This one is taken."""
+        ...
+
+    def to_taken(self, key: int) -> float:
+        """To the most similar one that was taken, at least 0."""
+        ...
+
+
+class SparseLikeness:
+    """Of sparse vectors: taking one goes through those that share a term with it."""
+
+    def __init__(self, query: Sparse, vectors: Mapping[int, Sparse]) -> None:
+        self._query = query
+        self._vectors = vectors
+        self._most: dict[int, float] = {}
+        self._with: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        for key, vector in vectors.items():
+            for term, weight in vector.items():
+                self._with[term].append((key, weight))
+        for term in [term for term, sharing in self._with.items() if len(sharing) > MOST_SHARED]:
+            del self._with[term]
+
+    def to_query(self, key: int) -> float:
+        """To the query."""
+        vector = self._vectors[key]
+        return sum(weight * vector[term] for term, weight in self._query.items() if term in vector)
+
+    def take(self, key: int) -> None:
+        """This one is taken."""
+        products: defaultdict[int, float] = defaultdict(float)
+        for term, weight in self._vectors[key].items():
+            for other, its in self._with.get(term, ()):
+                products[other] += weight * its
+        most = self._most
+        for other, product in products.items():
+            if product > most.get(other, 0.0):
+                most[other] = product
+
+    def to_taken(self, key: int) -> float:
+        """To the most similar one that was taken, at least 0."""
+        return self._most.get(key, 0.0)
+
+
+class DenseLikeness:
+    """Of dense vectors: each is compared with what was taken when it is asked for."""
+
+    def __init__(self, query: Dense, vectors: Mapping[int, Dense]) -> None:
+        self._query = query
+        self._vectors = vectors
+        self._taken: list[Dense] = []
+        self._most: dict[int, tuple[int, float]] = {}
+
+    def to_query(self, key: int) -> float:
+        """To the query."""
+        return _dot(self._query, self._vectors[key])
+
+    def take(self, key: int) -> None:
+        """This one is taken."""
+        self._taken.append(self._vectors[key])
+
+    def to_taken(self, key: int) -> float:
+        """To the most similar one that was taken, at least 0."""
+        seen, most = self._most.get(key, (0, 0.0))
+        vector = self._vectors[key]
+        most = max(most, *(_dot(vector, other) for other in self._taken[seen:]), 0.0)
+        self._most[key] = len(self._taken), most
+        return most
+
+
+def _dot(first: Dense, second: Dense) -> float:
+    return sum(map(float.__mul__, first, second))
 
 
 def mmr(
-    relevance: Mapping[K, float],
-    costs: Mapping[K, int],
+    keys: Sequence[int],
+    likeness: Likeness,
+    cost: Callable[[int], int],
     budget: int,
-    taken: Sequence[K],
-    similar: Callable[[K, K], float],
+    taken: Sequence[int],
     weight: float,
-) -> list[K]:
-    """The keys chosen one by one, each with the greatest `weight * relevance - (1 - weight) * likeness` to the most
-    similar one taken before, a likeness below 0 counting as 0; `taken` are so from the start, at no cost.
+) -> list[int]:
+    """The keys chosen one by one, each with the greatest `weight * likeness to the query - (1 - weight) * likeness to
+    the most similar one taken before`; `taken` are so from the start, at no cost.
 
-    What does not fit into the rest of the budget is passed over. Of equal ones the key that stands later in
-    `relevance` is chosen. The value of a key only falls as others are taken, so each is worked out again only when
-    it would be next: seldom, where texts differ.
+    What does not fit into the rest of the budget is passed over. Of equal ones the greater key is chosen. The value
+    of a key only falls as others are taken, so it is looked at again only when it would be next.
     """
-    before = list(taken)
-    waiting = [(-weight * worth, -place, key, 0, 0.0) for place, (key, worth) in enumerate(relevance.items())]
+    for key in taken:
+        likeness.take(key)
+    worth = {key: weight * likeness.to_query(key) for key in keys}
+    waiting = [(-worth[key], -key) for key in keys]
     heapify(waiting)
-    chosen: list[K] = []
+    chosen: list[int] = []
     while waiting:
-        _, place, key, seen, likeness = heappop(waiting)
-        if costs[key] > budget:
+        value, key = heappop(waiting)
+        if cost(-key) > budget:
             continue
-        if seen < len(before):
-            likeness = max(likeness, *(similar(key, other) for other in before[seen:]), 0.0)
-            value = weight * relevance[key] - (1 - weight) * likeness
-            heappush(waiting, (-value, place, key, len(before), likeness))
+        now = (1 - weight) * likeness.to_taken(-key) - worth[-key]
+        if now > value:
+            heappush(waiting, (now, key))
             continue
-        chosen.append(key)
-        before.append(key)
-        budget -= costs[key]
+        likeness.take(-key)
+        chosen.append(-key)
+        budget -= cost(-key)
     return chosen

@@ -72,36 +72,36 @@ class Sums:
 
 
 class Dips:
-    """Numbers that may be negative; finds where their running sum first falls below a limit."""
+    """Numbers that may be negative; finds where their running sum first falls below a limit.
+
+    A binary tree over them, of which only what changed is worked out again when it is asked.
+    """
 
     def __init__(self) -> None:
-        self._size = 0
-        self._room = 1
-        self._sum = [0, 0]
-        self._lowest = [0, 0]
+        self._values = array("q")
+        self._changed: set[int] = set()
+        self._room = 0
+        self._sum: list[int] = []
+        self._lowest: list[int] = []
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._values)
 
     def append(self, value: int) -> None:
         """A new last slot."""
-        if self._size == self._room:
-            self._grow()
-        self._size += 1
-        self[self._size - 1] = value
+        self._changed.add(len(self._values))
+        self._values.append(value)
 
     def __setitem__(self, slot: int, value: int) -> None:
-        sums, lowest, at = self._sum, self._lowest, self._room + slot
-        sums[at] = lowest[at] = value
-        at >>= 1
-        while at:
-            self._join(at)
-            at >>= 1
+        if value != self._values[slot]:
+            self._values[slot] = value
+            self._changed.add(slot)
 
     def first_below(self, limit: int) -> int:
         """The first slot at whose end the sum of all slots up to it is below `limit`; -1 for none."""
+        self._catch_up()
         sums, lowest, at, before = self._sum, self._lowest, 1, 0
-        if not self._size or lowest[1] >= limit:
+        if not self._room or lowest[1] >= limit:
             return -1
         while at < self._room:
             at *= 2
@@ -110,16 +110,28 @@ class Dips:
                 at += 1
         return at - self._room
 
+    def _catch_up(self) -> None:
+        depth = self._room.bit_length()
+        if len(self._values) > self._room or len(self._changed) * depth > self._room:
+            self._rebuild()
+        for slot in self._changed:
+            at = self._room + slot
+            self._sum[at] = self._lowest[at] = self._values[slot]
+            while at > 1:
+                at >>= 1
+                self._join(at)
+        self._changed.clear()
+
     def _join(self, at: int) -> None:
         left = 2 * at
         self._sum[at] = self._sum[left] + self._sum[left + 1]
         self._lowest[at] = min(self._lowest[left], self._sum[left] + self._lowest[left + 1])
 
-    def _grow(self) -> None:
-        values = self._sum[self._room : self._room + self._size]
-        self._room *= 2
-        padding = [0] * (self._room - self._size)
-        self._sum = [0] * self._room + values + padding
+    def _rebuild(self) -> None:
+        self._changed.clear()
+        self._room = 1 << max(0, len(self._values) - 1).bit_length()
+        padding = [0] * (self._room - len(self._values))
+        self._sum = [0] * self._room + list(self._values) + padding
         self._lowest = list(self._sum)
         for at in range(self._room - 1, 0, -1):
             self._join(at)

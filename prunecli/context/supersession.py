@@ -73,7 +73,8 @@ _WHOLE = Lines(1, _END, _END, (1, _END))
 class _Group:
     """Results about one file, or of one search. `open` are those that nothing supersedes, oldest first.
 
-    `by` leads from a result to a later one that superseded it, which may itself have been superseded since.
+    `by` leads from a result to a later one that superseded it, which may itself have been superseded since;
+    `standing` are those of its results that show their original and that nobody has dismissed.
     `broken`: something in the middle came or went. `thinned`: something superseded went.
     """
 
@@ -82,6 +83,7 @@ class _Group:
     writes: list[int] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
     by: dict[int, int] = field(default_factory=dict)
+    standing: set[int] = field(default_factory=set)
     last: int = -1
     broken: bool = False
     thinned: bool = False
@@ -112,6 +114,7 @@ class _Group:
         self.broken = self.thinned = False
         if again:
             self._rebuild()
+            self.standing = self.by.keys() & self.shown.keys()
         return again
 
     def _rebuild(self) -> None:
@@ -135,34 +138,42 @@ class _Group:
 
 
 class Supersession:
-    """Follows the fold; `superseded` are the results that show their original and need not, by seq."""
+    """Follows the fold: which results show their original and need not.
+
+    `moved` are the seqs of those of which that, or what supersedes them, or what locks them may have changed;
+    whoever reads it empties it.
+    """
 
     def __init__(self) -> None:
-        self.superseded: dict[int, Entry] = {}
+        self.moved: set[int] = set()
         self._groups: dict[Hashable, _Group] = {}
         self._home: dict[int, _Group] = {}
 
-    def by(self, entry: Entry) -> int:
-        """The entry that supersedes a superseded one."""
-        return self._home[entry.seq].newest(entry.seq)
+    def by(self, seq: int) -> int | None:
+        """The entry that supersedes a result; None where none does, or the result was dismissed."""
+        group = self._home[seq]
+        return group.newest(seq) if seq in group.standing else None
+
+    def dismiss(self, seq: int) -> None:
+        """A superseded result is not to be named any more until it is touched or its group is worked out again."""
+        self._home[seq].standing.discard(seq)
 
     def update(self, view: View, touched: Sequence[Entry]) -> None:
         """Follows the fold."""
-        entries, moved = view.context.entries, dict[_Group, None]()
+        groups = dict[_Group, None]()
         for entry in touched:
             if entry.kind != "result" or entry.is_error or (key := _key(entry)) is None:
                 continue
             group = self._home.setdefault(entry.seq, self._groups.setdefault(key, _Group()))
-            moved[group] = None
-            self.superseded.pop(entry.seq, None)
+            groups[group] = None
+            self.moved.add(entry.seq)
+            group.standing.discard(entry.seq)
             changes = entry.tool_name in (EDIT, WRITE)
-            for seq in (_changed if changes else _moved)(view, entry, group):
-                self.superseded[seq] = entries[seq]
-        for group in moved:
+            group.standing.update((_changed if changes else _moved)(view, entry, group))
+        for group in groups:
+            self.moved |= group.standing
             if group.settle():
-                for seq in group.shown:
-                    self.superseded.pop(seq, None)
-                self.superseded.update((seq, entries[seq]) for seq in group.shown if seq in group.by)
+                self.moved |= group.shown.keys()
 
 
 def _moved(view: View, entry: Entry, group: _Group) -> list[int]:

@@ -127,6 +127,10 @@ class View:
         """Raw estimate of a text."""
         return self.context.tally.counter.count(text)
 
+    def since(self, seq: int) -> int:
+        """The index of the first of `results` that is not before `seq`."""
+        return bisect_left(self.results, seq, key=lambda entry: entry.seq)
+
     def kept_between(self, first: Exchange, second: Exchange) -> bool:
         """Whether the next request shows something between two exchanges."""
         context = self.context

@@ -6,7 +6,7 @@ asked once for each exchange and user turn: `function(view, exchange) -> number`
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from prunecli.context.evidence import Evidence
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
+from prunecli.model.edits import Edit
 
 FUNCTIONS = ("function",)
 
@@ -46,7 +47,7 @@ def propose(view: View, options: Options, function: Score | None = None) -> Prop
     except FunctionFailed as failed:
         return Proposal((), failed.message, problem=failed.message)
     keep = max(0, options.n)
-    drops = sorted((view.drop(exchange) for exchange in ranking.beyond(keep)), key=lambda edit: edit.seq)
+    drops = sorted(ranking.beyond(view, keep), key=lambda edit: edit.seq)
     return Proposal(
         view.keeping_thinking(drops),
         f"{len(ranking)} exchanges, the {keep} most important are kept",
@@ -64,9 +65,11 @@ class Ranking:
         self._evidence = evidence
         self._free: dict[int, Exchange] = {}
         self._aside: set[int] = set()
+        self._drops: dict[int, Edit] = {}
         self._scores: dict[int, float] = {}
         self._order: list[tuple[float, int]] = []
         self._stale: set[int] = set()
+        self._asked: dict[int, tuple[int, float]] = {}
         self._turn = -1
         self._failed: FunctionFailed | None = None
 
@@ -85,6 +88,7 @@ class Ranking:
         self._stale |= self._evidence.note(exchange, live=live) if self._evidence else {seq}
         self._aside.discard(seq)
         self._free.pop(seq, None)
+        self._drops.pop(seq, None)
         if live and view.locked(exchange):
             self._aside.add(seq)
         elif live:
@@ -100,7 +104,8 @@ class Ranking:
         self._stale.clear()
 
     def score_by(self, view: View, function: Score) -> None:
-        """Ranks by a function: all exchanges when a user turn began, later those that are new.
+        """Ranks by a function, which is asked for all exchanges when a user turn began, later for those that are
+        new or have new results.
 
         Raises FunctionFailed, until the next user turn without asking again.
         """
@@ -108,20 +113,27 @@ class Ranking:
         if turn != self._turn:
             self._turn, self._failed = turn, None
             self._stale |= self._free.keys()
+            self._asked.clear()
         if self._failed:
             raise self._failed
         try:
             for seq in sorted(self._stale & self._free.keys()):
-                self._rank(seq, _number(function(view, self._free[seq])))
+                exchange = self._free[seq]
+                results = len(exchange.results)
+                if self._asked.get(seq, (-1, 0.0))[0] != results:
+                    self._asked[seq] = results, _number(function(view, exchange))
+                self._rank(seq, self._asked[seq][1])
         except FunctionFailed as failed:
             self._failed = failed
             raise
         self._stale.clear()
 
-    def beyond(self, keep: int) -> Iterable[Exchange]:
-        """The exchanges that are not among the `keep` best, those aside counted first."""
-        surplus = len(self._free) - max(0, keep - len(self._aside))
-        return [self._free[seq] for _, seq in self._order[: max(0, surplus)]]
+    def beyond(self, view: View, keep: int) -> list[Edit]:
+        """Drops of the exchanges that are not among the `keep` best, those aside counted first."""
+        surplus = max(0, len(self._free) - max(0, keep - len(self._aside)))
+        gone = [seq for _, seq in self._order[:surplus]]
+        self._drops |= {seq: view.drop(self._free[seq]) for seq in gone if seq not in self._drops}
+        return [self._drops[seq] for seq in gone]
 
     def _rank(self, seq: int, score: float) -> None:
         self._unrank(seq)

@@ -7,14 +7,15 @@ of which the first is the prompt.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from prunecli.context import relevance
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.relevance import Dense, DenseLikeness, Likeness, SparseLikeness, mmr, terms, tfidf, unit
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
+from prunecli.model.edits import Edit
 
 FUNCTIONS = ("embedder",)
 LAMBDA = 0.5
@@ -23,8 +24,6 @@ SAMPLE_CHARS = 4_000
 """Of each message and result only so many characters are compared."""
 
 Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-Vectors = tuple[dict[int, float], Callable[[int, int], float]]
-"""Each exchange's likeness to the prompt, and how like two exchanges are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +48,10 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
     if used <= budget:
         return Proposal((), f"{used:,} of {budget:,} tokens: everything fits", lambda _: "everything fits")
     try:
-        kept = choice.kept(view, budget - view.fixed_tokens, embedder)
+        gone = choice.beyond(view, budget, embedder)
     except FunctionFailed as failed:
         return Proposal((), failed.message, problem=failed.message)
-    drops = view.keeping_thinking(
-        [view.drop(choice.free[seq]) for seq in sorted(choice.free) if seq not in kept]
-    )
+    drops = view.keeping_thinking([choice.drop(view, seq) for seq in sorted(gone)])
     left = used - sum(drop.tokens_before for drop in drops)
     return Proposal(
         drops,
@@ -64,19 +61,25 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
 
 
 class Choice:
-    """The exchanges of the working context with their tokens, and the order in which they were chosen."""
+    """The exchanges of the working context with their tokens, and what was chosen of them in this user turn.
+
+    A free one was chosen (`_chosen`, in that order), or not (`_left`), or came since (`_late`).
+    """
 
     def __init__(self) -> None:
         self.tokens = 0
         self.free: dict[int, Exchange] = {}
         self._aside: dict[int, Exchange] = {}
         self._costs: dict[int, int] = {}
-        self._terms: dict[int, Counter[str]] = {}
-        self._embedded: dict[int, tuple[float, ...]] = {}
+        self._drops: dict[int, Edit] = {}
+        self._chosen: dict[int, None] = {}
+        self._left: set[int] = set()
+        self._late: set[int] = set()
         self._turn = -1
-        self._order: list[int] = []
-        self._newest = -1
         self._failed: FunctionFailed | None = None
+        self._results: dict[int, int] = {}
+        self._terms: dict[int, Counter[str]] = {}
+        self._embedded: dict[int, Dense] = {}
 
     def update(self, view: View, touched: Sequence[Entry]) -> None:
         """Follows the fold."""
@@ -87,63 +90,86 @@ class Choice:
     def _place(self, view: View, exchange: Exchange) -> None:
         seq = exchange.seq
         self.tokens -= self._costs.pop(seq, 0)
-        for kept in (self.free, self._aside, self._terms, self._embedded):
-            kept.pop(seq, None)
-        if view.live(exchange) and exchange.head.wire:
+        self._aside.pop(seq, None)
+        self._drops.pop(seq, None)
+        live = view.live(exchange) and bool(exchange.head.wire)
+        if live:
             self._costs[seq] = view.shown_tokens(exchange)
             self.tokens += self._costs[seq]
-            where = self._aside if view.locked(exchange) else self.free
-            where[seq] = exchange
+        if live and not view.locked(exchange):
+            if seq not in self.free:
+                self.free[seq] = exchange
+                self._late.add(seq)
+        else:
+            if live:
+                self._aside[seq] = exchange
+            self.free.pop(seq, None)
+            self._chosen.pop(seq, None)
+            self._left.discard(seq)
+            self._late.discard(seq)
+        if not live or self._results.get(seq) != len(exchange.results):
+            self._terms.pop(seq, None)
+            self._embedded.pop(seq, None)
+        self._results[seq] = len(exchange.results)
 
-    def kept(self, view: View, room: int, embedder: Embedder | None) -> set[int]:
-        """The free exchanges that are kept within `room` tokens, those aside taken first.
+    def beyond(self, view: View, budget: int, embedder: Embedder | None) -> list[int]:
+        """The free exchanges that have to go: what was not chosen, then what was chosen last, then the oldest of
+        what came since.
 
         Raises FunctionFailed where the embedder does, until the next user turn without asking it again.
         """
-        room -= sum(self._costs[seq] for seq in self._aside)
+        room = budget - view.fixed_tokens
         if view.context.turns != self._turn:
-            self._turn, self._failed, self._order = view.context.turns, None, []
-            self._newest = max(self._costs, default=-1)
+            self._turn, self._failed = view.context.turns, None
             try:
-                self._order = self._chosen(view, room, embedder)
+                self._choose(view, room - sum(self._costs[seq] for seq in self._aside), embedder)
             except FunctionFailed as failed:
                 self._failed = failed
         if self._failed:
             raise self._failed
-        kept: set[int] = set()
-        for seq in (*sorted((seq for seq in self.free if seq > self._newest), reverse=True), *self._order):
-            if seq in self.free and self._costs[seq] <= room:
-                kept.add(seq)
-                room -= self._costs[seq]
-        return kept
+        gone = list(self._left)
+        excess = self.tokens - room - sum(self._costs[seq] for seq in gone)
+        for seq in self._last_first():
+            if excess <= 0:
+                break
+            gone.append(seq)
+            excess -= self._costs[seq]
+        return gone
 
-    def _chosen(self, view: View, room: int, embedder: Embedder | None) -> list[int]:
+    def drop(self, view: View, seq: int) -> Edit:
+        """The edit that drops a free exchange."""
+        if seq not in self._drops:
+            self._drops[seq] = view.drop(self.free[seq])
+        return self._drops[seq]
+
+    def _last_first(self) -> Iterator[int]:
+        yield from reversed(self._chosen)
+        yield from sorted(self._late)
+
+    def _choose(self, view: View, room: int, embedder: Embedder | None) -> None:
         seqs = sorted((*self.free, *self._aside))
         query = _sample(prompt) if (prompt := newest_prompt(view)) else ""
-        likeness, similar = self._embed(embedder, query, seqs) if embedder else self._count(query, seqs)
-        wanted = {seq: likeness[seq] for seq in seqs if seq in self.free}
+        likeness = self._embed(embedder, query, seqs) if embedder else self._count(query, seqs)
         aside = [seq for seq in seqs if seq in self._aside]
-        return relevance.mmr(wanted, self._costs, room, aside, similar, LAMBDA)
+        chosen = mmr(sorted(self.free), likeness, self._costs.__getitem__, room, aside, LAMBDA)
+        self._chosen, self._late = dict.fromkeys(chosen), set()
+        self._left = set(self.free) - set(chosen)
 
-    def _count(self, query: str, seqs: Sequence[int]) -> Vectors:
+    def _count(self, query: str, seqs: Sequence[int]) -> Likeness:
         """By the built-in vectors."""
         for seq in seqs:
             if seq not in self._terms:
-                self._terms[seq] = relevance.terms(self._text(seq))
-        first, *rest = relevance.tfidf([relevance.terms(query), *(self._terms[seq] for seq in seqs)])
-        vectors = dict(zip(seqs, rest, strict=True))
-        likeness = {seq: relevance.sparse_cosine(first, vectors[seq]) for seq in seqs}
-        return likeness, lambda one, other: relevance.sparse_cosine(vectors[one], vectors[other])
+                self._terms[seq] = terms(self._text(seq))
+        first, *rest = tfidf([terms(query), *(self._terms[seq] for seq in seqs)])
+        return SparseLikeness(first, dict(zip(seqs, rest, strict=True)))
 
-    def _embed(self, embedder: Embedder, query: str, seqs: Sequence[int]) -> Vectors:
+    def _embed(self, embedder: Embedder, query: str, seqs: Sequence[int]) -> Likeness:
         """By an embedder, which is asked for the prompt and what it has not embedded yet."""
         new = [seq for seq in seqs if seq not in self._embedded]
         given = embedder([query, *(self._text(seq) for seq in new)])
         first, *rest = _vectors(given, len(new) + 1, {len(vector) for vector in self._embedded.values()})
         self._embedded.update(zip(new, rest, strict=True))
-        vectors = self._embedded
-        likeness = {seq: relevance.cosine(first, vectors[seq]) for seq in seqs}
-        return likeness, lambda one, other: relevance.cosine(vectors[one], vectors[other])
+        return DenseLikeness(first, self._embedded)
 
     def _text(self, seq: int) -> str:
         exchange = self.free.get(seq) or self._aside[seq]
@@ -159,11 +185,11 @@ def _sample(entry: Entry) -> str:
     return "\n".join(entry.countable)[:SAMPLE_CHARS]
 
 
-def _vectors(given: Any, wanted: int, lengths: set[int]) -> list[tuple[float, ...]]:
+def _vectors(given: Any, wanted: int, lengths: set[int]) -> list[Dense]:
     """What an embedder gave, checked. Raises FunctionFailed."""
     what = f"pruning.semantic.embedder: expected {wanted} vectors of one length"
     try:
-        vectors = [relevance.unit(vector) for vector in given]
+        vectors = [unit(vector) for vector in given]
     except (TypeError, ValueError, OverflowError) as error:
         raise FunctionFailed(f"{what}, {error}") from error
     lengths = lengths | {len(vector) for vector in vectors}

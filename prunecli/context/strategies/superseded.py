@@ -32,20 +32,18 @@ class Clears(Supersession):
         self._made: dict[int, tuple[int, Edit]] = {}
 
     def edits(self, view: View) -> list[Edit]:
-        """The clears of now, oldest first. What would not get smaller is not looked at again until it is touched."""
-        made: dict[int, tuple[int, Edit]] = {}
-        for seq, entry in list(self.superseded.items()):
-            if view.locked(entry):
+        """The clears of now, oldest first. What would not get smaller is not looked at again until it moves."""
+        for seq in self.moved:
+            known, by, entry = self._made.pop(seq, None), self.by(seq), view.context.entries[seq]
+            if by is None or view.locked(entry):
                 continue
-            by = self.by(entry)
-            known = self._made.get(seq)
             edit = known[1] if known and known[0] == by else _cleared(view, entry, by)
             if edit is None:
-                del self.superseded[seq]
+                self.dismiss(seq)
             else:
-                made[seq] = by, edit
-        self._made = made
-        return [made[seq][1] for seq in sorted(made)]
+                self._made[seq] = by, edit
+        self.moved.clear()
+        return [self._made[seq][1] for seq in sorted(self._made)]
 
 
 def _cleared(view: View, entry: Entry, by: int) -> Edit | None:

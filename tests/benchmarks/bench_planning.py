@@ -1,0 +1,157 @@
+"""What planning one more request costs each strategy, and the ledger, in sessions of any length. Run as a script.
+
+    python tests/benchmarks/bench_planning.py [entries ...]
+
+Three kinds of session: a realistic mix, all errors, all tiny results; in the last two nothing can be pruned by what
+prunes results. Each is folded and the strategy asked as after a resume, which reads everything once ("first"); its
+proposal is applied, and what that changed is read again with the next request ("then"). It goes on for REQUESTS
+requests, each an answer with a call and its result, the proposal applied each time: median and worst, and the median
+of those that a user message begins ("turn": every twentieth). The ledger is asked after each request. Times are in
+milliseconds; folding is not in them. Nothing here is asserted: machines differ. The garbage collector is off while
+the clock runs: its pauses grow with the heap, whoever allocates.
+"""
+
+import gc
+import random
+import statistics
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+from prunecli.config import Config
+from prunecli.config.references import chosen
+from prunecli.context.ledger import ledger, prun_applied
+from prunecli.context.state import Context
+from prunecli.context.strategy import Chosen
+from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
+from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse
+
+SIZES = (1_000, 10_000, 100_000)
+REQUESTS = 200
+WINDOW = 200_000
+TURN = 20
+TOOLS = ("read", "read", "read", "bash", "bash", "grep", "edit", "write", "ls", "recall")
+VOCABULARY = [f"{a}_{b}" for a in ("parse", "state", "node", "walk", "cache", "prune") for b in range(200)]
+
+Length = Callable[[random.Random], int]
+
+
+class Session:
+    """A session that grows; `length` gives the characters of a result."""
+
+    def __init__(self, length: Length, errors: float) -> None:
+        self.context = Context(Chars4())
+        self.chance = random.Random(7)
+        self.length, self.errors = length, errors
+        self.seq = self.calls = 0
+
+    def add(self, event: Event) -> None:
+        self.context.apply(Record(self.seq, 1_700_000_000_000 + self.seq, event))
+        self.seq += 1
+
+    def words(self, length: int) -> str:
+        text = " ".join(self.chance.choices(VOCABULARY, k=length // 9 + 1))[:length]
+        return "\n".join(text[at : at + 60] for at in range(0, len(text), 60))
+
+    def step(self) -> None:
+        """One exchange with one call, after a user message where a turn begins."""
+        if self.calls % TURN == 0:
+            self.add(UserMessage((Text(self.words(80)),)))
+        self.calls += 1
+        tool = self.chance.choice(TOOLS)
+        given = (
+            {"path": f"src/file_{self.chance.randrange(60)}.py"} if tool != "bash" else {"command": "make"}
+        )
+        use = f"toolu_{self.calls}"
+        self.add(AssistantMessage((Text(self.words(100)), ToolUse(use, tool, given)), "m", "tool_use"))
+        failed = self.chance.random() < self.errors
+        self.add(ToolResult(use, tool, (Text(self.words(self.length(self.chance))),), failed))
+
+
+KINDS: dict[str, tuple[Length, float]] = {
+    "mix": (lambda chance: min(30_000, int(chance.lognormvariate(6.8, 1.2))), 0.06),
+    "errors": (lambda chance: min(30_000, int(chance.lognormvariate(6.8, 1.2))), 1.0),
+    "tiny": (lambda chance: chance.randrange(2, 30), 0.0),
+}
+
+
+def session(kind: str, entries: int) -> Session:
+    made = Session(*KINDS[kind])
+    while made.seq < entries:
+        made.step()
+    return made
+
+
+def timed(work: Callable[[], object]) -> tuple[float, object]:
+    start = time.perf_counter()
+    given = work()
+    return (time.perf_counter() - start) * 1000, given
+
+
+def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:
+    """A row of the table."""
+    made = session(kind, entries)
+    gc.collect()
+    gc.disable()
+    first, _ = timed(lambda: plan(made, one))
+    apply(made, one)
+    then, _ = timed(lambda: plan(made, one))
+    ledger(View(made.context, WINDOW), [one])
+    inside, beginning, ledgers = [], [], []
+    for _ in range(REQUESTS):
+        begins = made.calls % TURN == 0
+        made.step()
+        took, _ = timed(lambda: plan(made, one))
+        (beginning if begins else inside).append(took)
+        apply(made, one)
+        ledgers.append(timed(lambda: ledger(View(made.context, WINDOW), [one]))[0])
+    gc.enable()
+    middle, turn, told = map(statistics.median, (inside, beginning, ledgers))
+    return first, then, middle, max(inside), turn, told, max(ledgers)
+
+
+def plan(made: Session, one: Chosen) -> object:
+    return one.propose(View(made.context, WINDOW))
+
+
+def apply(made: Session, one: Chosen) -> None:
+    view = View(made.context, WINDOW)
+    if edits := one.propose(view).edits:
+        made.add(prun_applied(view, "strategy", edits, strategy=one.name))
+
+
+def memory(one: Chosen, entries: int = 10_000) -> tuple[float, float]:
+    """Bytes an entry that the fold takes without its text, and that the strategy's index adds."""
+    tracemalloc.start()
+    made = session("mix", entries)
+    texts = sum(sum(map(len, entry.texts)) for entry in made.context.entries.values())
+    folded = tracemalloc.get_traced_memory()[0]
+    plan(made, one)
+    gc.collect()
+    planned = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return (folded - texts) / entries, (planned - folded) / entries
+
+
+def main() -> None:
+    sizes = [int(word) for word in sys.argv[1:]] or SIZES
+    config = Config()
+    names = [name for name in config.strategies.names() if name != "auto"]
+    heads = ("entries", "first", "then", "median", "worst", "turn", "ledger", "worst")
+    print(" " * 30 + "".join(f"{head:>10}" for head in heads))
+    for kind in KINDS:
+        for name in names:
+            for entries in sizes:
+                figures = "".join(f"{figure:10.3f}" for figure in run(kind, entries, chosen(config, name)))
+                print(f"{kind + ' ' + name:30}{entries:>10,}{figures}", flush=True)
+    print("\nbytes an entry: fold without texts, index (edits proposed and not yet applied included)")
+    for name in names:
+        folded, index = memory(chosen(config, name))
+        print(f"{name:24}{folded:9.0f}{index:9.0f}")
+
+
+if __name__ == "__main__":
+    main()

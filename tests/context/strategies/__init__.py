@@ -1,0 +1,1 @@
+"""One file for each strategy: its rules, its options, its thresholds."""

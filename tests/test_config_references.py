@@ -1,0 +1,106 @@
+"""Functions that an option names: imported when they are called, and never able to kill a run."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prunecli.config import Config
+from prunecli.config.references import Reference, chosen
+from prunecli.context.strategy import FunctionFailed
+from prunecli.errors import ConfigError
+from tests.context.talk import Talk, seqs, tokens
+
+CODE = """
+def rank(view, exchange):
+    return -exchange.seq
+
+def broken(view, exchange):
+    raise LookupError("no such thing")
+
+class Own(Exception):
+    pass
+
+def own(view, exchange):
+    raise Own("mine")
+
+class Ranks:
+    @staticmethod
+    def newest(view, exchange):
+        return exchange.seq
+
+number = 3
+"""
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Iterator[str]:
+    """An importable module; its name."""
+    name = "scores_of_a_test"
+    (tmp_path / f"{name}.py").write_text(CODE)
+    sys.path.insert(0, str(tmp_path))
+    yield name
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop(name, None)
+
+
+def test_a_named_function_scores(scores: str) -> None:
+    config = Config().with_value("importance.function", f"{scores}:rank").with_value("importance.n", "1")
+    talk = Talk()
+    talk.user()
+    heads = [talk.say(tokens(3)) for _ in range(3)]
+    assert seqs(chosen(config, "importance").propose(talk.view())) == heads[1:]
+
+
+def test_it_is_imported_when_it_is_called_and_not_before(scores: str) -> None:
+    one = chosen(Config().with_value("importance.function", f"{scores}:Ranks.newest"), "importance")
+    assert scores not in sys.modules
+    talk = Talk()
+    talk.user()
+    heads = [talk.say() for _ in range(11)]
+    assert seqs(one.propose(talk.view())) == heads[:1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}:broken", "LookupError: no such thing"),
+        ("{}:own", "Own: mine"),
+        ("{}:missing", "AttributeError: "),
+        ("{}:number", "is no function"),
+        ("no_such_module_at_all:rank", "ModuleNotFoundError: "),
+    ],
+)
+def test_whatever_is_wrong_with_it_means_no_proposal_and_a_problem_that_names_the_key(
+    scores: str, text: str, said: str
+) -> None:
+    one = chosen(Config().with_value("importance.function", text.format(scores)), "importance")
+    talk = Talk()
+    talk.user()
+    for _ in range(11):
+        talk.say()
+    proposal = one.propose(talk.view())
+    assert proposal.edits == ()
+    assert proposal.problem.startswith(f"pruning.importance.function ({text.format(scores)}): {said}")
+
+
+def test_an_empty_option_gives_no_function() -> None:
+    assert dict(chosen(Config(), "importance").functions) == {}
+    assert dict(chosen(Config(), "semantic").functions) == {}
+    assert dict(chosen(Config(), "pi").functions) == {}
+    named = chosen(Config().with_value("semantic.embedder", "a.b:c"), "semantic")
+    assert list(named.functions) == ["embedder"]
+
+
+def test_what_is_no_reference_is_an_error_of_the_configuration() -> None:
+    with pytest.raises(ConfigError) as failed:
+        Config().with_value("importance.function", "scores.py")
+    assert "pruning.importance.function" in failed.value.message
+    assert 'expected "package.module:name"' in failed.value.message
+
+
+def test_a_failure_says_the_way_out(scores: str) -> None:
+    with pytest.raises(FunctionFailed) as failed:
+        Reference(f"{scores}:broken", "pruning.importance.function")(None, None)
+    assert failed.value.hint == "mend it, or set pruning.importance.function to nothing"
