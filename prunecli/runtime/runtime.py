@@ -17,11 +17,12 @@ from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
-from prunecli.context.state import PREAMBLE, Context
+from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import ToolError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
+from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime.choices import Choices
