@@ -1,7 +1,8 @@
 """The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
 
-Appending costs O(1) and makes no bytes; an edit rebuilds from the first edited item on and nothing before it. A group is one
-message: a user-role group holds the results of at most one exchange first, then other blocks in log order.
+Appending costs O(1) and makes no bytes; an edit rebuilds from the first edited item on and nothing before it. A
+group is one message: a user-role group holds the results of at most one exchange first, then other blocks in log
+order.
 """
 
 from bisect import bisect_left

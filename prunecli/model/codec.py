@@ -5,7 +5,7 @@ Canonical bytes are UTF-8 with sorted keys, made once for each block and joined 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
 from sys import intern
 from typing import NoReturn
@@ -23,6 +23,7 @@ from prunecli.model.messages import (
     Usage,
 )
 
+_PLAIN = (int, float, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
@@ -47,11 +48,15 @@ def well_formed_json(value: Json) -> Json:
     """A JSON value with each string `well_formed`, keys too."""
     if isinstance(value, str):
         return well_formed(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):  # not Mapping: asking that takes longer than all the rest
         return {well_formed(key): well_formed_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [well_formed_json(item) for item in value]
-    return value
+    return value if isinstance(value, _PLAIN) else _of_mapping(value)
+
+
+def _of_mapping(value: Json) -> Json:
+    return well_formed_json(dict(value)) if isinstance(value, Mapping) else value
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -125,7 +130,7 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
     """A message's content: a string or a list of blocks. Raises ValueError for anything else."""
     if isinstance(value, str):
         return (Text(well_formed(value)),)
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("content is neither a text nor a list of blocks")
     return tuple(block_from_json(item) for item in value)
 
@@ -183,9 +188,17 @@ def strict_loads(data: bytes | str) -> Json:
     """
     try:
         text = data.removeprefix(_BOM).decode() if isinstance(data, bytes) else data
-        return _STRICT.decode(text)
+        return _decoded(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _decoded(text: str) -> Json:
+    try:
+        value, end = _SCAN(text, 0)
+    except StopIteration:
+        end = -1
+    return value if end == len(text) else _STRICT.decode(text)  # blanks around it, or what it says is wrong
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -206,3 +219,4 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_int)
+_SCAN: Callable[[str, int], tuple[Json, int]] = vars(_STRICT)["scan_once"]
