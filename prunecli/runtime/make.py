@@ -116,14 +116,15 @@ def _needs_demo(config: Config, found: Credentials) -> bool:
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:
+    resume = runtime.open_session if asked.headless else runtime.resume
     if asked.continue_last:
-        runtime.open_session(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
+        resume(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
     elif asked.resume == PICKER:
         if asked.headless:
             raise UsageError("--resume: which session?", "prunecli sessions list shows them")
         runtime.opening.append("/resume")
     elif asked.resume:
-        runtime.open_session(runtime.store.find(asked.resume), fork=asked.fork)
+        resume(runtime.store.find(asked.resume), fork=asked.fork)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
 

@@ -7,6 +7,7 @@ lasts stands here; what holds now is worked out by `choices`.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, at_rest
@@ -28,8 +29,10 @@ from prunecli.providers.provider import Provider
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
+from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
+from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output
@@ -72,30 +75,48 @@ class Runtime:
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
         )
+        self.resuming: Resuming | None = None
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
         """Leaves the session as it is and begins another."""
-        self._switch(self._new_session())
+        self.switch(self._new_session())
         return self.session
 
     def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
         """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
         stays."""
         clock = self.setup.clock
-        session = Session.load(path, self._new_context(), writable=writable and not fork, clock=clock)
+        session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self._new_context(), self.store, self.setup.cwd)
-        self._switch(session)
+            session = session.forked(self.new_context(), self.store, self.setup.cwd)
+        self.switch(session)
         return session
 
-    def _switch(self, session: Session) -> None:
+    def resume(self, path: Path, *, fork: bool = False) -> None:
+        """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
+        it. Raises SessionError, OSError."""
+        self.drop_resuming()
+        if path.stat().st_size <= LONG_BYTES:
+            self.open_session(path, fork=fork)
+        else:
+            self.resuming = Resuming(path, self.new_context(), self, fork=fork)
+
+    def drop_resuming(self) -> None:
+        """The session that is being read is not wanted any more."""
+        if self.resuming is not None:
+            self.resuming.close()
+            self.resuming = None
+
+    def switch(self, session: Session, bill: Bill | None = None) -> None:
+        """Goes on with another session that is complete; its bill, where it was summed up already."""
         self.session.close()
+        self.resuming = None
         self.mailbox = Mailbox()
         self._files_seen = FilesSeen()
-        self._watch(session)
+        self._watch(session, bill)
         self.session = session
         for told in self.on_session:
             told(session)
@@ -104,22 +125,26 @@ class Runtime:
         now = self.setup.clock()
         started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
         path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
-        session = Session(started, self._new_context(), path=path, clock=self.setup.clock)
+        session = Session(started, self.new_context(), path=path, clock=self.setup.clock)
         self._watch(session)
         return session
 
-    def _new_context(self) -> Context:
+    def new_context(self) -> Context:
+        """An empty context that estimates as the configured model does."""
         return Context(Chars4(), token_factor(self._info_of(self.config.model.name).name))
 
-    def _watch(self, session: Session) -> None:
-        self.bill = Bill()
-        for record in session.records:
-            self._bill(record)
+    def _watch(self, session: Session, bill: Bill | None = None) -> None:
+        self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
 
     def _bill(self, told: object) -> None:
         if isinstance(told, Record):
-            self.bill = self.bill.after(told, Choices(self.config, {}, self._info_of).price)
+            self.bill = self.billed(self.bill, [told])
+
+    def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
+        """The bill after these records."""
+        price = Choices(self.config, {}, self._info_of).price
+        return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------
 
@@ -353,6 +378,7 @@ class Runtime:
         """Closes connections and the session's file."""
         for provider in self._providers.values():
             await provider.close()
+        self.drop_resuming()
         self.session.close()
 
 
