@@ -194,6 +194,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         finally:
             self._lent = False
 
+    def use_mouse(self, on: bool) -> None:
+        """Listens to the mouse from now on, or leaves it to the terminal."""
+        if isinstance(self._driver, terminal.TerminalDriver):
+            self._driver.set_mouse(on)
+
     # The end -------------------------------------------------------------------------------------------------
 
     def leave(self, code: int = 0) -> None:
