@@ -35,6 +35,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         cwd=cwd,
         environ=environ,
         prompt=asked.prompt,
+        inline=asked.inline,
     )
 
 

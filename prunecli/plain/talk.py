@@ -162,10 +162,12 @@ class Talk:
 
     def _shell(self, command: str, *, show_model: bool) -> None:
         if command:
-            text = self.work(lambda: shell(self.runtime, command, show_model=show_model))
-            if isinstance(text, str):
-                for line in source(text.rstrip("\n")).split("\n"):
-                    self.out(line)
+            said: list[str] = []
+            text = self.work(
+                lambda: shell(self.runtime, command, show_model=show_model, progress=said.append)
+            )
+            for line in source((text or "".join(said[-1:])).rstrip("\n")).split("\n"):
+                self.out(line)
 
     # Work ----------------------------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ def _rg(patient: Patient) -> Finding:
 
 
 def _sessions(patient: Patient) -> Finding:
-    folder = patient.places.sessions
+    folder = patient.places.sessions_of(patient.cwd)
     shown = patient.places.shown(folder)
     there = next(path for path in (folder, *folder.parents) if path.exists())
     problem = _folder_problem(folder, there)
