@@ -102,6 +102,11 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The configuration was read again: theme, keys and mouse follow it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetMouse:
     """Listen to the mouse from now on, or no longer."""
 
@@ -143,6 +148,7 @@ Effect: TypeAlias = (
     | GoOn
     | CompactNow
     | Copy
+    | Reconfigured
     | SetMouse
     | AskSecret
     | InThread

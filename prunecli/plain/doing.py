@@ -13,6 +13,7 @@ from prunecli.commands.command import (
     GoOn,
     InThread,
     Quit,
+    Reconfigured,
     Say,
     SetMouse,
     SetTheme,
@@ -58,7 +59,7 @@ class Doing:
                     self._guarded(work)
                 case Quit():
                     talk.leaving = True
-                case SwitchSession() | SetTheme() | SetMouse():
+                case SwitchSession() | SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)

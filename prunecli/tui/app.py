@@ -69,11 +69,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
     ) -> None:
         self._inline = inline
         self._look = self._kept_look = look.load(places.data / "look.json")
+        self.environ = environ
         super().__init__(driver_class=terminal.TerminalDriver)
         self._beginning = Beginning(self, make, prompt)
         self._places = places
         self._cwd = cwd
-        self.environ = environ
         self._chosen: Theme | None = None
         self._leaving = self._lent = self._gone = self._reports_focus = False
         self.failure: PrunecliError | None = None
@@ -124,7 +124,8 @@ class PrunecliApp(App[int], inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
-        self._tell(terminal.KEEP_TITLE + terminal.title(f"prunecli · {self._cwd.name or '/'}"))
+        self._tell(terminal.KEEP_TITLE)
+        self.show_state("")
         self.run_worker(self._begin(self._beginning), group="begin")
 
     async def _begin(self, beginning: Beginning) -> None:
@@ -189,6 +190,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         """Tells the terminal something beside the screen."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
+
+    def show_state(self, what: str) -> None:
+        """The window's title with what the agent does, "" for nothing."""
+        name = f"prunecli · {self._cwd.name or '/'}"
+        self._tell(terminal.title(f"{name} · {what}" if what else name))
 
     def notify_user(self, what: str) -> None:
         """A notification of the desktop, unless the user is looking."""

@@ -16,6 +16,7 @@ from prunecli.commands.command import (
     GoOn,
     InThread,
     Quit,
+    Reconfigured,
     Say,
     SetMouse,
     SetTheme,
@@ -58,8 +59,8 @@ class Effects:
                     self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
-                case SetTheme(name):
-                    app.use_theme(name)
+                case SetTheme() | SetMouse() | Reconfigured():
+                    self._dress(effect)
                 case EditFile(path, then):
                     app.run_worker(self._edit(path, then), group="editor")
                 case GoOn():
@@ -68,14 +69,25 @@ class Effects:
                     conversation.runs.compact(focus)
                 case Copy(text, what):
                     self._copy(text, what)
-                case SetMouse(on):
-                    app.use_mouse(on)
                 case InThread(words, work):
                     app.run_worker(self._in_thread(words, work), group="command", exclusive=True)
                 case Quit():
                     app.leave()
                 case SwitchSession():
                     pass  # the runtime said so when it happened
+
+    def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
+        """How it looks and what it listens to."""
+        app, ui = self._app, self._runtime.config.ui
+        match effect:
+            case SetTheme(name):
+                app.use_theme(name)
+            case SetMouse(on):
+                app.use_mouse(on)
+            case Reconfigured():
+                app.use_theme(ui.theme)
+                app.use_mouse(ui.mouse)
+                app.frame.keys.use(ui.keys)
 
     def _open(self, effect: Table | Choose | AskSecret) -> None:
         """What has a screen of its own."""

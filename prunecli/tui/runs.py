@@ -86,6 +86,7 @@ class Runs:
         interrupted = failed = False
         self._idle.clear()
         self._front.began(words)
+        self._front.frame.program.show_state("working")
         try:
             done = await work()
             self._front.warn("")
@@ -109,6 +110,7 @@ class Runs:
             self._front.say(str(error), Level.ERROR)
         finally:
             self._idle.set()
+            self._front.frame.program.show_state("")
             self._front.ended(monotonic() - begun, interrupted=interrupted)
             if not (interrupted or failed or self.can_go_on):
                 self._front.frame.call_later(self._afterwards)

@@ -20,6 +20,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from prunecli.sanitize import one_line
+from prunecli.tui.charset import letters_for
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
@@ -85,6 +86,14 @@ class CarefulDriver(Driver):
 
     fileno: int
     exit_event: Event
+
+    def __init__(self, app: Any, **more: Any) -> None:
+        super().__init__(app, **more)
+        self._letters = letters_for(app.environ)
+
+    def write(self, data: str) -> None:
+        """Writes, in letters that the terminal has."""
+        super().write(data if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
         """Reads keys and pastes until the program ends, or the terminal does."""

@@ -21,7 +21,7 @@ class Activity(Widget):
 
     can_focus = False
 
-    def __init__(self, keys_hint: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, keys_hint: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._keys_hint = keys_hint
         self._clock = clock
@@ -88,7 +88,7 @@ class Activity(Widget):
             Piece(tuple(f"{frame} {words}" for words in _shorter(self._now())), "$accent", 0),
             Piece((_seconds(int(elapsed)),), "$muted", 8),
         ]
-        keys = "" if self._asking else self._keys_hint
+        keys = "" if self._asking else self._keys_hint()
         right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]
         return Content.assemble(" ", fitted(left, right, width), " ")
 
