@@ -65,7 +65,7 @@ class Effects:
                 case Quit():
                     app.leave()
                 case SwitchSession():
-                    pass  # the runtime said so when it happened
+                    conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
 
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen
