@@ -21,6 +21,7 @@ from prunecli.context.lineage import Lineage
 from prunecli.context.shown import shown
 from prunecli.context.tally import Tally
 from prunecli.context.tokens import TokenCounter
+from prunecli.context.tracker import Tracker
 from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -40,10 +41,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json
-from prunecli.model.requests import Preamble, WireMessage
-
-PREAMBLE = "request.preamble"
-"""The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
 
 def _seq(entry: Entry) -> int:
@@ -62,6 +60,7 @@ class Context:
         self.last_model = ""
         self.caches = True
         self.tally = Tally(counter, factor)
+        self.tracker = Tracker()
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
         self._clear()
@@ -171,6 +170,7 @@ class Context:
 
     def apply(self, record: Record) -> None:
         """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
+        self.tracker.before(record, self)
         match record.event:
             case Rewound(to_seq):
                 lineage = self._lineage.rewind(record.seq, to_seq)
@@ -189,6 +189,7 @@ class Context:
             case _:
                 self._lineage.append(record)
                 self._fold(record)
+        self.tracker.after(record, self)
 
     def _fold(self, record: Record) -> None:
         self.changes.note(record, self)

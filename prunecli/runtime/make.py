@@ -15,6 +15,7 @@ from prunecli.errors import UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
+from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
@@ -69,6 +70,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
+    if setup.keep_log:
+        PruningLog(places.log_file, runtime).follow()
     return runtime
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits, at_rest
+from prunecli.agent.decide import Done, Limits
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Mailbox, Run
@@ -18,13 +18,14 @@ from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
-from prunecli.context.state import PREAMBLE, Context
+from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ToolError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
+from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
+from prunecli.runtime import shell, standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
@@ -34,7 +35,7 @@ from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, bounded_output
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits
 
 
 class Runtime:
@@ -174,12 +175,7 @@ class Runtime:
     @property
     def unfinished(self) -> bool:
         """Whether the session was left in the middle of something: `go_on` would do more than say so."""
-        context = self.session.context
-        last = context.items[-1] if context.items else None
-        if last is None:
-            return False
-        cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
-        return not cut and at_rest(context) is None
+        return standing.unfinished(self.session.context)
 
     def interrupt(self) -> None:
         """Cancels the run that is under way, if any (Esc)."""
@@ -199,10 +195,7 @@ class Runtime:
 
         Returns the output. Raises ToolError where it can't be run.
         """
-        tool = self.tools.get("bash") or load_tools(("bash",))["bash"]
-        output = await tool.run(tool.Input(command=command), self.tool_context(approved=True))
-        output = bounded_output(output, self.config.tools.max_output_bytes)
-        text = "\n".join(block.text for block in output.content if isinstance(block, Text))
+        text = await shell.output_of(self, command)
         if show_model:
             self._prepare()
             self.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
@@ -259,7 +252,7 @@ class Runtime:
             self._files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: _original(self.session.context, seq),
+            recall=lambda seq: standing.original(self.session.context, seq),
         )
 
     # What holds now ------------------------------------------------------------------------------------------
@@ -297,21 +290,7 @@ class Runtime:
 
     def status(self) -> Status:
         """The figures of now."""
-        waiting = [*self.mailbox.steering, *self.mailbox.follow_ups]
-        context = self.session.context
-        return Status(
-            self.policy.ledger(context),
-            self.policy.decided(context)[1],
-            self.bill,
-            self.model_name,
-            self.gatekeeper.mode,
-            self.choices.pruning,
-            self.running,
-            context.tally.anchor.tokens == 0,
-            self.gatekeeper.trusted,
-            tuple(block.text for message in waiting for block in message.content if isinstance(block, Text)),
-            self.session.name,
-        )
+        return standing.status(self)
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
@@ -384,11 +363,3 @@ class Runtime:
 def _rules(config: Config) -> Rules:
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
-
-
-def _original(context: Context, seq: int) -> tuple[Block, ...]:
-    """What an entry said before any prune. Raises ToolError for the user's entries and for none."""
-    entry = context.entries.get(seq)
-    if entry is None or entry.kind not in ("result", "command", "assistant"):
-        raise ToolError(f"There is no tool result or answer numbered {seq}")
-    return tuple(getattr(entry.event, "content", ()))
