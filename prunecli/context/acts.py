@@ -222,7 +222,7 @@ def _restore(view: View, outline: Outline, key: Key) -> Plan:
             targets.append(part.seq)
     targets = list(dict.fromkeys(targets))
     if not targets:
-        return refused("nothing to restore: it is whole")
+        return refused("nothing is pruned here")
     return Plan((PrunReverted(tuple(targets)),), f"restores and pins {_entries(targets)}")
 
 

@@ -129,8 +129,6 @@ def why(context: Context, key: Key) -> str:
         case "summary":
             return "the model's; it stands for what was compacted"
         case _:
-            if key.kind == "turn":
-                return "your words always stay"
             home = entry.exchange.seq if entry.exchange else entry.seq
             return context.locked(entry.seq) or context.locked(home)
 
