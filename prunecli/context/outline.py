@@ -170,6 +170,7 @@ class Outline:
                 self.turns[-1].exchanges.append(item)
         self._by_seq = {turn.seq: turn for turn in self.turns}
         self._turn_sums: dict[int, Sums] = {}
+        self._searched: list[tuple[Row, str]] | None = None
 
     # Figures -------------------------------------------------------------------------------------------------
 
@@ -261,18 +262,20 @@ class Outline:
             out.extend(Row(2, part, unfolds=False, is_open=False) for part in results)
 
     def found(self, words: str) -> list[Row]:
-        """The nodes whose label, tool or state holds these words (any case), with the nodes above them."""
-        wanted = words.lower()
-        everything = self.rows(lambda _: True)
-        keep = [False] * len(everything)
+        """The nodes whose label, tool or state holds these words (any case), with the nodes above them.
+
+        Costs O(entries) once after each change, then a comparison for each node.
+        """
+        if self._searched is None:
+            self._searched = [(row, self._haystack(row.key)) for row in self.rows(lambda _: True)]
+        wanted, kept = words.lower(), set[int]()
         above: list[int] = []
-        for at, row in enumerate(everything):
-            above = [place for place in above if everything[place].depth < row.depth]
-            if wanted in self._haystack(row.key):
-                for place in (*above, at):
-                    keep[place] = True
+        for at, (row, haystack) in enumerate(self._searched):
+            del above[row.depth :]
+            if wanted in haystack:
+                kept.update(above, (at,))
             above.append(at)
-        return [row for row, kept in zip(everything, keep, strict=True) if kept]
+        return [self._searched[at][0] for at in sorted(kept)]
 
     def _haystack(self, key: Key) -> str:
         return f"{key.seq} {self.label(key)} {labels.state(self.context, key)}".lower()

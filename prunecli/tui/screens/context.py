@@ -69,7 +69,7 @@ class ContextScreen(ModalScreen[None]):
             "enter": self._text,
             "m": self._ask_memo,
         }
-        self.tree_rows = TreeRows(self.inspecting.outline.node, self.inspecting.why)
+        self.tree_rows = TreeRows(self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
             self._open.add(Key("turn", turns[-1].seq))
@@ -147,7 +147,10 @@ class ContextScreen(ModalScreen[None]):
         if row is None:
             return Content("nothing like it" if self._words else "nothing was said yet")
         inspecting = self.inspecting
-        node, why = inspecting.outline.node(row.key), inspecting.why(row.key)
+        node = inspecting.node(row.key)
+        if node is None:
+            return Content("it is no longer there")
+        why = inspecting.why(row.key)
         market = self._runtime.policy.market
         lines = [fitted(detail(node, why, market.read), (), width)]
         planned = [(act, inspecting.plan(act, row.key)) for act in ORDER]
@@ -244,7 +247,7 @@ class ContextScreen(ModalScreen[None]):
         except PrunecliError as error:
             self._say(f"{error.message} {error.hint}".strip())
             return
-        self._say(done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else ""))
+        self._said = done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else "")
         self._show()
 
     def _say(self, text: str) -> None:
