@@ -54,7 +54,7 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
     if abs(found.per_estimate - 1) >= 0.05 and found.used:
-        items.append((None, f"tree figures × {found.per_estimate:.2f}"))
+        items.append((None, f"map = tree × {found.per_estimate:.2f}"))
     return items
 
 
