@@ -132,14 +132,14 @@ class Runtime:
 
         Raises ProviderError, StorageFailed; cancelling the caller interrupts the run and leaves a valid history.
         """
-        self._prepare()
+        await self._prepare()
         content: tuple[Block, ...] = (Text(words), *images)
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
     async def go_on(self) -> Done:
         """Runs from where the session is: after a crash, a failure or a limit."""
-        self._prepare()
+        await self._prepare()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -179,7 +179,7 @@ class Runtime:
         output = bounded_output(output, self.config.tools.max_output_bytes)
         text = "\n".join(block.text for block in output.content if isinstance(block, Text))
         if show_model:
-            self._prepare()
+            await self._prepare()
             self.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
             self.session.commit()
         return text
@@ -214,8 +214,10 @@ class Runtime:
     async def _ask(self, asked: Asked) -> Answer:
         return await self.asker(asked)
 
-    def _prepare(self) -> None:
+    async def _prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+        if self.session.stuck:
+            await asyncio.to_thread(self.session.mend)
         trusted, window = self.gatekeeper.trusted, self.choices.window
         records = self.session.records
         begun = records[0].timestamp if records else self.setup.clock()
