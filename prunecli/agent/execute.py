@@ -132,7 +132,9 @@ class Executor:
             self._record_finished(waiting)
             raise
 
-    def _record_finished(self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]) -> None:
+    def _record_finished(
+        self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]
+    ) -> None:
         """Records what had finished when the others were stopped. Raises StorageFailed after the last."""
         failed: StorageFailed | None = None
         for call, task in waiting:

@@ -292,10 +292,8 @@ class Runtime:
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
-        if (
-            self.config.pruning.estimator == "tiktoken"
-            and self.session.context.tally.counter.name != "tiktoken"
-        ):
+        counter = self.session.context.tally.counter.name
+        if counter != "tiktoken" == self.config.pruning.estimator:
             await recount(self.session.context)
 
     # What commands do ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from textual.message import Message
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
-from prunecli.session.session import Session
+from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
 from prunecli.tui.bridge import Bridge
@@ -31,11 +31,13 @@ from prunecli.tui.stage import Stage
 from prunecli.tui.transcript.entries import Entry, Level
 from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
 
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
 
+READ_ONLY = "This session is open read-only: it can be looked at, /resume ID --fork continues a copy"
 LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
@@ -106,7 +108,8 @@ class Conversation:
         self._show_all()
         for notice in session.notices:
             self.say(notice, Level.WARNING)
-        self.runs.can_go_on = self.runtime.unfinished
+        self.runs.can_go_on = self.runtime.unfinished and not session.read_only
+        self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
             self.say(
                 "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
@@ -145,6 +148,8 @@ class Conversation:
         other = False
         for told in batch:
             other = self._doing.take(told) or other
+            if isinstance(told, FileMoved):
+                self.warn_of(f"{told.why}. The session goes on in {told.path}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         if any(isinstance(told, Record) for told in batch):
@@ -158,7 +163,8 @@ class Conversation:
         self.show_waiting()
 
     def tick(self) -> None:
-        """The cache got older."""
+        """The cache got older, and a disk may have space again."""
+        self.runs.tick()
         if status := self.frame.status.status:
             self.frame.status.show_cache(self._cache(status))
 
@@ -244,6 +250,11 @@ class Conversation:
         self.show_status()
         if seconds >= LONG_SECONDS:
             self.frame.program.notify_user("is done")
+
+    def give_back(self, text: str) -> None:
+        """What could not be said stands in the prompt again."""
+        if self.frame.prompt.is_empty:
+            self.frame.prompt.set_text(text)
 
     def warn(self, text: str) -> None:
         """A banner that stays; "" takes it away."""
