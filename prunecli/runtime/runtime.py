@@ -28,6 +28,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.taken_up import taken_up
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -83,8 +84,7 @@ class Runtime:
     def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
         """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
         stays."""
-        clock = self.setup.clock
-        session = Session.load(path, self._new_context(), writable=writable and not fork, clock=clock)
+        session = taken_up(path, self._new_context(), self.setup, writable=writable and not fork)
         if fork:
             session = session.forked(self._new_context(), self.store, self.setup.cwd)
         self._switch(session)
