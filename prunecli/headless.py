@@ -75,7 +75,7 @@ class Printer:
             case Notice(text):
                 self.err(visible(text))
             case FileMoved(why, path):
-                self.err(visible(f"{why}; the session goes on in {path}"))
+                self.err(visible(f"the session's file {why}; it goes on in {path}"))
             case _:
                 pass
 

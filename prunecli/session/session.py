@@ -30,7 +30,8 @@ KNOWN_FEATURES: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class FileMoved:
-    """Told to readers when the session's file was lost and a new one holds everything (LOG-34)."""
+    """Told to readers when the session's file was lost and a new one holds everything (LOG-34); `why` begins
+    with a verb."""
 
     why: str
     path: Path
@@ -181,7 +182,7 @@ class Session:
         if self._log is not None:
             self._log.close()
         self._log, self.path = log, path
-        self.tell(FileMoved(lost.message, path))
+        self.tell(FileMoved(lost.why, path))
 
     def tell(self, signal: object) -> None:
         """Tells the readers something transient, which is not kept."""

@@ -25,7 +25,14 @@ NO_SESSION = "make the folder writable, or start with --no-session"
 
 
 class LogLost(StorageFailed):
-    """The file was deleted, replaced or cut while it is open: what was written to it can't be found again."""
+    """The file was deleted, replaced or cut while it is open: what was written to it can't be found again.
+
+    `why` says which.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} {why}", WAY_OUT)
+        self.why = why
 
 
 class LogWriter:
@@ -131,13 +138,13 @@ class LogWriter:
         try:
             there, size = os.stat(self.path), os.fstat(self._fd).st_size
         except FileNotFoundError:
-            raise LogLost(f"{self.path} was deleted while it was open", WAY_OUT) from None
+            raise LogLost(self.path, "was deleted while it was open") from None
         except OSError as error:
             raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
         if _identity(there) != self._identity:
-            raise LogLost(f"{self.path} was replaced by another file while it was open", WAY_OUT)
+            raise LogLost(self.path, "was replaced by another file while it was open")
         if size < self._end:
-            raise LogLost(f"{self.path} was cut by another program while it was open", WAY_OUT)
+            raise LogLost(self.path, "was cut by another program while it was open")
         return size
 
     def _put(self, data: bytes) -> None:

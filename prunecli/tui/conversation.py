@@ -149,7 +149,8 @@ class Conversation:
         for told in batch:
             other = self._doing.take(told) or other
             if isinstance(told, FileMoved):
-                self.warn_of(f"{told.why}. The session goes on in {told.path}.")
+                place = self.runtime.setup.places.shown(told.path)
+                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         if any(isinstance(told, Record) for told in batch):

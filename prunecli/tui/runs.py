@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again."
-GOES_ON = "Then it goes on by itself; Enter on an empty prompt tries now, Esc leaves it."
+GOES_ON = "It then goes on by itself; Enter on an empty prompt tries now, Esc leaves it."
 SAY_AGAIN = "Enter sends it again."
 
 
@@ -116,8 +116,11 @@ class Runs:
             self._front.say("\n".join(filter(None, [error.message, error.hint, TRY_AGAIN])), Level.ERROR)
         except StorageFailed as error:
             self.can_go_on = self._stalled = self._runtime.unfinished
+            path = self._runtime.session.path
+            why = error.message.removeprefix(f"{path}: ") if path else error.message
+            way = error.hint or "check the disk"
             self._front.warn(
-                f"{error.message}. Nothing runs until the session can be written: {error.hint or 'check the disk'}. "
+                f"The session can't be written: {why}. Nothing runs until it can: {way}. "
                 + (GOES_ON if self._stalled else SAY_AGAIN)
             )
         except PrunecliError as error:

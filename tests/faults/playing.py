@@ -89,15 +89,25 @@ class Following(ScriptedProvider):
         super().__init__(script)
         self._script_ = tuple(script)
         self._answered = answered
+        self.streamed = 0
+        self.broken: dict[int, Exception] = {}
+        """At which stream event, counted over all requests, which error comes."""
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         self.requests.append(request)
         summary = request.messages[-1].seqs[-1] == -1
         played = says("What was done before.") if summary else self._script_[self._answered()]
+        self._count()
         for delta in deltas(played.content, 400):
             yield delta
+            self._count()
             await asyncio.sleep(0)
         yield replace(played, usage=USAGE).response(request.model)
+
+    def _count(self) -> None:
+        self.streamed += 1
+        if error := self.broken.pop(self.streamed, None):
+            raise error
 
 
 class Traced(Echo):
@@ -151,8 +161,9 @@ class Played:
         """Plays from wherever the session is to its end, or to the first fault."""
         while self.answered() < len(self.play.script) or self.session.context.items[-1].kind != "assistant":
             mid_run = self.session.context.items and self.session.context.items[-1].kind != "assistant"
-            open_turn = mid_run or self._interrupted() or self._calls_wait()
-            if not open_turn:
+            if self._interrupted():
+                self.session.emit(UserMessage((Text("go on"),), "follow_up"))
+            elif not (mid_run or self._calls_wait()):
                 await self._maybe_compact()
                 self.bench.say(f"prompt {self.prompts()}")
             await self.bench.run().run()
