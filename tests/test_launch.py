@@ -62,7 +62,7 @@ def test_no_key_reaches_a_child(tmp_path: Path) -> None:
         assert "sk-ant-secret-123456" not in "".join(env.values())
 
 
-async def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path) -> None:
+def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path) -> None:
     """CFG-01."""
     work = tmp_path / "repo" / "deep"
     work.mkdir(parents=True)
@@ -72,7 +72,7 @@ async def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path:
     (tmp_path / "AGENTS.md").write_text("above the repository")
     for trust, expected in ((False, []), (True, ["from the root", "from the folder"])):
         runtime = make_runtime(Launch(cwd=work, trust=trust), environ(tmp_path))
-        await runtime._prepare()
+        runtime.prepare()
         system = b"".join(runtime.session.context.preamble.system).decode()
         assert [
             words for words in ("from the root", "from the folder", "above") if words in system

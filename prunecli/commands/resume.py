@@ -18,7 +18,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             wanted, how = arguments, ""
         path = runtime.store.find(wanted)
         try:
-            runtime.open_session(path, writable=how != "--view", fork=how == "--fork")
+            runtime.resume(path, writable=how != "--view", fork=how == "--fork")
         except SessionLocked as locked:
             return [_offer(locked)]
         except OSError as error:

@@ -31,7 +31,7 @@ def on_disk(folder: Path, script: list[Scripted], disk: Disk) -> Runtime:
     session = Session(
         old.started, Context(Chars4()), path=old.path, clock=runtime.setup.clock, open_log=disk.open_log
     )
-    runtime._switch(session)
+    runtime.switch(session)
     return runtime
 
 

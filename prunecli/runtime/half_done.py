@@ -1,29 +1,21 @@
-"""How a session is taken up again after whatever ended it: loaded, and what a killed edit left in files cleared."""
+"""What a killed edit or write left in files, cleared when its session is taken up again (EXE-16)."""
 
 from pathlib import Path
 
-from prunecli.context.state import Context
 from prunecli.errors import ToolError
 from prunecli.model.events import AssistantMessage, ToolResult, ToolStarted
-from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.tools.files.saving import clear_leftovers
 
 
-def taken_up(path: Path, context: Context, setup: Setup, *, writable: bool) -> Session:
-    """The session of a file. Raises SessionError, OSError.
-
-    One that is to be continued leaves no temporary file and no half-written one of a call that was killed
-    (EXE-16).
-    """
-    session = Session.load(path, context, writable=writable, clock=setup.clock)
-    if not session.read_only:
-        for given in _half_done(session):
-            try:
-                clear_leftovers(given, setup.cwd, setup.cwd)
-            except ToolError as error:
-                session.notices.append(str(error))
-    return session
+def clear_half_done(session: Session, cwd: Path) -> None:
+    """Removes temporary files, and undoes half-written ones, of calls that never answered. What can't be cleared
+    is among the session's notices. Nothing is touched for a session that is only looked at."""
+    for given in () if session.read_only else _half_done(session):
+        try:
+            clear_leftovers(given, cwd, cwd)
+        except ToolError as error:
+            session.notices.append(str(error))
 
 
 def _half_done(session: Session) -> list[str]:
