@@ -94,12 +94,52 @@ class CompactNow:
 
 
 @dataclass(frozen=True, slots=True)
+class FillPrompt:
+    """Put a text into the prompt, to be changed and sent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewindNow:
+    """Go to the state right after record `seq`: the conversation, the files or both; then fill the prompt."""
+
+    seq: int
+    conversation: bool
+    files: bool
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InThread:
+    """Work that takes long: done in a thread while the keyboard goes on; then what it gives is done.
+
+    `words` say what is being done. `work` may raise PrunecliError.
+    """
+
+    words: str
+    work: "Callable[[], Sequence[Effect]]"
+
+
+@dataclass(frozen=True, slots=True)
 class Quit:
     """Leave the program."""
 
 
 Effect: TypeAlias = (
-    Say | Table | Choose | Submit | SetTheme | EditFile | SwitchSession | GoOn | CompactNow | Quit
+    Say
+    | Table
+    | Choose
+    | Submit
+    | SetTheme
+    | EditFile
+    | SwitchSession
+    | GoOn
+    | CompactNow
+    | FillPrompt
+    | RewindNow
+    | InThread
+    | Quit
 )
 RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 

@@ -27,6 +27,7 @@ from prunecli.providers.provider import Provider
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
+from prunecli.runtime.saving import FileSaver
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
@@ -59,7 +60,8 @@ class Runtime:
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
+        self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
@@ -80,20 +82,22 @@ class Runtime:
         self._switch(self._new_session())
         return self.session
 
-    def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
-        """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
-        stays."""
+    def open_session(
+        self, path: Path, *, writable: bool = True, fork: bool = False, at: int | None = None
+    ) -> Session:
+        """Continues the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError; the
+        present one then stays."""
         clock = self.setup.clock
         session = Session.load(path, self._new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self._new_context(), self.store, self.setup.cwd)
+            session = session.forked(self._new_context(), self.store, self.setup.cwd, at=at)
         self._switch(session)
         return session
 
     def _switch(self, session: Session) -> None:
         self.session.close()
         self.mailbox = Mailbox()
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
         self._watch(session)
         self.session = session
         for told in self.on_session:
@@ -144,17 +148,15 @@ class Runtime:
         try:
             return await self._run().run()
         finally:
+            await self.files.after()
             self._task = None
 
     @property
     def unfinished(self) -> bool:
         """Whether the session was left in the middle of something: `go_on` would do more than say so."""
-        context = self.session.context
-        last = context.items[-1] if context.items else None
-        if last is None:
-            return False
-        cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
-        return not cut and at_rest(context) is None
+        last = self.session.context.items[-1:]
+        cut = last and getattr(last[0].event, "stop_reason", "") == "interrupted"
+        return not cut and at_rest(self.session.context) is None
 
     def interrupt(self) -> None:
         """Cancels the run that is under way, if any (Esc)."""
@@ -199,7 +201,7 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper)
+        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper, self.files.before)
         return Run(
             self.session,
             self.provider,
@@ -231,7 +233,7 @@ class Runtime:
             self.setup.cwd,
             self.setup.cwd,
             self.setup.approved_env if approved else self.setup.child_env,
-            self._files_seen,
+            self.files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
             recall=lambda seq: _original(self.session.context, seq),

@@ -1,6 +1,7 @@
 """What commands answer with, done on the screen. Imported with the first command."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,11 @@ from prunecli.commands.command import (
     CompactNow,
     EditFile,
     Effect,
+    FillPrompt,
     GoOn,
+    InThread,
     Quit,
+    RewindNow,
     Say,
     SetTheme,
     Submit,
@@ -48,10 +52,8 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table():
-                    self._table(effect)
-                case Choose():
-                    self._choose(effect)
+                case Table() | Choose():
+                    self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
                 case SetTheme(name):
@@ -62,10 +64,36 @@ class Effects:
                     conversation.runs.go_on()
                 case CompactNow(focus):
                     conversation.runs.compact(focus)
+                case FillPrompt(text):
+                    conversation.fill_prompt(text)
+                case RewindNow():
+                    conversation.runs.rewind(effect)
+                case InThread(words, work):
+                    app.run_worker(self._in_thread(words, work), group="command", exclusive=True)
                 case Quit():
                     app.leave()
                 case SwitchSession():
                     pass  # the runtime said so when it happened
+
+    def _open(self, effect: Table | Choose) -> None:
+        """What has a screen of its own."""
+        if isinstance(effect, Table):
+            self._table(effect)
+        else:
+            self._choose(effect)
+
+    async def _in_thread(self, words: str, work: Callable[[], Sequence[Effect]]) -> None:
+        activity = self._conversation.frame.activity
+        activity.hint(f"{words} …")
+        try:
+            effects = await asyncio.to_thread(work)
+        except PrunecliError as error:
+            self._conversation.complain(error)
+        else:
+            self.perform(effects)
+        finally:
+            activity.clear_hint()
+        self._conversation.show_status()
 
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen
