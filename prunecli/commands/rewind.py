@@ -30,7 +30,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         raise UsageError(f"/rewind {arguments}: there is no such point", "/rewind shows the points")
     if what in WHAT:
         conversation, files = WHAT[what]
-        return [RewindNow(point.seq, conversation, files, "" if point.forward else point.text)]
+        again = point.text if conversation and not point.forward else ""
+        return [RewindNow(point.seq, conversation, files, again)]
     return [InThread("Looking at the files", lambda: _asked(runtime, point, show=what == "show"))]
 
 

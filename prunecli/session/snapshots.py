@@ -125,17 +125,26 @@ class Snapshots:
             raise SnapshotFailed(why)
         begun = self._clock()
         with self._locked(begun) as root:
-            prefix = self.workspace.relative_to(root).as_posix()
-            where = [] if prefix == "." else ["--", f":(literal){prefix}"]
-            seen = self._git(root, begun, "ls-files", "-z", "-o", "-m", "-d", "--exclude-standard", *where)
-            changed, gone, skipped = _chosen(root, seen)
-            gone += [path for path in skipped if not path.endswith(b"/")]
-            self._update(root, begun, ["--force-remove"], gone)
-            self._update(root, begun, ["--add", "--remove", "--replace"], changed)
-            tree = self._tree(root, begun, prefix)
+            try:
+                tree, skipped = self._saved(root, begun)
+            except SnapshotFailed:
+                if self._clock() - begun > self._seconds / 2:
+                    raise
+                (self._place / "index").unlink(missing_ok=True)  # damaged, or of objects that are lost
+                tree, skipped = self._saved(root, begun)
+        return Saved(tree, skipped, round((self._clock() - begun) * 1000))
+
+    def _saved(self, root: Path, begun: float) -> tuple[str, tuple[str, ...]]:
+        prefix = self.workspace.relative_to(root).as_posix()
+        where = [] if prefix == "." else ["--", f":(literal){prefix}"]
+        seen = self._git(root, begun, "ls-files", "-z", "-o", "-m", "-d", "--exclude-standard", *where)
+        changed, gone, skipped = _chosen(root, seen)
+        gone += [path for path in skipped if not path.endswith(b"/")]
+        self._update(root, begun, ["--force-remove"], gone)
+        self._update(root, begun, ["--add", "--remove", "--replace"], changed)
         inside = len(prefix) + 1 if prefix != "." else 0
         names = tuple(well_formed(os.fsdecode(path)[inside:]) for path in skipped)
-        return Saved(tree, names, round((self._clock() - begun) * 1000))
+        return self._tree(root, begun, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
         """How each pair of trees differs, old to new."""
