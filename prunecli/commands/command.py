@@ -94,6 +94,34 @@ class CompactNow:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Put a text on the clipboard; `what` says in a few words which."""
+
+    text: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The configuration was read again: theme, keys and mouse follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetMouse:
+    """Listen to the mouse from now on, or no longer."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskSecret:
+    """Ask for a line that nobody may read along; `then` gets it. Nothing is kept of it elsewhere."""
+
+    title: str
+    then: "Callable[[str], Sequence[Effect]]"
+
+
+@dataclass(frozen=True, slots=True)
 class FillPrompt:
     """Put a text into the prompt, to be changed and sent."""
 
@@ -136,6 +164,10 @@ Effect: TypeAlias = (
     | SwitchSession
     | GoOn
     | CompactNow
+    | Copy
+    | Reconfigured
+    | SetMouse
+    | AskSecret
     | FillPrompt
     | RewindNow
     | InThread

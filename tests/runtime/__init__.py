@@ -1,1 +1,1 @@
-"""The runtime: what front ends call."""
+"""Tests of the composition root."""
