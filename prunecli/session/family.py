@@ -9,11 +9,12 @@ from prunecli.session.store import Listed
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A session in the tree: `lines` draws its place ("" for a root), `at` is the record up to which it was
-    copied, None for one that was begun anew."""
+    """A session in the tree: `lines` draws its place ("" for a root). `parent` is what it was copied from, up to
+    record `at`; "" and None for one that was begun anew."""
 
     session: Listed
     lines: str = ""
+    parent: str = ""
     at: int | None = None
 
 
@@ -34,7 +35,7 @@ def family(listed: Sequence[Listed]) -> list[Member]:
     todo = [(root, "", "") for root in reversed(roots)]
     while todo:
         one, lines, below = todo.pop()
-        members.append(Member(one, lines, origins[one.id][1]))
+        members.append(Member(one, lines, *origins[one.id]))
         young = sorted(children.pop(one.id, []), key=lambda child: (child.started, child.id))
         for child in reversed(young):
             last = child is young[-1]
