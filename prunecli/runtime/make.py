@@ -129,9 +129,19 @@ def _open(runtime: Runtime, asked: Launch) -> None:
             raise UsageError("--resume: which session?", "prunecli sessions list shows them")
         runtime.opening.append("/resume")
     elif asked.resume:
-        resume(runtime.store.find(asked.resume), fork=asked.fork)
+        wanted, at = _copied_until(asked.resume) if asked.fork else (asked.resume, None)
+        if at is None:
+            resume(runtime.store.find(wanted), fork=asked.fork)
+        else:
+            runtime.open_session(runtime.store.find(wanted), fork=True, at=at)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
+
+
+def _copied_until(resume: str) -> tuple[str, int | None]:
+    """`ID@17`: the session, and the record up to which it is copied; None for the whole of it."""
+    wanted, mark, at = resume.rpartition("@")
+    return (wanted, int(at)) if mark and wanted and at.isdecimal() else (resume, None)
 
 
 def _warm(provider: Provider) -> None:
