@@ -27,6 +27,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -186,6 +187,8 @@ class Context:
                 self.started = started
             case RunEnded() as ended:
                 self.run_ended = ended
+            case FilesSaved():
+                pass  # of the files, not of the conversation: no branch has it
             case _:
                 self._lineage.append(record)
                 self._fold(record)

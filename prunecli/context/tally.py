@@ -41,12 +41,12 @@ class Tally:
         self._preamble_weight = 0
         self._preamble: tuple[bytes, ...] = ()
         self._preamble_tokens = -1
-        self._sent_weight = 0
         self.anchor: Anchor = unanchored(factor)
         self.clear()
 
     def clear(self) -> None:
-        """Forgets all items; what the endpoint reported stays."""
+        """Forgets all items, and a request that was not answered; what the endpoint reported stays."""
+        self._sent_weight = 0
         self._items: dict[int, _Item] = {}
         self._uncounted: dict[int, None] = {}
         self._weight = self.chars = self.images = 0

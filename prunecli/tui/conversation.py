@@ -255,12 +255,13 @@ class Conversation:
 
     def rewind(self) -> None:
         """Goes back to an earlier prompt."""
-        from prunecli.commands.command import command_names
+        self.command("/rewind")
 
-        if "rewind" in command_names():
-            self.command("/rewind")
-        else:
-            self.say("Going back to an earlier prompt is not possible yet.", Level.WARNING)
+    def fill_prompt(self, text: str) -> None:
+        """Puts a text into the prompt, to be changed and sent; what is being typed stays in front of it."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{prompt.typed}\n\n{text}")
+        prompt.focus()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
         """The user wants a pruned entry back."""
