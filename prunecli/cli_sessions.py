@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from prunecli import cli_porting
 from prunecli.cli_errors import complaining
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -21,7 +22,11 @@ from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and verify sessions.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List, show, verify, import and export sessions."
+)
+app.command("import")(cli_porting.import_)
+app.command("export")(cli_porting.export)
 
 
 def _store() -> Store:
