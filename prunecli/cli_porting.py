@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from prunecli.cli_errors import complaining
-from prunecli.errors import PrunecliError, UsageError
+from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
@@ -91,7 +91,9 @@ def _read(path: Path) -> Source:
     try:
         return read_source(path, compactions=True)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or 'cannot be read'}") from error
+        raise SessionError(
+            f"{path}: {error.strerror or 'cannot be read'}", "is that the right name?"
+        ) from error
 
 
 def _row(path: Path, source: Source, saved: tuple[Saved, ...]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ whose hash it names, and loads nothing from anywhere.
 """
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -19,6 +20,7 @@ from prunecli.session.exporters.told import Story, Told, argument, placeholder, 
 _OPEN_LINES = 3
 """Results up to this many lines are not folded."""
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _HERE = Path(__file__).parent
 
 
@@ -105,8 +107,8 @@ def _block(block: Block) -> Iterator[str]:
         case ToolUse(_, name, given):
             head = f"<code>{_line(name)}</code> {_line(argument(dict(given))[:120])}"
             yield from _folded(head, _pre(_json(dict(given))), is_open=False)
-        case Image(media_type, data) if media_type in _PICTURES:
-            yield f'<img alt="image" src="data:{media_type};base64,{escape(data)}">'
+        case Image(media_type, data) if media_type in _PICTURES and _BASE64.fullmatch(data):
+            yield f'<img alt="image" src="data:{media_type};base64,{data}">'
         case _ if word := placeholder(block):
             yield f"<p>{_line(word)}</p>"
 

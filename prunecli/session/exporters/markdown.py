@@ -5,10 +5,10 @@ What was said cannot act in a viewer: HTML in it is escaped, and a fence in it i
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from prunecli.model.events import AssistantMessage, Record
-from prunecli.model.messages import Text, Thinking, ToolUse
+from prunecli.model.messages import Json, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line, source
 from prunecli.session.exporters.told import Story, Told, argument, placeholder, story
 
@@ -47,7 +47,8 @@ def _entry(told: Told) -> Iterator[str]:
             yield from _response(told)
         case "result":
             failed = " (failed)" if entry.is_error else ""
-            yield f"**Result of {_code(entry.tool_name)}{failed}**"
+            about = _code(argument(dict(entry.call.input))) if entry.call else ""
+            yield f"**Result of {_code(entry.tool_name)}{failed}** {about}".rstrip()
             yield ""
             yield from _mark(told)
             yield from _fenced("\n".join(_texts(told)))
@@ -93,10 +94,18 @@ def _response(told: Told) -> Iterator[str]:
             case ToolUse(_, name, given):
                 yield f"**{_code(name)}** {_code(argument(dict(given)))}".rstrip()
                 yield ""
-                yield from _fenced(json.dumps(given, ensure_ascii=False, indent=1), "json")
+                if not _is_told(given):
+                    yield from _fenced(json.dumps(given, ensure_ascii=False, indent=1), "json")
             case _ if word := placeholder(block):
                 yield word
                 yield ""
+
+
+def _is_told(given: Mapping[str, Json]) -> bool:
+    """Whether the line above says all that a call asks for."""
+    said = argument(dict(given))
+    others = [value for name, value in given.items() if value != said and name != "description"]
+    return not others and "\n" not in said and len(said) <= _LONGEST_HEAD
 
 
 def _texts(told: Told) -> list[str]:
