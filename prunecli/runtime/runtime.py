@@ -28,6 +28,7 @@ from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime import standing
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
@@ -94,17 +95,19 @@ class Runtime:
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
             session = session.forked(self.new_context(), self.store, self.setup.cwd)
+        else:
+            clear_half_done(session, self.setup.cwd)
         self.switch(session)
         return session
 
-    def resume(self, path: Path, *, fork: bool = False) -> None:
+    def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
         """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
         it. Raises SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
-            self.open_session(path, fork=fork)
+            self.open_session(path, writable=writable, fork=fork)
         else:
-            self.resuming = Resuming(path, self.new_context(), self, fork=fork)
+            self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
         """The session that is being read is not wanted any more."""
@@ -225,6 +228,7 @@ class Runtime:
 
     def prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+        self.session.mend()
         trusted, window = self.gatekeeper.trusted, self.choices.window
         records = self.session.records
         begun = records[0].timestamp if records else self.setup.clock()
@@ -285,10 +289,8 @@ class Runtime:
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
-        if (
-            self.config.pruning.estimator == "tiktoken"
-            and self.session.context.tally.counter.name != "tiktoken"
-        ):
+        counter = self.session.context.tally.counter.name
+        if counter != "tiktoken" == self.config.pruning.estimator:
             await recount(self.session.context)
 
     # What commands do ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
-from prunecli.session.session import Session
+from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
 from prunecli.tui.bridge import Bridge
@@ -34,11 +34,13 @@ from prunecli.tui.stage import Stage
 from prunecli.tui.transcript.entries import Level
 from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
 
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
 
+READ_ONLY = "This session is open read-only: it can be looked at, /resume ID --fork continues a copy"
 LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
@@ -116,7 +118,8 @@ class Conversation:
         self._show_all()
         for notice in session.notices:
             self.say(notice, Level.WARNING)
-        self.runs.can_go_on = self.runtime.unfinished
+        self.runs.can_go_on = self.runtime.unfinished and not session.read_only
+        self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
             self.say(
                 "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
@@ -173,6 +176,9 @@ class Conversation:
         other = False
         for told in batch:
             other = self._doing.take(told) or other
+            if isinstance(told, FileMoved):
+                place = self.runtime.setup.places.shown(told.path)
+                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         if any(isinstance(told, Record) for told in batch):
@@ -186,7 +192,8 @@ class Conversation:
         self.show_waiting()
 
     def tick(self) -> None:
-        """The cache got older."""
+        """The cache got older, and a disk may have space again."""
+        self.runs.tick()
         if status := self.frame.status.status:
             self.frame.status.show_cache(self._cache(status))
 
@@ -283,6 +290,11 @@ class Conversation:
         self.show_status()
         if seconds >= LONG_SECONDS:
             self.frame.program.notify_user("is done")
+
+    def give_back(self, text: str) -> None:
+        """What could not be said stands in the prompt again."""
+        if self.frame.prompt.is_empty:
+            self.frame.prompt.set_text(text)
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""
