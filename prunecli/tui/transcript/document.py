@@ -23,8 +23,8 @@ from prunecli.tui.transcript.layout import Layout
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
 
-FLUSH_CHARS = 32_000
-"""Characters of one stream that one flush lays into blocks: about 5 ms."""
+FLUSH_CHARS = 8_000
+"""Characters of one stream that one flush lays into blocks: about 2 ms."""
 
 
 class Document:
