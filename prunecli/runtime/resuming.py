@@ -31,6 +31,7 @@ class Resuming:
         self._fork = fork
         self._bill = Bill()
         self._session: Session | None = None
+        self._read = 0
         self._steps: Steps = Session.load_steps(path, context, writable=not fork, clock=runtime.setup.clock)
         next(self._steps)
 
@@ -47,7 +48,17 @@ class Resuming:
                 self._session = end.value
                 return
             self._bill = self._runtime.billed(self._bill, step.records)
+            self._read += len(step.records)
             yield step
+
+    @property
+    def records(self) -> list[Record]:
+        """All records, when all steps are done."""
+        return self._session.records if self._session else []
+
+    def answered(self) -> list[Record]:
+        """When all steps are done: the records that answer the calls which a crash left open."""
+        return self.records[self._read :]
 
     def copy(self) -> None:
         """With `fork`: makes the copy; may be called in a thread. Raises StorageFailed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prunecli.model.events import (
     AssistantMessage,
+    CompactionApplied,
     Event,
     Record,
     RequestSent,
@@ -30,8 +31,8 @@ _CODE = """    def parse_{n}(self, tokens: list[Token], at: int) -> Node:
 """
 
 
-def events(exchanges: int, result_bytes: int, cwd: str, session_id: str) -> list[Event]:
-    """What happened in a session of so many exchanges."""
+def events(exchanges: int, result_bytes: int, cwd: str, session_id: str, compact_every: int) -> list[Event]:
+    """What happened in a session of so many exchanges, with a compaction after so many (0: none)."""
     found: list[Event] = [SessionStarted(session_id, cwd, "claude-sonnet-5-5")]
     for number in range(exchanges):
         if number % 10 == 0:
@@ -40,10 +41,15 @@ def events(exchanges: int, result_bytes: int, cwd: str, session_id: str) -> list
             found.append(
                 UserMessage((Text(f"Prompt {number // 10}: make rule {number} of the parser stricter"),))
             )
+        if compact_every and number and number % compact_every == 0:
+            summary = f"Rules 0 to {number} of the parser were made stricter. " * 20
+            found.append(CompactionApplied(summary, 1, len(found) - 40, 160_000, 12_000))
         found.append(RequestSent("claude-sonnet-5-5", 20_000 + number, f"{number:064x}"))
         path = f"src/parser/rules_{number % 300}.py"
         call = ToolUse(f"toolu_{number:08d}", "read", {"path": path, "offset": number % 90, "limit": 220})
-        words = f"I'll read `{path}` first.\n\nRule **{number}** is the one that the test calls:\n\n* it allows too much"
+        words = (
+            f"I'll read `{path}` first.\n\nRule **{number}** is what the test calls:\n\n* it allows too much"
+        )
         usage = Usage(120, 90, 20_000 + number, 800)
         found.append(
             AssistantMessage(
@@ -52,6 +58,8 @@ def events(exchanges: int, result_bytes: int, cwd: str, session_id: str) -> list
         )
         found.append(ToolStarted(call.id, call.name, call.input))
         text = "".join(_CODE.format(n=number + line, m=line) for line in range(1 + result_bytes // 420))
+        if number % 5:  # most of what tools give is ASCII
+            text = text.encode("ascii", "replace").decode()
         details = {"path": path, "first_line": 1, "last_line": text.count("\n")}
         found.append(ToolResult(call.id, call.name, (Text(text[:result_bytes]),), False, details, 3))
     found.append(
@@ -70,9 +78,16 @@ def write(path: Path, happened: list[Event]) -> int:
     return path.stat().st_size
 
 
-def session_file(data: Path, cwd: Path, *, entries: int, result_bytes: int = 2_600) -> Path:
-    """A session of this directory with so many entries (messages of user, model and tools), below a data folder."""
+def session_file(
+    data: Path, cwd: Path, *, entries: int, result_bytes: int = 2_600, compact_every: int | None = None
+) -> Path:
+    """A session of this directory with so many entries (messages of user, model and tools), below a data folder.
+
+    Unless it is told otherwise there is a compaction after each 600 KB of results.
+    """
+    if compact_every is None:
+        compact_every = 600_000 // result_bytes
     session_id = f"20260101-000000-{entries:06x}"
     path = data / "sessions" / slug(cwd.resolve()) / f"{session_id}.jsonl"
-    write(path, events(int(entries / 2.1), result_bytes, str(cwd), session_id))
+    write(path, events(int(entries / 2.1), result_bytes, str(cwd), session_id, compact_every))
     return path
