@@ -4,11 +4,12 @@ An entry is a message of the log, named by its `seq`. An exchange is an assistan
 results: the unit of dropping (PRUNING.md section 1).
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import (
@@ -134,12 +135,14 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """An assistant message (`head`) with the results that came for its calls, in log order."""
+    """An assistant message (`head`) with the results that came for its calls, in log order. `ids` are those of calls
+    that are sent as another."""
 
     head: Entry
     calls: tuple[ToolUse, ...]
     results: list[Entry] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
+    ids: Ids = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -181,18 +184,23 @@ def user_entry(record: Record, event: UserMessage) -> Entry:
     return _entry(record, "user", event, render.blocks(event.content))
 
 
-def assistant_entry(record: Record, event: AssistantMessage) -> Entry:
-    """The entry of a response, with its exchange. What must not be replayed has no wire form."""
-    wire = () if event.stop_reason == "refusal" else render.assistant(event.content)
+def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:
+    """The entry of a response, with its exchange. What must not be replayed has no wire form. `taken` are the ids
+    on the wire of earlier calls."""
+    calls = tool_uses(event.content)
+    ids = wire_ids(calls, record.seq, taken)
+    wire = () if event.stop_reason == "refusal" else render.assistant(event.content, ids)
     entry = _entry(record, "assistant", event, wire)
-    entry.exchange = Exchange(entry, tool_uses(event.content) if wire else ())
+    entry.exchange = Exchange(entry, calls if wire else (), ids=ids)
     return entry
 
 
 def result_entry(record: Record, event: ToolResult, exchange: Exchange) -> Entry:
     """The entry of a tool result, not yet among the exchange's results."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
-    return _entry(record, "result", event, (render.result(event),), exchange=exchange, call=call)
+    return _entry(
+        record, "result", event, (render.result(event, exchange.ids),), exchange=exchange, call=call
+    )
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

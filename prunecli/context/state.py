@@ -84,6 +84,7 @@ class Context:
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
+        self._wire_ids: set[str] = set()
         self._positions: dict[int, int] = {}
         self._compacted: list[tuple[int, int]] = []
         self._summaries: list[Entry] = []
@@ -199,7 +200,7 @@ class Context:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
             case AssistantMessage() as event:
-                self._add(assistant_entry(record, event))
+                self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
@@ -245,6 +246,7 @@ class Context:
             self.live_exchanges.append(exchange)
             for call in exchange.calls:
                 self._calls[call.id] = exchange
+                self._wire_ids.add(exchange.ids.get(call.id, call.id))
         self.wire.append(entry)
         self._weigh(entry)
 
