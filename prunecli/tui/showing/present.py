@@ -19,6 +19,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
+from prunecli.model.planning import without_plan_note
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.tui.showing import outcomes
 from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
@@ -31,6 +32,8 @@ OPEN_LINES = 40
 """Lines up to which the output of a `!cmd` is shown unfolded."""
 TAIL_LINES = 6
 """Lines of a running tool that are shown."""
+
+REWOUND = Notice("Rewound. What was said after this is still in the log.")
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 _STOPPED = {
@@ -129,7 +132,7 @@ class Presenter:
             prompt = shown.Prompt(typed, shown.Origin.SHELL)
             return [self._add(prompt), self._add(command_output(output, self._tokens(seq)), seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
-        return [self._add(shown.Prompt(text_of(event.content), origin), seq)]
+        return [self._add(shown.Prompt(text_of(without_plan_note(event.content)), origin), seq)]
 
     def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
         changes: list[Change] = []
@@ -277,7 +280,7 @@ def present_all(
     for record in present:
         presenter.take(record)
     if rewound:
-        presenter.take(Notice("Rewound. What was said after this is still in the log."))
+        presenter.take(REWOUND)
     if not running:
         presenter.abandon()
     return list(presenter.board.entries)
