@@ -34,7 +34,8 @@ class Entry:
     """One message of the log. `text` joins its text blocks by newlines.
 
     `tokens` is the raw estimate of the original, -1 until it is asked for. For a result, `call` is the tool use
-    that it answers; for a `!cmd`, an equivalent bash call. `is_sent`: there is something of it to send at all.
+    that it answers; for a `!cmd`, an equivalent bash call; `origin` is the result that a recall brought back.
+    `is_sent`: there is something of it to send at all.
     """
 
     seq: int
@@ -44,6 +45,7 @@ class Entry:
     is_sent: bool = True
     exchange: "Exchange | None" = None
     call: ToolUse | None = None
+    origin: "Entry | None" = None
     tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
     _size: tuple[int, int] | None = None
@@ -99,8 +101,9 @@ class Entry:
 
     @property
     def tool_name(self) -> str:
-        """The tool that made it; "" for anything but a result."""
-        return self.call.name if self.call else ""
+        """The tool that made it, or the original of what was recalled; "" for anything but a result."""
+        call = self.origin.call if self.origin else self.call
+        return call.name if call else ""
 
     @property
     def is_error(self) -> bool:
@@ -229,10 +232,15 @@ def assistant_entry(record: Record, event: AssistantMessage, taken: Container[st
     return entry
 
 
-def result_entry(record: Record, event: ToolResult, exchange: Exchange) -> Entry:
-    """The entry of a tool result, not yet among the exchange's results."""
+def result_entry(
+    record: Record, event: ToolResult, exchange: Exchange, entries: Mapping[int, Entry]
+) -> Entry:
+    """The entry of a tool result, not yet among the exchange's results. `entries` are those before it."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
-    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call)
+    wanted = call.input.get("entry") if call.name == "recall" else None
+    recalled = entries.get(wanted) if isinstance(wanted, int) else None
+    origin = (recalled.origin or recalled) if recalled and recalled.call else None
+    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call, origin=origin)
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

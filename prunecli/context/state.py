@@ -252,7 +252,7 @@ class Context:
         exchange = self._calls.get(event.tool_use_id)
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
-        entry = result_entry(record, event, exchange)
+        entry = result_entry(record, event, exchange, self.entries)
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
