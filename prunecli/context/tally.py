@@ -131,6 +131,11 @@ class Tally:
         weights = sum(self._items[item.seq].weight for item in gone if item.seq in self._items)
         return self.anchor.estimate(self.weight - weights + len(text) + _BLOCK_OVERHEAD)
 
+    def tokens_of(self, items: Iterable[Entry]) -> int:
+        """What these items take of `context_tokens` now."""
+        weights = sum(self._items[item.seq].weight for item in items if item.seq in self._items)
+        return round(weights * self.anchor.tokens_per_char)
+
     @property
     def scanned_tokens(self) -> int:
         """Original tokens of all tool results since the compaction boundary, edited or not."""
