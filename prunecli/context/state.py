@@ -127,6 +127,10 @@ class Context:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
+    def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        return list(self._memos.get(seq, ()))
+
     @property
     def in_progress(self) -> Exchange | None:
         """The last exchange if it has calls: the model has not seen its results."""
