@@ -150,12 +150,16 @@ def main(
 
 
 @app.command("demo")
-def demo() -> None:
+def demo(
+    plain: Annotated[
+        bool, Flag("--plain", help="Lines only: for screen readers and dumb terminals.")
+    ] = False,
+) -> None:
     """A guided session on the embedded demo model, in a scratch folder: no key, no network."""
     from prunecli.launch import demo_launch
 
     with complaining():
-        raise typer.Exit(start(demo_launch()))
+        raise typer.Exit(start(demo_launch(plain=plain)))
 
 
 def _rules(flag: str, text: str | None) -> dict[str, str]:

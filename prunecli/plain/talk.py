@@ -101,6 +101,8 @@ class Talk:
         while not self.leaving:
             self.out("")
             self.out(status_line(self.runtime.status()))
+            if self.runtime.guide and not self._can_go_on:
+                self.out(f"(Enter says: {self.runtime.guide[0]})")
             try:
                 line = self.lines.read("> ")
             except KeyboardInterrupt:
@@ -121,6 +123,10 @@ class Talk:
         if not line.strip():
             if self._can_go_on:
                 self.work(self.runtime.go_on)
+            elif self.runtime.guide:
+                line = self.runtime.guide.pop(0)
+                self.out(f"> {line}")
+                self.typed(line)
             return
         self._remember(line)
         if is_command(line):

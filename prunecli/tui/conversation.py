@@ -32,6 +32,7 @@ from prunecli.tui.stage import Stage
 from prunecli.tui.transcript.entries import Level
 from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Conversation:
         self.runtime.asker = self._asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
+        self.show_guide()
         self.frame.listen(self.take)
         self.listening = True
 
@@ -180,6 +182,9 @@ class Conversation:
         if not text.strip():
             if self.runs.can_go_on and not self.runs.busy:
                 self.runs.go_on()
+            elif self.runtime.guide and not self.runs.busy:
+                self._said(self.runtime.guide.pop(0), follow_up=False)
+                self.show_guide()
             return
         self.keeping.sent(text, self.runtime.setup.clock())
         self.frame.transcript.end()
@@ -191,6 +196,11 @@ class Conversation:
                 self.runs.shell(command, show_model=not hidden)
         else:
             self.submit(text, follow_up=follow_up)
+
+    def show_guide(self) -> None:
+        """What Enter alone says next stands in the empty prompt."""
+        guide = [] if self.runs.busy else self.runtime.guide
+        self.frame.prompt.placeholder = f"Enter: {guide[0]}" if guide else PLACEHOLDER
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Says something to the agent; while it works it is steered, or hears it when it is done."""
@@ -235,6 +245,7 @@ class Conversation:
         """Work began."""
         self._doing = Doing()
         self.frame.activity.begin(words)
+        self.frame.prompt.placeholder = PLACEHOLDER
 
     def ended(self, seconds: float, *, interrupted: bool) -> None:
         """Work is over. After an interruption what still waited comes back into the prompt."""
