@@ -89,6 +89,11 @@ class Places:
         return self.data / "history.jsonl"
 
     @property
+    def log_file(self) -> Path:
+        """What was pruned and what came of it, a line each; no words of anybody's."""
+        return self.data / "logs" / "prunecli.log"
+
+    @property
     def sessions(self) -> Path:
         """All sessions; one folder for each directory."""
         return self.data / "sessions"

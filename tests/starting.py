@@ -1,6 +1,6 @@
 """A runtime on scripted responses in a temporary directory: what tests above the loop share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from prunecli.agent.trust import TrustStore
@@ -21,12 +21,14 @@ def start(
     trusted: bool = True,
     keep_log: bool = True,
     provider: ScriptedProvider | None = None,
+    work: str = "work",
+    clock: Callable[[], int] | None = None,
 ) -> Runtime:
-    """A runtime whose places, working directory and clock are the test's own."""
+    """A runtime whose places, working directory (`work`, below the folder) and clock are the test's own."""
     environ = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
     places = Places.of(environ)
-    cwd = folder / "work"
-    cwd.mkdir(exist_ok=True)
+    cwd = folder / work
+    cwd.mkdir(parents=True, exist_ok=True)
 
     def load_config(is_trusted: bool) -> Config:
         return load(places, cwd, environ, sets=sets, trusted=is_trusted)
@@ -43,7 +45,7 @@ def start(
         "linux, /bin/sh",
         load_config=load_config,
         trust_store=TrustStore(places.trust_store),
-        clock=lambda: next(times),
+        clock=clock or (lambda: next(times)),
         keep_log=keep_log,
     )
     played = provider or ScriptedProvider(script)

@@ -1,20 +1,28 @@
-"""/prune-stats: the ledger, and each prune with its time, source, strategy, tokens and reason."""
+"""/prune-stats: the ledger, and each prune and undo with what it cost and what came of it."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from prunecli.commands.command import Effect, Say, Table
+from prunecli.context.tracker import Tracked
 from prunecli.figures import money, share, short
-from prunecli.model.events import PrunApplied, Record
 from prunecli.runtime import Runtime
 
 ALIASES = ("stats",)
 
+_HEADINGS = ("time", "source", "strategy", "before", "after", "saved", "cache cost", "re-reads", "reason")
+_NOTE = (
+    "before and after: the whole next request · cache cost: tokens written again because the prefix changed, "
+    "~ until the endpoint has reported the next request · re-reads: what was fetched again"
+)
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
-    """Show what was scanned, pruned and protected, and every prune so far."""
+    """Show what was scanned, pruned and protected, and every prune so far with its cost and re-reads."""
     status = runtime.status()
     ledger, bill = status.ledger, status.bill
+    tracked = list(runtime.session.context.tracker.rows.values())
+    costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
     summary = [
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
@@ -23,18 +31,34 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]
-    rows = tuple(_row(record) for record in runtime.session.records if isinstance(record.event, PrunApplied))
-    if not rows:
+    if not tracked:
         return [Say("\n".join(summary) + "\nno prune so far")]
-    headings = ("time", "source", "strategy", "before", "after", "saved", "reason")
-    return [Say("\n".join(summary)), Table("Prunes", headings, rows, (3, 4, 5))]
+    again = sum(len(row.rereads) for row in tracked)
+    summary.append(
+        f"rewritten  {short(sum(tokens for tokens, _ in costs)):>8} tokens by breaks of the cache, "
+        f"{money(sum(usd for _, usd in costs))}"
+    )
+    summary.append(f"re-reads   {again:>8} of what was pruned")
+    live = runtime.session.context.pruns
+    rows = tuple(
+        _row(row, cost, in_force=row.undone or row.seq in live)
+        for row, cost in zip(tracked, costs, strict=True)
+    )
+    return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (3, 4, 5, 6, 7), _NOTE)]
 
 
-def _row(record: Record) -> tuple[str, ...]:
-    event = record.event
-    assert isinstance(event, PrunApplied)  # noqa: S101  # only these records are given
-    before = sum(edit.tokens_before for edit in event.edits)
-    after = sum(edit.tokens_after for edit in event.edits)
-    saved = share(event.tokens_removed / before) if before else "-"
-    when = datetime.fromtimestamp(record.timestamp / 1000).astimezone().strftime("%H:%M:%S")
-    return (when, event.source, event.strategy or "-", short(before), short(after), saved, event.reason)
+def _row(row: Tracked, cost: tuple[int, float], *, in_force: bool) -> tuple[str, ...]:
+    tokens, usd = cost
+    mark = "" if row.measured else "~"
+    again = f"{len(row.rereads)} (~{short(row.reread_tokens)})" if row.rereads else "0"
+    return (
+        datetime.fromtimestamp(row.timestamp / 1000).astimezone().strftime("%H:%M:%S"),
+        row.source,
+        "undo" if row.undone else row.strategy or "-",
+        short(row.tokens_before),
+        short(row.tokens_after),
+        share(row.share),
+        f"{mark}{short(tokens)} {mark}{money(usd)}" if tokens else "-",
+        again,
+        row.reason if in_force else f"{row.reason} (taken back)",
+    )

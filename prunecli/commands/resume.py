@@ -14,7 +14,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say("The agent is working: Esc stops it.", "warning")]
     if arguments:
         try:
-            runtime.open_session(runtime.store.find(arguments))
+            runtime.resume(runtime.store.find(arguments))
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
         return [SwitchSession()]

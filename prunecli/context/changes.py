@@ -93,7 +93,7 @@ class Changes:
         kept = self._kept.pop(key, None)
         if kept is None or kept.made_for != made_for:
             kept = _Kept(make(), made_for)
-            touched = [entry for entry in context.entries.values() if entry.kind != "summary"]
+            touched = _shown(context)
         else:
             touched = _expanded(context, [*self._seqs[kept.read :], *kept.overlay, *view.pending])
         self._kept[key] = kept
@@ -120,6 +120,15 @@ def _seen_now(context: "Context") -> list[int]:
         if item.kind == "command":
             seen.append(item.seq)
     return seen
+
+
+def _shown(context: "Context") -> list[Entry]:
+    """All entries but those that a compaction took out, which are the most in a long session, in log order."""
+    found: list[Entry] = []
+    for item in context.items:
+        if item.kind != "summary":
+            found += item.exchange.entries if item.exchange else (item,)
+    return sorted(found, key=lambda entry: entry.seq)
 
 
 def _expanded(context: "Context", seqs: Iterable[int]) -> list[Entry]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange, call_argument
+from prunecli.context.reads import CHANGING_TOOLS, path_of
 from prunecli.model.messages import Json, Text, ToolUse
 
 EDITED = 10
@@ -21,7 +22,6 @@ QUOTED = 10
 UNRESOLVED = 20
 QUOTE_CHARS = 40
 
-CHANGING_TOOLS = ("edit", "write")
 FILE_TOOLS = ("read", *CHANGING_TOOLS)
 
 Sign = tuple[str, str]
@@ -98,15 +98,6 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
             folded = " ".join(line.split())
             if len(folded) >= QUOTE_CHARS:
                 yield folded
-
-
-def path_of(call: ToolUse) -> str:
-    """The path that a call names, without what makes no difference; "" where it names none."""
-    path = call.input.get("path")
-    if not isinstance(path, str) or not path:
-        return ""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
 def _call(call: ToolUse) -> str:

@@ -21,21 +21,51 @@ IMAGE_TOKENS = 1_600
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One message of the log. `wire` is its canonical blocks, made once. `text` joins its text blocks by newlines.
+    """One message of the log. `text` joins its text blocks by newlines.
 
     `tokens` is the raw estimate of the original, -1 until it is asked for. For a result, `call` is the tool use
-    that it answers; for a `!cmd`, an equivalent bash call.
+    that it answers; for a `!cmd`, an equivalent bash call. `is_sent`: there is something of it to send at all.
     """
 
     seq: int
     timestamp: int
     kind: EntryKind
     event: UserMessage | AssistantMessage | ToolResult | CompactionApplied
-    wire: tuple[bytes, ...]
+    is_sent: bool = True
     exchange: "Exchange | None" = None
     call: ToolUse | None = None
     tokens: int = -1
-    shown_chars: int = 0
+    _wire: tuple[bytes, ...] | None = None
+    _size: tuple[int, int] | None = None
+
+    @property
+    def wire(self) -> tuple[bytes, ...]:
+        """Its canonical blocks, made once, when they are first asked for: what a compaction took out of the
+        context before anything was sent costs neither time nor memory."""
+        if self._wire is None:
+            self._wire = self._made()
+        return self._wire
+
+    def _made(self) -> tuple[bytes, ...]:
+        match self.event:
+            case _ if not self.is_sent:
+                return ()
+            case ToolResult():
+                return (render.result(self.event),)
+            case CompactionApplied(summary):
+                return (render.text(summary),)
+            case AssistantMessage(content):
+                return render.assistant(content)
+            case UserMessage(content):
+                return render.blocks(content)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Characters of `countable`, and how many texts it has."""
+        if self._size is None:
+            texts = self.countable
+            self._size = sum(map(len, texts)), len(texts)
+        return self._size
 
     @property
     def prunable(self) -> bool:
@@ -151,7 +181,7 @@ class Exchange:
     def begins_with_thinking(self) -> bool:
         """Whether what is sent of its assistant message begins with thinking, edits aside."""
         content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
-        first = content[0] if content and self.head.wire else None
+        first = content[0] if content and self.head.is_sent else None
         return isinstance(first, RedactedThinking) or (isinstance(first, Thinking) and bool(first.signature))
 
     @property
@@ -168,40 +198,27 @@ def user_entry(record: Record, event: UserMessage) -> Entry:
     if event.origin == "command" and len(event.content) > 1:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
         call = ToolUse("", "bash", {"command": command.removeprefix("!").strip()})
-        return _entry(record, "command", event, render.blocks(event.content), call=call)
-    return _entry(record, "user", event, render.blocks(event.content))
+        return Entry(record.seq, record.timestamp, "command", event, call=call)
+    return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_sent, event.content)))
 
 
 def assistant_entry(record: Record, event: AssistantMessage) -> Entry:
     """The entry of a response, with its exchange. What must not be replayed has no wire form."""
-    wire = () if event.stop_reason == "refusal" else render.assistant(event.content)
-    entry = _entry(record, "assistant", event, wire)
-    entry.exchange = Exchange(entry, tool_uses(event.content) if wire else ())
+    is_sent = event.stop_reason != "refusal" and render.is_answer(event.content)
+    entry = Entry(record.seq, record.timestamp, "assistant", event, is_sent)
+    entry.exchange = Exchange(entry, tool_uses(event.content) if is_sent else ())
     return entry
 
 
 def result_entry(record: Record, event: ToolResult, exchange: Exchange) -> Entry:
     """The entry of a tool result, not yet among the exchange's results."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
-    return _entry(record, "result", event, (render.result(event),), exchange=exchange, call=call)
+    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call)
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:
     """The entry that stands for a compacted range."""
-    return _entry(record, "summary", event, (render.text(event.summary),))
-
-
-def _entry(
-    record: Record,
-    kind: EntryKind,
-    event: UserMessage | AssistantMessage | ToolResult | CompactionApplied,
-    wire: tuple[bytes, ...],
-    *,
-    exchange: Exchange | None = None,
-    call: ToolUse | None = None,
-) -> Entry:
-    shown = sum(map(len, wire))
-    return Entry(record.seq, record.timestamp, kind, event, wire, exchange, call, shown_chars=shown)
+    return Entry(record.seq, record.timestamp, "summary", event)
 
 
 def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@
 undone by rewinding to a record of the branch that was left.
 """
 
+from array import array
 from bisect import bisect_right
 
 from prunecli.model.events import Record
@@ -13,22 +14,22 @@ class Lineage:
     """The tree of records that matter to the context, and its present branch."""
 
     def __init__(self) -> None:
-        self._records: dict[int, Record] = {}
-        self._parents: dict[int, int] = {}
-        self._times: list[int] = []
-        self._heads: list[int] = []
+        self._records: list[Record] = []
+        self._parents = array("q")  # places of records, as are heads; numbers are kept small: there are many
+        self._times = array("q")
+        self._heads = array("q")
 
     @property
-    def head(self) -> int:
-        """The seq of the present branch's last record, -1 at the start."""
+    def _head(self) -> int:
+        """The place of the present branch's last record, -1 at the start."""
         return self._heads[-1] if self._heads else -1
 
     def append(self, record: Record) -> None:
         """The present branch goes on with this record."""
-        self._records[record.seq] = record
-        self._parents[record.seq] = self.head
+        self._parents.append(self._head)
         self._times.append(record.seq)
-        self._heads.append(record.seq)
+        self._heads.append(len(self._records))
+        self._records.append(record)
 
     def rewind(self, seq: int, to_seq: int) -> list[Record]:
         """Record `seq` goes back to the state as of `to_seq`; the records of that branch, oldest first."""
@@ -36,7 +37,7 @@ class Lineage:
         self._times.append(seq)
         self._heads.append(self._heads[at - 1] if at else -1)
         branch: list[Record] = []
-        where = self.head
+        where = self._head
         while where >= 0:
             branch.append(self._records[where])
             where = self._parents[where]

@@ -49,7 +49,7 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
         for exchange in view.after(edits).exchanges:
             if excess <= 0:
                 break
-            if view.locked(exchange) or not exchange.head.wire:
+            if view.locked(exchange) or not exchange.head.is_sent:
                 continue
             inside = {entry.seq for entry in exchange.entries}
             edits = [edit for edit in edits if edit.seq not in inside]

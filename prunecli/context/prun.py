@@ -57,7 +57,7 @@ def plan_prun(
     the memo, reaches `tokens`; at the end there it takes what there is.
     """
     taken = {seq for plan in earlier for seq in plan.exchanges}
-    free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.wire]
+    free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.is_sent]
     chosen: list[Exchange] = []
     freed = cost = 0
     for exchange in reversed(free) if order == "newest" else free:

@@ -5,7 +5,7 @@ Made once when an entry is folded, so that the same log always gives the same by
 
 import json
 
-from prunecli.model.codec import canonical
+from prunecli.model.codec import canonical, canonical_string
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import (
     Blob,
@@ -26,21 +26,28 @@ INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
 """Answers a call that has no result: what a crash or Esc left open (ROBUSTNESS.md rule 2)."""
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def compact(value: Json) -> str:
     """A JSON value as compact text, as the sizes of tool inputs are counted."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def text(words: str) -> bytes:
     """A text block; blank words become `(no output)`, which the endpoint does not refuse."""
-    return canonical({"type": "text", "text": words if words.strip() else NO_OUTPUT})
+    return _text(words if words.strip() else NO_OUTPUT)
+
+
+def _text(words: str) -> bytes:
+    return b'{"text":%b,"type":"text"}' % canonical_string(words)
 
 
 def block(value: Block) -> bytes | None:
     """The block's canonical bytes, or None for one that must not be sent: a blank text, unsigned thinking."""
     match value:
         case Text(words):
-            return canonical({"type": "text", "text": words}) if words.strip() else None
+            return _text(words) if words.strip() else None
         case Thinking(thinking, signature):
             if not signature:
                 return None
@@ -58,6 +65,26 @@ def block(value: Block) -> bytes | None:
             return canonical(unknown)
 
 
+def is_sent(value: Block) -> bool:
+    """Whether `block` gives bytes for it."""
+    match value:
+        case Text(words):
+            return bool(words) and not words.isspace()
+        case Thinking(_, signature):
+            return bool(signature)
+        case _:
+            return True
+
+
+def is_answer(content: tuple[Block, ...]) -> bool:
+    """Whether an assistant message has something to say or to do, beside thinking: else it is not sent."""
+    return any(
+        is_sent(block)
+        for block in content
+        if not isinstance(block, Thinking | RedactedThinking | Image | Blob)
+    )
+
+
 def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
     """The blocks of a content that are sent."""
     return tuple(piece for piece in map(block, content) if piece is not None)
@@ -69,9 +96,7 @@ def assistant(content: tuple[Block, ...], *, stripped: bool = False) -> tuple[by
     Empty where nothing but thinking would be left: such a message is not sent.
     """
     kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
-    if not any((isinstance(b, Text) and b.text.strip()) or isinstance(b, ToolUse | Opaque) for b in kept):
-        return ()
-    return blocks(kept)
+    return blocks(kept) if is_answer(kept) else ()
 
 
 def result(event: ToolResult, replacement: str | None = None) -> bytes:
@@ -79,7 +104,7 @@ def result(event: ToolResult, replacement: str | None = None) -> bytes:
     pieces = (text(replacement),) if replacement is not None else blocks(event.content) or (text(""),)
     head = b'{"content":[' + b",".join(pieces) + b"]"
     error = b',"is_error":true' if event.is_error else b""
-    return head + error + b',"tool_use_id":' + canonical(event.tool_use_id) + b',"type":"tool_result"}'
+    return head + error + b',"tool_use_id":' + canonical_string(event.tool_use_id) + b',"type":"tool_result"}'
 
 
 def interrupted(call: ToolUse) -> bytes:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
-from prunecli.context.wire import Shown
+from prunecli.context.wire import Shown, Source
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, ToolResult
 
@@ -17,24 +17,25 @@ def shown(context: "Context", item: Entry) -> Shown:
     seq = item.seq
     edit = context.text_edit(seq)
     if item.kind != "assistant" or item.exchange is None:
-        pieces = item.wire if edit is None else _edited(item, edit)
-        return Shown((), tuple((seq, piece) for piece in pieces), None, ())
-    memos = tuple((seq, render.text(memo.text or "")) for memo in context.memos_at(item.exchange))
-    if not item.wire or context.dropped(item.exchange):
+        if edit is None:
+            return Shown((), ((seq, item),) if item.is_sent else (), None, ())
+        return Shown((), ((seq, _edited(item, edit)),), None, ())
+    memos = tuple((seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange))
+    if not item.is_sent or context.dropped(item.exchange):
         return Shown(memos, (), None, ())
     stack = context.edits_of(seq)
     stripped = any(stripping.kind == "strip" for _, stripping in stack)
-    pieces = item.wire if not stack else _assistant(item, edit, stripped=stripped)
+    pieces = item if not stack else _assistant(item, edit, stripped=stripped)
     results = tuple((result.seq, _result(context, result)) for result in item.exchange.results)
     calls = item.exchange if item.exchange.calls else None
-    return Shown(memos, tuple((seq, piece) for piece in pieces), calls, results)
+    return Shown(memos, ((seq, pieces),) if pieces else (), calls, results)
 
 
-def _result(context: "Context", entry: Entry) -> bytes:
+def _result(context: "Context", entry: Entry) -> Source:
     edit = context.text_edit(entry.seq)
     if edit is None or not isinstance(entry.event, ToolResult):
-        return entry.wire[0]
-    return render.result(entry.event, edit.text)
+        return entry
+    return (render.result(entry.event, edit.text),)
 
 
 def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:

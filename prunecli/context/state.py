@@ -21,6 +21,7 @@ from prunecli.context.lineage import Lineage
 from prunecli.context.shown import shown
 from prunecli.context.tally import Tally
 from prunecli.context.tokens import TokenCounter
+from prunecli.context.tracker import Tracker
 from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -40,10 +41,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json
-from prunecli.model.requests import Preamble, WireMessage
-
-PREAMBLE = "request.preamble"
-"""The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
 
 def _seq(entry: Entry) -> int:
@@ -62,6 +60,7 @@ class Context:
         self.last_model = ""
         self.caches = True
         self.tally = Tally(counter, factor)
+        self.tracker = Tracker()
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
         self._clear()
@@ -86,8 +85,6 @@ class Context:
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
         self._positions: dict[int, int] = {}
-        self._compacted: list[tuple[int, int]] = []
-        self._summaries: list[Entry] = []
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
         self.tally.clear()
@@ -173,6 +170,7 @@ class Context:
 
     def apply(self, record: Record) -> None:
         """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
+        self.tracker.before(record, self)
         match record.event:
             case Rewound(to_seq):
                 lineage = self._lineage.rewind(record.seq, to_seq)
@@ -191,6 +189,7 @@ class Context:
             case _:
                 self._lineage.append(record)
                 self._fold(record)
+        self.tracker.after(record, self)
 
     def _fold(self, record: Record) -> None:
         self.changes.note(record, self)
@@ -255,8 +254,11 @@ class Context:
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
-            insort(self.live_results, entry, key=_seq)
-        if not self.wire.append_result(exchange, entry.seq, entry.wire[0]):
+            if not self.live_results or self.live_results[-1].seq < entry.seq:
+                self.live_results.append(entry)
+            else:
+                insort(self.live_results, entry, key=_seq)
+        if not self.wire.append_result(exchange, entry):
             self._relay([exchange.seq])
         self._weigh(exchange.head)
 
@@ -310,12 +312,8 @@ class Context:
     def _compact(self, record: Record, event: CompactionApplied) -> None:
         summary = summary_entry(record, event)
         self.entries[summary.seq] = summary
-        self._compacted.append((event.head_end, min(event.tail_start, record.seq)))
-        covered = range(event.head_end, event.tail_start)
-        self._summaries = [other for other in self._summaries if _place(other) not in covered]
-        self._summaries.append(summary)
         self.boundary = record.seq
-        self.items = _sequence(self.entries.values(), self._compacted, self._summaries)
+        self.items = _with_summary(self.items, summary, event, record.seq)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
@@ -372,17 +370,18 @@ def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, presen
         del where[at]
 
 
-def _sequence(
-    entries: Iterable[Entry], compacted: list[tuple[int, int]], summaries: list[Entry]
-) -> list[Entry]:
-    """Items in their order with each compacted range replaced by its summary."""
-    items = [
-        entry
-        for entry in entries
-        if entry.kind not in ("result", "summary")
-        and not any(head_end < entry.seq < tail_start for head_end, tail_start in compacted)
+def _with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied, seq: int) -> list[Entry]:
+    """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
+    covered, earlier = (
+        range(event.head_end + 1, min(event.tail_start, seq)),
+        range(event.head_end, event.tail_start),
+    )
+    left = [
+        item
+        for item in items
+        if (_place(item) not in earlier if item.kind == "summary" else item.seq not in covered)
     ]
-    return sorted([*items, *summaries], key=lambda item: (_place(item), item.kind == "summary", item.seq))
+    return sorted([*left, summary], key=lambda item: (_place(item), item.kind == "summary", item.seq))
 
 
 def _place(summary: Entry) -> int:

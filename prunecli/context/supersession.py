@@ -10,63 +10,15 @@ from bisect import insort
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from prunecli.context.evidence import path_of
 from prunecli.context.exchange import Entry
+from prunecli.context.reads import END, Lines, file_of, lines_shown
 from prunecli.context.view import View
 from prunecli.model.codec import canonical
-from prunecli.model.events import ToolResult
 
 READ, EDIT, WRITE = "read", "edit", "write"
 SEARCHES = ("ls", "find", "grep")
 
-DEFAULT_LINES = 2_000
-"""Lines of a read that names no limit."""
-_CUT = ("truncated", "continue with offset=")
-_CUT_NOTE_CHARS = 300
-_CUT_NOTE_LINES = 2
-_END = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """What a read shows: lines `first` to `last`, counted from 1.
-
-    `reaches` is the last line that it surely shows, _END where the file ends there; `asked` the window asked for.
-    """
-
-    first: int
-    last: int
-    reaches: int
-    asked: tuple[int, int]
-
-    def covers(self, other: "Lines") -> bool:
-        """Whether this, being later, makes the other superfluous."""
-        if self.asked == other.asked:
-            return True
-        return self.first <= other.first and self.reaches >= other.last
-
-
-def lines_shown(entry: Entry) -> Lines:
-    """The lines that a read's result shows: what the tool noted of them, else what call and text tell."""
-    given = entry.call.input if entry.call else {}
-    offset = _positive(given.get("offset"), 1)
-    limit = _positive(given.get("limit"), DEFAULT_LINES)
-    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
-    first, last = details.get("first_line"), details.get("last_line")
-    if type(first) is int and type(last) is int:
-        return Lines(first, last, _END if details.get("lines") == last else last, (offset, limit))
-    text = entry.text
-    count = max(1, text.count("\n") + (not text.endswith("\n")))
-    cut = any(word in text[-_CUT_NOTE_CHARS:].lower() for word in _CUT)
-    reaches = offset + count - 1 - _CUT_NOTE_LINES if cut else _END if count < limit else offset + limit - 1
-    return Lines(offset, offset + min(count, limit) - 1, reaches, (offset, limit))
-
-
-def _positive(value: object, default: int) -> int:
-    return value if type(value) is int and value > 0 else default
-
-
-_WHOLE = Lines(1, _END, _END, (1, _END))
+_WHOLE = Lines(1, END, END, (1, END))
 
 
 @dataclass(slots=True, eq=False)
@@ -218,6 +170,4 @@ def _key(entry: Entry) -> Hashable | None:
         return call.name, canonical(dict(call.input))
     if call.name not in (READ, EDIT, WRITE):
         return None
-    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
-    path = details.get("path")
-    return path if isinstance(path, str) and path else path_of(call) or None
+    return file_of(entry) or None

@@ -156,11 +156,11 @@ class Tally:
         if edit is not None:
             return sum(map(len, [*entry.typed, edit.text or ""]))
         names = (
-            sum(len(call.name) for call in entry.exchange.calls)
+            sum([len(call.name) for call in entry.exchange.calls])
             if entry.kind == "assistant" and entry.exchange
             else 0
         )
-        return sum(map(len, entry.countable)) - names
+        return entry.size[0] - names
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""
@@ -204,6 +204,6 @@ def _weight(item: _Item) -> int:
         if edit is not None:
             total += len(edit.text or "") + _BLOCK_OVERHEAD
             continue
-        texts = entry.countable
-        total += sum(map(len, texts)) + 4 * entry.image_tokens + _BLOCK_OVERHEAD * max(1, len(texts))
+        chars, texts = entry.size
+        total += chars + 4 * entry.image_tokens + _BLOCK_OVERHEAD * max(1, texts)
     return total

@@ -206,7 +206,7 @@ class View:
         at = bisect_left(live, turns[turn - 1] if turn else -1, key=lambda exchange: exchange.seq)
         gone: list[Exchange] = []
         while at < len(live) and (
-            live[at].seq in dropped or not live[at].head.wire or self._dropping(live[at])
+            live[at].seq in dropped or not live[at].head.is_sent or self._dropping(live[at])
         ):
             gone.append(live[at])
             at += 1

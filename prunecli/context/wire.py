@@ -1,19 +1,24 @@
 """The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
 
-Appending costs O(1); an edit rebuilds from the first edited item on and nothing before it. A group is one
-message: a user-role group holds the results of at most one exchange first, then other blocks in log order.
+Appending costs O(1) and makes no bytes; an edit rebuilds from the first edited item on and nothing before it. A
+group is one message: a user-role group holds the results of at most one exchange first, then other blocks in log
+order.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.requests import Role, WireMessage, link
 
-Piece = tuple[int, bytes]
-"""(seq, canonical block)"""
+Source: TypeAlias = tuple[bytes, ...] | Entry
+"""Canonical blocks, or the entry whose own they are: those are made when the message is built."""
+
+Piece: TypeAlias = tuple[int, Source]
+"""(seq, blocks)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,17 @@ class _Group:
     def build(self) -> WireMessage:
         if self.message is None:
             open_calls = self.exchange.unanswered if self.exchange else ()
-            derived = (
-                [(self.exchange.seq, render.interrupted(call)) for call in open_calls]
+            derived: list[Piece] = (
+                [(self.exchange.seq, (render.interrupted(call),)) for call in open_calls]
                 if self.exchange
                 else []
             )
-            pieces = [*self.results, *derived, *(piece for _, piece in self.blocks)]
-            message = WireMessage.of(self.role, tuple(b for _, b in pieces), tuple(s for s, _ in pieces))
+            seqs, blocks = list[int](), list[bytes]()
+            for seq, source in [*self.results, *derived, *(piece for _, piece in self.blocks)]:
+                made = source.wire if isinstance(source, Entry) else source
+                seqs += [seq] * len(made)
+                blocks += made
+            message = WireMessage.of(self.role, tuple(blocks), tuple(seqs))
             if derived:
                 return message
             self.message = message
@@ -70,13 +79,13 @@ class Wire:
         self._items.append(item)
         self._place(len(self._items) - 1, item)
 
-    def append_result(self, exchange: Exchange, seq: int, piece: bytes) -> bool:
+    def append_result(self, exchange: Exchange, entry: Entry) -> bool:
         """Adds a result of the last exchange. False where that exchange is no longer last: rebuild instead."""
         group = self._groups[-1] if self._groups else None
         if group is None or group.exchange is not exchange:
             return False
         self._touch(len(self._groups) - 1)
-        group.results.append((seq, piece))
+        group.results.append((entry.seq, entry))
         return True
 
     def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0) -> None:
@@ -143,7 +152,7 @@ class Wire:
         else:
             if not self._groups and role == "assistant":
                 opening = _Group("user", index)
-                opening.blocks.append((index, (self._items[index].seq, render.text(render.CONTINUES))))
+                opening.blocks.append((index, (self._items[index].seq, (render.text(render.CONTINUES),))))
                 self._groups.append(opening)
             self._groups.append(_Group(role, index))
         return self._groups[-1]

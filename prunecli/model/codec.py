@@ -5,7 +5,9 @@ Canonical bytes are UTF-8 with sorted keys, made once for each block and joined 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from json.encoder import encode_basestring
+from sys import intern
 from typing import NoReturn
 
 from prunecli.model.messages import (
@@ -21,14 +23,24 @@ from prunecli.model.messages import (
     Usage,
 )
 
+_PLAIN = (int, float, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
+_BOM = b"\xef\xbb\xbf"
 
 
 def well_formed(text: str) -> str:
     """The text with every lone surrogate as U+FFFD, so that it can be encoded and sent."""
-    if text.isascii() or not _SURROGATES.search(text):
+    if text.isascii():
         return text
+    try:
+        text.encode()  # many times faster than a search for what can't be encoded
+    except UnicodeEncodeError:
+        return _replaced(text)
+    return text
+
+
+def _replaced(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
@@ -36,11 +48,15 @@ def well_formed_json(value: Json) -> Json:
     """A JSON value with each string `well_formed`, keys too."""
     if isinstance(value, str):
         return well_formed(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):  # not Mapping: asking that takes longer than all the rest
         return {well_formed(key): well_formed_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [well_formed_json(item) for item in value]
-    return value
+    return value if isinstance(value, _PLAIN) else _of_mapping(value)
+
+
+def _of_mapping(value: Json) -> Json:
+    return well_formed_json(dict(value)) if isinstance(value, Mapping) else value
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -49,6 +65,11 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 def canonical(value: Json) -> bytes:
     """Sorted, compact UTF-8 JSON. Raises ValueError for NaN and infinities."""
     return _CANONICAL.encode(value).encode()
+
+
+def canonical_string(text: str) -> bytes:
+    """`canonical` of a text, in a third of the time."""
+    return encode_basestring(text).encode()
 
 
 # Blocks ------------------------------------------------------------------------------------------------------
@@ -109,7 +130,7 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
     """A message's content: a string or a list of blocks. Raises ValueError for anything else."""
     if isinstance(value, str):
         return (Text(well_formed(value)),)
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("content is neither a text nor a list of blocks")
     return tuple(block_from_json(item) for item in value)
 
@@ -166,9 +187,18 @@ def strict_loads(data: bytes | str) -> Json:
     Raises ValueError.
     """
     try:
-        return _STRICT.decode(data.decode("utf-8-sig") if isinstance(data, bytes) else data)
+        text = data.removeprefix(_BOM).decode() if isinstance(data, bytes) else data
+        return _decoded(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _decoded(text: str) -> Json:
+    try:
+        value, end = _SCAN(text, 0)
+    except StopIteration:
+        end = -1
+    return value if end == len(text) else _STRICT.decode(text)  # blanks around it, or what it says is wrong
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -182,10 +212,11 @@ def _bounded_int(digits: str) -> int:
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
+    found = {intern(key): value for key, value in pairs}  # the same few keys in each of 100,000 records
     if len(found) != len(pairs):
         raise ValueError("duplicate keys")
     return found
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_int)
+_SCAN: Callable[[str, int], tuple[Json, int]] = vars(_STRICT)["scan_once"]

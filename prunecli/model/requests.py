@@ -15,6 +15,9 @@ from prunecli.model.messages import Json
 Role: TypeAlias = Literal["user", "assistant"]
 CacheTtl: TypeAlias = Literal["5m", "1h"]
 
+PREAMBLE = "request.preamble"
+"""The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+
 MAX_BODY_BYTES = 24_000_000
 """The endpoint takes 32 MB; a margin is kept (PRUNING.md section 9, rule 3)."""
 

@@ -15,6 +15,7 @@ from prunecli.errors import UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
+from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
@@ -75,6 +76,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
+    if setup.keep_log:
+        PruningLog(places.log_file, runtime).follow()
     return runtime
 
 
@@ -119,14 +122,15 @@ def _needs_demo(config: Config, found: Credentials) -> bool:
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:
+    resume = runtime.open_session if asked.headless else runtime.resume
     if asked.continue_last:
-        runtime.open_session(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
+        resume(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
     elif asked.resume == PICKER:
         if asked.headless:
             raise UsageError("--resume: which session?", "prunecli sessions list shows them")
         runtime.opening.append("/resume")
     elif asked.resume:
-        runtime.open_session(runtime.store.find(asked.resume), fork=asked.fork)
+        resume(runtime.store.find(asked.resume), fork=asked.fork)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
 

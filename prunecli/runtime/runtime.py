@@ -7,9 +7,10 @@ lasts stands here; what holds now is worked out by `choices`.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits, at_rest
+from prunecli.agent.decide import Done, Limits
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Mailbox, Run
@@ -17,19 +18,22 @@ from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
-from prunecli.context.state import PREAMBLE, Context
+from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ToolError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
+from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
+from prunecli.runtime import standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
+from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
+from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits
@@ -75,30 +79,48 @@ class Runtime:
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
         )
+        self.resuming: Resuming | None = None
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
         """Leaves the session as it is and begins another."""
-        self._switch(self._new_session())
+        self.switch(self._new_session())
         return self.session
 
     def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
         """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
         stays."""
         clock = self.setup.clock
-        session = Session.load(path, self._new_context(), writable=writable and not fork, clock=clock)
+        session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self._new_context(), self.store, self.setup.cwd)
-        self._switch(session)
+            session = session.forked(self.new_context(), self.store, self.setup.cwd)
+        self.switch(session)
         return session
 
-    def _switch(self, session: Session) -> None:
+    def resume(self, path: Path, *, fork: bool = False) -> None:
+        """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
+        it. Raises SessionError, OSError."""
+        self.drop_resuming()
+        if path.stat().st_size <= LONG_BYTES:
+            self.open_session(path, fork=fork)
+        else:
+            self.resuming = Resuming(path, self.new_context(), self, fork=fork)
+
+    def drop_resuming(self) -> None:
+        """The session that is being read is not wanted any more."""
+        if self.resuming is not None:
+            self.resuming.close()
+            self.resuming = None
+
+    def switch(self, session: Session, bill: Bill | None = None) -> None:
+        """Goes on with another session that is complete; its bill, where it was summed up already."""
         self.session.close()
+        self.resuming = None
         self.mailbox = Mailbox()
         self._files_seen = FilesSeen()
-        self._watch(session)
+        self._watch(session, bill)
         self.session = session
         for told in self.on_session:
             told(session)
@@ -107,22 +129,26 @@ class Runtime:
         now = self.setup.clock()
         started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
         path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
-        session = Session(started, self._new_context(), path=path, clock=self.setup.clock)
+        session = Session(started, self.new_context(), path=path, clock=self.setup.clock)
         self._watch(session)
         return session
 
-    def _new_context(self) -> Context:
+    def new_context(self) -> Context:
+        """An empty context that estimates as the configured model does."""
         return Context(Chars4(), token_factor(self._info_of(self.config.model.name).name))
 
-    def _watch(self, session: Session) -> None:
-        self.bill = Bill()
-        for record in session.records:
-            self._bill(record)
+    def _watch(self, session: Session, bill: Bill | None = None) -> None:
+        self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
 
     def _bill(self, told: object) -> None:
         if isinstance(told, Record):
-            self.bill = self.bill.after(told, Choices(self.config, {}, self._info_of).price)
+            self.bill = self.billed(self.bill, [told])
+
+    def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
+        """The bill after these records."""
+        price = Choices(self.config, {}, self._info_of).price
+        return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------
 
@@ -154,12 +180,7 @@ class Runtime:
     @property
     def unfinished(self) -> bool:
         """Whether the session was left in the middle of something: `go_on` would do more than say so."""
-        context = self.session.context
-        last = context.items[-1] if context.items else None
-        if last is None:
-            return False
-        cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
-        return not cut and at_rest(context) is None
+        return standing.unfinished(self.session.context)
 
     def interrupt(self) -> None:
         """Cancels the run that is under way, if any (Esc)."""
@@ -224,7 +245,7 @@ class Runtime:
             self._files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: _original(self.session.context, seq),
+            recall=lambda seq: standing.original(self.session.context, seq),
         )
 
     # What holds now ------------------------------------------------------------------------------------------
@@ -262,21 +283,7 @@ class Runtime:
 
     def status(self) -> Status:
         """The figures of now."""
-        waiting = [*self.mailbox.steering, *self.mailbox.follow_ups]
-        context = self.session.context
-        return Status(
-            self.policy.ledger(context),
-            self.policy.decided(context)[1],
-            self.bill,
-            self.model_name,
-            self.gatekeeper.mode,
-            self.choices.pruning,
-            self.running,
-            context.tally.anchor.tokens == 0,
-            self.gatekeeper.trusted,
-            tuple(block.text for message in waiting for block in message.content if isinstance(block, Text)),
-            self.session.name,
-        )
+        return standing.status(self)
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
@@ -344,17 +351,10 @@ class Runtime:
         """Closes connections and the session's file."""
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
+        self.drop_resuming()
         self.session.close()
 
 
 def _rules(config: Config) -> Rules:
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
-
-
-def _original(context: Context, seq: int) -> tuple[Block, ...]:
-    """What an entry said before any prune. Raises ToolError for the user's entries and for none."""
-    entry = context.entries.get(seq)
-    if entry is None or entry.kind not in ("result", "command", "assistant"):
-        raise ToolError(f"There is no tool result or answer numbered {seq}")
-    return tuple(getattr(entry.event, "content", ()))

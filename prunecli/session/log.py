@@ -38,6 +38,7 @@ class Loaded:
     bad: list[BadLine] = field(default_factory=list)
     complete: bool = True
     """Whether the file ends with a line end."""
+    lines: int = 0
 
 
 def read_log(path: Path) -> Loaded:
@@ -49,16 +50,23 @@ def read_log(path: Path) -> Loaded:
 def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
     """Every good record of a file's lines. Raises SessionCorrupt where not one is."""
     loaded = Loaded()
-    for number, line in enumerate(lines, 1):
-        loaded.complete = line.endswith(b"\n")
-        _take(loaded, number, line)
-    if not loaded.records:
-        first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
-        raise SessionCorrupt(path, first.number, first.why)
+    for line in lines:
+        take_line(loaded, line)
+    require_records(path, loaded)
     return loaded
 
 
-def _take(loaded: Loaded, number: int, line: bytes) -> None:
+def require_records(path: Path, loaded: Loaded) -> None:
+    """Raises SessionCorrupt where there is no good record."""
+    if not loaded.records:
+        first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
+        raise SessionCorrupt(path, first.number, first.why)
+
+
+def take_line(loaded: Loaded, line: bytes) -> None:
+    """Adds the next line of a file, with its line end, to what was read so far."""
+    loaded.lines = number = loaded.lines + 1
+    loaded.complete = line.endswith(b"\n")
     data = line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf")
     if not data:
         if b"\0" in line:

@@ -3,7 +3,8 @@
 An event that a reader has seen is in the file. Nothing here is asynchronous: nothing can interrupt it half-way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,11 +15,25 @@ from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, To
 from prunecli.model.messages import Text
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.log import Loaded, LogWriter, quarantine, read_log
+from prunecli.session.log import Loaded, LogWriter, quarantine, require_records, take_line
 from prunecli.session.store import Store, new_id, random_bytes
 
 Reader: TypeAlias = Callable[[Any], None]
 """Is told each Record when it is in the file, and each transient signal (a delta, a progress line)."""
+
+STEP_BYTES = 65_536
+"""A step of loading reads about so many bytes: two or three milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of loading: the records it read, and how many bytes of the file were read so far."""
+
+    records: list[Record]
+    read: int = 0
+
+
+Steps: TypeAlias = "Generator[Step, None, Session]"
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
 """Names in `requires` that this version understands."""
@@ -122,29 +137,63 @@ class Session:
     ) -> "Session":
         """The session of a file. Writable takes the lock and answers what a crash left open; else nothing is
         written. Raises SessionCorrupt, SessionLocked, OSError."""
-        log = open_log(path) if writable else None
+        steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                session: Session = end.value
+                return session
+
+    @staticmethod
+    def load_steps(
+        path: Path,
+        context: Context,
+        *,
+        writable: bool,
+        clock: Clock = system_clock,
+        open_log: Callable[[Path], LogWriter] = LogWriter,
+    ) -> Steps:
+        """`load` in steps of a few milliseconds; the first one only takes the lock. A generator that is closed
+        before its end lets the lock go."""
+        session = Session(
+            SessionStarted(path.stem, "", ""), context, path=path, clock=clock, open_log=open_log
+        )
+        session._log = open_log(path) if writable else None
         try:
-            loaded = read_log(path)
+            yield Step([])
+            loaded, read = Loaded(), 0
+            with path.open("rb") as file:
+                while lines := file.readlines(STEP_BYTES):
+                    known = len(loaded.records)
+                    for line in lines:
+                        take_line(loaded, line)
+                    read += sum(map(len, lines))
+                    yield Step(session._take(loaded.records[known:]), read)
+                    del loaded.records[:-1]
+            require_records(path, loaded)
         except BaseException:
-            if log:
-                log.close()
+            session.close()
             raise
-        started = loaded.records[0].event
-        if not isinstance(started, SessionStarted):
-            started = SessionStarted(path.stem, "", "")
-        session = Session(started, context, path=path, clock=clock, open_log=open_log)
-        session._log = log
-        session._take(loaded)
+        session._complete(loaded, writable=writable)
+        return session
+
+    def _complete(self, loaded: Loaded, *, writable: bool) -> None:
+        """Everything is read: what that says of the session, and what a crash left open."""
+        first = self.records[0].event
+        if isinstance(first, SessionStarted):
+            self._started, self.id = first, first.id
+        started = self._started
+        self.notices[:0] = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
         unknown = [name for name in started.requires if name not in KNOWN_FEATURES]
         if unknown or started.version > LOG_VERSION:
-            session.read_only = True
-            session.notices.append(f"read-only: it needs {', '.join(unknown) or 'a newer version'}")
-        if writable and not session.read_only:
-            place = quarantine(path, loaded.bad)
+            self.read_only = True
+            self.notices.append(f"read-only: it needs {', '.join(unknown) or 'a newer version'}")
+        if writable and self.path and not self.read_only:
+            place = quarantine(self.path, loaded.bad)
             if place:
-                session.notices.append(f"damaged lines were copied to {place.name}")
-            session.answer_open_calls()
-        return session
+                self.notices.append(f"damaged lines were copied to {place.name}")
+            self.answer_open_calls()
 
     def forked(self, context: Context, store: Store, cwd: Path) -> "Session":
         """A new session that begins with all that this one holds. The copy's file is made at once."""
@@ -165,14 +214,16 @@ class Session:
         copy.answer_open_calls()
         return copy
 
-    def _take(self, loaded: Loaded) -> None:
-        self.notices += [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
-        for record in loaded.records:
+    def _take(self, records: list[Record]) -> list[Record]:
+        """Folds records that were read; gives them with their blobs."""
+        for at, record in enumerate(records):
             event, missing = self._blobs.resolved(record.event) if self._blobs else (record.event, [])
-            self.notices += missing
-            whole = record if event is record.event else Record(record.seq, record.timestamp, event)
-            self.records.append(whole)
-            self.context.apply(whole)
+            if event is not record.event:
+                self.notices += missing
+                records[at] = Record(record.seq, record.timestamp, event)
+            self.context.apply(records[at])
+        self.records += records
+        return records
 
     def answer_open_calls(self) -> None:
         """Answers every call that has no result as interrupted: it may have partly run and is never run again."""

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from prunecli.tui.themes import Theme
     from prunecli.tui.transcript.palette import Palette
 
+SWITCH_SECONDS = 0.0005
+"""So long the threads that read the keyboard and write the screen wait for a busy event loop; Python's 0.005 are ten
+of them for each key."""
 STOP_SECONDS = 3.0
 """So long the work may take to leave everything in order when the program ends."""
 
@@ -124,6 +128,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._tell(terminal.KEEP_TITLE)
         self.show_state("")
         self.run_worker(self._begin(self._beginning), group="begin")

@@ -1,10 +1,12 @@
 """The conversation: what the session tells is shown, and what the user does reaches the runtime."""
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
@@ -42,6 +44,10 @@ LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
 
+NEED_NO_SESSION = frozenset({"/help", "/quit", "/exit", "/theme"})
+"""Commands that do not wait for the session to be read."""
+
+
 class Conversation:
     """Between one runtime and the frame."""
 
@@ -50,7 +56,8 @@ class Conversation:
         self.frame = frame
         setup, prompt = runtime.setup, frame.prompt
         self.typed_at = monotonic()
-        self.stage = Stage(frame.transcript, self._presenter)
+        self.stage = Stage(frame.transcript, self.presenter)
+        self.prepared: Presenter | None = None
         self.runs = Runs(runtime, self)
         self.actions = Actions(self)
         self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
@@ -74,6 +81,7 @@ class Conversation:
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
+        self.go_on_resuming()
         self.frame.listen(self.take)
         self.listening = True
 
@@ -118,18 +126,36 @@ class Conversation:
         self.show_status()
 
     def _show_all(self) -> None:
-        self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
+        prepared, self.prepared = self.prepared, None
+        if prepared is not None:
+            self.stage.take_over(prepared)
+        else:
+            self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
+        self._show_stage()
+
+    def go_on_resuming(self) -> None:
+        """Shows the end of the session that the runtime is resuming, and reads the rest."""
+        from prunecli.tui.arriving import Arriving
+
+        if self.runtime.resuming is not None:
+            arriving = Arriving(self, self.runtime.resuming)
+            arriving.show_end()
+            self._show_stage()
+            self.runs.load(arriving.run)
+
+    def _show_stage(self) -> None:
         if self.stage.is_empty:
             self.frame.show_welcome()
         else:
             self.frame.show_transcript()
 
-    def _presenter(self) -> Presenter:
-        tools, session = self.runtime.tools, self.runtime.session
+    def presenter(self, context: Context | None = None) -> Presenter:
+        """Presents a session; `context` is its fold, that of the present session where it is not given."""
+        tools, fold = self.runtime.tools, context or self.runtime.session.context
 
         def tokens(seq: int) -> int | None:
-            entry = session.context.entries.get(seq)
-            return None if entry is None else session.context.tally.tokens(entry)
+            entry = fold.entries.get(seq)
+            return None if entry is None else fold.tally.tokens(entry)
 
         return Presenter(
             lambda name, given: tools[name].summary(given) if name in tools else "",
@@ -188,7 +214,14 @@ class Conversation:
             return
         self.keeping.sent(text, self.runtime.setup.clock())
         self.frame.transcript.end()
-        if is_command(text):
+        self.hear(text, follow_up=follow_up)
+
+    def hear(self, text: str, *, follow_up: bool = False) -> None:
+        """A prompt, a command or a shell command; what needs the session waits until it is read."""
+        if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
+            (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
+            self.show_waiting()
+        elif is_command(text):
             self.command(text)
         elif text.startswith("!"):
             hidden = text.startswith("!!")
@@ -201,6 +234,11 @@ class Conversation:
         """What Enter alone says next stands in the empty prompt."""
         guide = [] if self.runs.busy else self.runtime.guide
         self.frame.prompt.placeholder = f"Enter: {guide[0]}" if guide else PLACEHOLDER
+
+    def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
+        """What was said while nobody could listen."""
+        for text, follow_up in said:
+            self.hear(text, follow_up=follow_up)
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Says something to the agent; while it works it is steered, or hears it when it is done."""
@@ -252,11 +290,15 @@ class Conversation:
         self._wake()
         self.frame.activity.end()
         if interrupted and self.frame.prompt.is_empty:
-            while any(self.runs.waiting()):
-                self.actions.do("take_back")
+            self.take_all_back()
         self.show_status()
         if seconds >= LONG_SECONDS:
             self.frame.program.notify_user("is done")
+
+    def take_all_back(self) -> None:
+        """What waits comes back into the prompt."""
+        while any(self.runs.waiting()):
+            self.actions.do("take_back")
 
     def warn(self, text: str) -> None:
         """A banner that stays; "" takes it away."""

@@ -74,7 +74,7 @@ class Effects:
                 case Quit():
                     app.leave()
                 case SwitchSession():
-                    pass  # the runtime said so when it happened
+                    conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
         """How it looks and what it listens to."""

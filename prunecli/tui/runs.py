@@ -30,6 +30,7 @@ class Runs:
         self._front = front
         self._worker: Worker[None] | None = None
         self.can_go_on = False
+        self.loading = False
         self._idle = asyncio.Event()
 
     @property
@@ -44,6 +45,18 @@ class Runs:
     def go_on(self) -> None:
         """Goes on from where the session is."""
         self._start("Waiting for the model", self._runtime.go_on)
+
+    def load(self, read: Callable[[], Awaitable[None]]) -> None:
+        """Reads a session; what is said meanwhile is heard when it is there."""
+
+        async def run() -> None:
+            self.loading = True
+            try:
+                await read()
+            finally:
+                self.loading = False
+
+        self._start("Reading the session", run)
 
     def compact(self, focus: str) -> None:
         """Has the model summarise the older part of the session."""
@@ -146,6 +159,13 @@ class Runs:
         """What was said and is not heard yet: steering, and what waits for the end."""
         mailbox = self._runtime.mailbox
         return [_words(one) for one in mailbox.steering], [_words(one) for one in mailbox.follow_ups]
+
+    def take_all(self) -> list[tuple[str, bool]]:
+        """Takes all that waits out, in order; with each whether it waits for the end."""
+        steering, follow_ups = self.waiting()
+        self._runtime.mailbox.steering.clear()
+        self._runtime.mailbox.follow_ups.clear()
+        return [(text, False) for text in steering] + [(text, True) for text in follow_ups]
 
     def take_back(self) -> str | None:
         """Takes the last message that waits out again; None if none waits."""

@@ -1,12 +1,19 @@
-"""Puts what the presenter says onto the transcript: slots become keys of entries."""
+"""Puts what the presenter says onto the transcript: slots become keys of entries.
 
-from collections.abc import Callable, Iterable, Sequence
+A long session is shown from its end: what stands above is put there in portions, and until then a slot of it has
+no key; it is then shown as it is by that time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prunecli.model.events import Record
 from prunecli.tui.showing.changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.tui.showing.present import Presenter, present_all
 from prunecli.tui.transcript.entries import Entry, Key, Level, Notice
 from prunecli.tui.transcript.view import Transcript
+
+PORTION = 300
+"""Entries that are put above at a time: two or three milliseconds."""
 
 
 class Stage:
@@ -18,6 +25,7 @@ class Stage:
         self._presenter = presenter_for()
         self._keys: list[Key] = []
         self._slots: dict[Key, int] = {}
+        self._above = 0
 
     @property
     def is_empty(self) -> bool:
@@ -29,8 +37,48 @@ class Stage:
         self._presenter = self._presenter_for()
         entries = present_all(self._presenter, records, running=running)
         self._transcript.clear()
-        self._keys = self._transcript.append_many(entries)
-        self._slots = {key: slot for slot, key in enumerate(self._keys)}
+        self._set_keys(self._transcript.append_many(entries), 0)
+
+    def show_end(self, presenter: Presenter, records: Sequence[Record]) -> None:
+        """Shows the end of a session whose beginning will come later, by `take_over`."""
+        self._presenter = presenter
+        entries = present_all(presenter, records)
+        self._transcript.clear_below_room()
+        self._set_keys(self._transcript.append_many(entries), 0)
+
+    def take_over(self, presenter: Presenter) -> None:
+        """The end of this presenter's entries is what is shown; the rest is left to `put_above`.
+
+        Entries that are other ones than those shown (the line of a call whose beginning was missing) are replaced
+        where they stand, so that the screen keeps its place.
+        """
+        shown, entries = self._presenter.board.entries, presenter.board.entries
+        self._presenter = presenter
+        above = len(entries) - len(shown)
+        if above < 0 or self._above or len(self._keys) != len(shown):
+            self._transcript.clear_below_room()
+            above = max(0, len(entries) - PORTION)
+            self._set_keys(self._transcript.append_many(entries[above:]), above)
+            return
+        for key, before, now in zip(self._keys, shown, entries[above:], strict=True):
+            if now != before:
+                self._transcript.replace(key, now)
+        self._set_keys(self._keys, above)
+
+    def put_above(self) -> Iterator[int]:
+        """Puts the rest above what is shown, a portion for each step; gives how many entries are left."""
+        presenter = self._presenter
+        while self._above and presenter is self._presenter:
+            start = max(0, self._above - PORTION)
+            keys = self._transcript.prepend_many(presenter.board.entries[start : self._above])
+            self._keys[:0] = keys
+            self._slots.update(zip(keys, range(start, self._above), strict=True))
+            self._above = start
+            yield start
+
+    def _set_keys(self, keys: list[Key], above: int) -> None:
+        self._keys, self._above = keys, above
+        self._slots = {key: slot for slot, key in enumerate(keys, above)}
 
     def take(self, batch: Iterable[object]) -> bool:
         """Shows what was told; False where the session has to be shown anew from its records."""
@@ -48,14 +96,16 @@ class Stage:
                 key = transcript.append(entry)
                 self._keys.append(key)
                 self._slots[key] = slot
+            case Put(slot) | Feed(slot) | Finish(slot) | Tail(slot) if slot < self._above:
+                pass  # it will be put above as it then is
             case Put(slot, entry):
-                transcript.replace(self._keys[slot], entry)
+                transcript.replace(self._keys[slot - self._above], entry)
             case Feed(slot, text):
-                transcript.feed(self._keys[slot], text)
+                transcript.feed(self._keys[slot - self._above], text)
             case Finish(slot):
-                transcript.finish(self._keys[slot])
+                transcript.finish(self._keys[slot - self._above])
             case Tail(slot, lines):
-                transcript.set_tail(self._keys[slot], lines)
+                transcript.set_tail(self._keys[slot - self._above], lines)
             case _:
                 pass
 

@@ -4,6 +4,7 @@ A change of these figures is a change of what is sent: it needs a reason in the 
 """
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.inspect import inspect
 from prunecli.context.tokens import Chars4
+from prunecli.model.events import Record
 from prunecli.session.importers.source import read_source
 
 SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.gz"))
-GOLDEN = Path(__file__).parent / "requests.json"
+GOLDEN = Path(__file__).parent / "requests.jsonl"
 WINDOW = 30_000
 """Tokens: small, so that strategies which go by the window have something to do."""
 OPTIONS = {
@@ -29,24 +31,30 @@ def strategies() -> list[str]:
     return [name for name in Config().strategies.names() if name != "auto"]
 
 
-def figures(path: Path, strategy: str) -> dict[str, Any]:
-    """Messages, edits and tokens of the next request, and the hash of its bytes."""
+def figures(path: Path) -> dict[str, list[Any]]:
+    """Messages, edits and tokens withheld of the next request, and the beginning of the hash of its bytes, for
+    each strategy."""
+    records = read_source(path).records
+    return {name: _figures(records, name) for name in strategies()}
+
+
+def _figures(records: Sequence[Record], strategy: str) -> list[Any]:
     config = Config()
     for key, value in OPTIONS.get(strategy, {}).items():
         config = config.with_value(f"{strategy}.{key}", str(value))
-    found = inspect(
-        read_source(path).records, [chosen(config, strategy)], window=WINDOW, counter=Chars4(), recall=True
-    )
+    found = inspect(records, [chosen(config, strategy)], window=WINDOW, counter=Chars4(), recall=True)
     digest = sha256(b"\n".join(message.canonical for message in found.messages)).hexdigest()
-    pruned = found.ledger.pruned_tokens
-    return {
-        "messages": len(found.messages),
-        "edits": len(found.edits),
-        "pruned": pruned,
-        "sha256": digest[:16],
-    }
+    return [len(found.messages), len(found.edits), found.ledger.pruned_tokens, digest[:12]]
+
+
+def written() -> str:
+    """The golden file: one line for each session and strategy."""
+    return "".join(
+        json.dumps([path.name, name, *found]) + "\n"
+        for path in SESSIONS
+        for name, found in figures(path).items()
+    )
 
 
 if __name__ == "__main__":
-    every = {path.name: {name: figures(path, name) for name in strategies()} for path in SESSIONS}
-    GOLDEN.write_text(json.dumps(every, indent=1) + "\n")
+    GOLDEN.write_text(written())

@@ -111,7 +111,7 @@ def walk_prune_old_observations(view: View, options: Any) -> list[Edit]:
 
 def _droppable(view: View, exchanges: list[Exchange]) -> list[Edit]:
     return list(
-        view.keeping_thinking([view.drop(e) for e in exchanges if e.head.wire and not view.locked(e)])
+        view.keeping_thinking([view.drop(e) for e in exchanges if e.head.is_sent and not view.locked(e)])
     )
 
 
@@ -123,7 +123,7 @@ def walk_keep_last_n_steps(view: View, options: Any) -> list[Edit]:
 def walk_token_aware(view: View, options: Any) -> list[Edit]:
     used, gone = view.fixed_tokens, list[Exchange]()
     for exchange in reversed(view.exchanges):
-        if exchange.head.wire:
+        if exchange.head.is_sent:
             used += view.shown_tokens(exchange)
             if used > options.max_tokens:
                 gone.append(exchange)

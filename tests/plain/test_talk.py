@@ -196,6 +196,29 @@ async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path
     await again.close()
 
 
+async def long_session(folder: Path) -> Path:
+    runtime = start(folder, [says("x" * 20_000 + f" {n}") for n in range(30)])
+    for n in range(30):
+        await runtime.submit(f"prompt {n}")
+    path = runtime.session.path
+    await runtime.close()
+    assert path is not None
+    return path
+
+
+def test_a_long_session_is_read_to_its_end(tmp_path: Path, runner: asyncio.Runner) -> None:
+    path = runner.run(long_session(tmp_path))
+    runtime = start(tmp_path)
+    runtime.resume(path)
+    assert runtime.resuming is not None
+    printed = talked(runner, runtime)
+    assert "> prompt 29" in printed
+    again = start(tmp_path)
+    printed = talked(runner, again, f"/resume {path.stem}")
+    assert "> prompt 29" in printed
+    assert len(again.session.context.items) == 60
+
+
 def reader() -> tuple[PlainReader, list[str], list[float]]:
     printed: list[str] = []
     now = [0.0]

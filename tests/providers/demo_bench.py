@@ -11,7 +11,7 @@ from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.loop import Mailbox, Run
 from prunecli.agent.permissions import Rules
 from prunecli.agent.policy import Policy
-from prunecli.context.state import PREAMBLE, Context
+from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -23,7 +23,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, plain_text, tool_uses
-from prunecli.model.requests import Preamble, Request, WireMessage
+from prunecli.model.requests import PREAMBLE, Preamble, Request, WireMessage
 from prunecli.providers.demo import DemoProvider
 from prunecli.providers.provider import Response, StreamEvent
 from prunecli.session.session import Session

@@ -84,7 +84,7 @@ class Ranking:
 
     def _place(self, view: View, exchange: Exchange) -> None:
         seq = exchange.seq
-        live = view.live(exchange) and bool(exchange.head.wire)
+        live = view.live(exchange) and exchange.head.is_sent
         self._stale |= self._evidence.note(exchange, live=live) if self._evidence else {seq}
         self._aside.discard(seq)
         self._free.pop(seq, None)

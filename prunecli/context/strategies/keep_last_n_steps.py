@@ -36,4 +36,4 @@ def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
     """Whether it is a step, and whether it may be dropped."""
     if not view.live(exchange):
         return 0, 0
-    return 1, int(bool(exchange.head.wire) and not view.locked(exchange))
+    return 1, int(exchange.head.is_sent and not view.locked(exchange))

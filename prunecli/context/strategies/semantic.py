@@ -92,7 +92,7 @@ class Choice:
         self.tokens -= self._costs.pop(seq, 0)
         self._aside.pop(seq, None)
         self._drops.pop(seq, None)
-        live = view.live(exchange) and bool(exchange.head.wire)
+        live = view.live(exchange) and exchange.head.is_sent
         if live:
             self._costs[seq] = view.shown_tokens(exchange)
             self.tokens += self._costs[seq]

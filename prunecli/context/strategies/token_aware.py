@@ -35,6 +35,6 @@ def propose(view: View, options: Options) -> Proposal:
 
 def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
     """Tokens that it takes now, and whether it may be dropped."""
-    if not view.live(exchange) or not exchange.head.wire:
+    if not view.live(exchange) or not exchange.head.is_sent:
         return 0, 0
     return view.shown_tokens(exchange), int(not view.locked(exchange))

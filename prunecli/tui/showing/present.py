@@ -33,6 +33,8 @@ OPEN_LINES = 40
 TAIL_LINES = 6
 """Lines of a running tool that are shown."""
 
+REWOUND = Notice("Rewound. What was said after this is still in the log.")
+
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 _STOPPED = {
     "max_tokens": "The answer was cut: it reached max_tokens.",
@@ -278,7 +280,7 @@ def present_all(
     for record in present:
         presenter.take(record)
     if rewound:
-        presenter.take(Notice("Rewound. What was said after this is still in the log."))
+        presenter.take(REWOUND)
     if not running:
         presenter.abandon()
     return list(presenter.board.entries)

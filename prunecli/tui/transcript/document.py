@@ -3,7 +3,7 @@
 It knows no screen: where one looks is the viewport's business.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from prunecli.tui.transcript.chunks import Chunk
@@ -22,6 +22,9 @@ from prunecli.tui.transcript.items import (
 from prunecli.tui.transcript.layout import Layout
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
+
+ROOM = 1 << 32
+"""Keys that can be kept free for entries above: a session's end is shown before what stands above it is read."""
 
 FLUSH_CHARS = 32_000
 """Characters of one stream that one flush lays into blocks: about 5 ms."""
@@ -56,13 +59,38 @@ class Document:
             if entry.text:
                 self.feed(key, entry.text)
         self._begin_pulse(item)
+        self._make_blocks(item)
+        for block in item.blocks:
+            self.layout.add(block)
+        return key
+
+    def keep_room(self) -> None:
+        """Keeps keys free for what will be added above. Only while there is no entry."""
+        self.next_key += ROOM
+
+    def prepend(self, entries: Sequence[Entry]) -> list[Key]:
+        """Adds entries above all others, for which room was kept; none of them may be streaming or running."""
+        top = self.next_key - self.count
+        items = [
+            Item(Key(key), entry, starts_folded(entry))
+            for key, entry in enumerate(entries, top - len(entries))
+        ]
+        for item in items:
+            self._items[item.key] = item
+            self._make_blocks(item)
+        self.prompts[:0] = [item.key for item in items if isinstance(item.entry, Prompt)]
+        self.layout.add_above([block for item in items for block in item.blocks])
+        below = self.item(top)
+        if below:
+            self.layout.set_gap(below.blocks[0], self._gap(below))
+        return [item.key for item in items]
+
+    def _make_blocks(self, item: Item) -> None:
         for number, part in first_parts(item):
             block = Block(item, part, number)
             if not item.blocks:
                 block.gap = self._gap(item)
             item.blocks.append(block)
-            self.layout.add(block)
-        return key
 
     def _begin_pulse(self, item: Item) -> None:
         if item.running and item.pulse is None:

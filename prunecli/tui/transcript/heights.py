@@ -4,7 +4,7 @@ Updating a height is O(1); finding the block at a row, the row of a block and a 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -53,6 +53,21 @@ class Heights(Generic[T]):
             self._pages.append(page)
         page.blocks.append(block)
         self._grown(page, block)
+
+    def prepend(self, blocks: Sequence[T]) -> None:
+        """Adds blocks, in their order, at the beginning."""
+        pages: list[Page[T]] = []
+        for start in range(0, len(blocks), PAGE_SIZE):
+            page: Page[T] = Page()
+            page.blocks = list(blocks[start : start + PAGE_SIZE])
+            page.height = sum([block.height for block in page.blocks])
+            for block in page.blocks:
+                block.page = page
+            self.total += page.height
+            pages.append(page)
+        self._pages[:0] = pages
+        if len(self._pages) > 1 and not self._pages[-1].blocks:
+            self._pages.pop()
 
     def insert_after(self, above: T, block: T) -> None:
         """Adds a block below another one."""

@@ -1,6 +1,7 @@
 """Which blocks there are, how high each is, and their rows: made when asked for, kept while they are of use."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from prunecli.tui.transcript.heights import Heights
 from prunecli.tui.transcript.highlight import CodeText
@@ -37,6 +38,12 @@ class Layout:
             self.heights.append(block)
         else:
             self.heights.insert_after(above, block)
+
+    def add_above(self, blocks: Sequence[Block]) -> None:
+        """Puts blocks, in their order, above all."""
+        for block in blocks:
+            self._guess(block)
+        self.heights.prepend(blocks)
 
     def remove(self, block: Block) -> None:
         """Takes a block out."""

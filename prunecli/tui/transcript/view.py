@@ -5,7 +5,7 @@ costs what is on the screen, not what is in the session.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -74,6 +74,20 @@ class Transcript(Navigator, can_focus=True):
         keys = [self.document.append(entry) for entry in entries]
         for key in keys[-50:]:
             self._added(self.document.item(key))
+        return keys
+
+    def clear_below_room(self) -> None:
+        """Forgets everything, and keeps room for entries that will be added above the next ones."""
+        self.clear()
+        self.document.keep_room()
+
+    def prepend_many(self, entries: Sequence[Entry]) -> list[Key]:
+        """Adds entries above all others, after `clear_below_room`; what is on the screen stays there.
+
+        None of them may be streaming or running.
+        """
+        keys = self.document.prepend(entries)
+        self._touch()
         return keys
 
     def _added(self, item: Item | None) -> None:

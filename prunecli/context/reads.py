@@ -1,0 +1,78 @@
+"""What a call touched: which file, and of a read which of its lines."""
+
+from dataclasses import dataclass
+
+from prunecli.context.exchange import Entry
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import ToolUse
+
+CHANGING_TOOLS = ("edit", "write")
+"""Tools that change the file which they name."""
+DEFAULT_LINES = 2_000
+"""Lines of a read that names no limit."""
+_CUT = ("truncated", "continue with offset=")
+_CUT_NOTE_CHARS = 300
+_CUT_NOTE_LINES = 2
+END = 1 << 62
+"""A line after every line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a read shows: lines `first` to `last`, counted from 1.
+
+    `reaches` is the last line that it surely shows, END where the file ends there; `asked` the window asked for.
+    """
+
+    first: int
+    last: int
+    reaches: int
+    asked: tuple[int, int]
+
+    def covers(self, other: "Lines") -> bool:
+        """Whether this, being later, makes the other superfluous."""
+        if self.asked == other.asked:
+            return True
+        return self.first <= other.first and self.reaches >= other.last
+
+    def meets(self, other: "Lines") -> bool:
+        """Whether they have a line in common."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def lines_shown(entry: Entry) -> Lines:
+    """The lines that a read's result shows: what the tool noted of them, else what call and text tell."""
+    given = entry.call.input if entry.call else {}
+    offset = _positive(given.get("offset"), 1)
+    limit = _positive(given.get("limit"), DEFAULT_LINES)
+    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
+    first, last = details.get("first_line"), details.get("last_line")
+    if type(first) is int and type(last) is int:
+        return Lines(first, last, END if details.get("lines") == last else last, (offset, limit))
+    text = entry.text
+    count = max(1, text.count("\n") + (not text.endswith("\n")))
+    cut = any(word in text[-_CUT_NOTE_CHARS:].lower() for word in _CUT)
+    reaches = offset + count - 1 - _CUT_NOTE_LINES if cut else END if count < limit else offset + limit - 1
+    return Lines(offset, offset + min(count, limit) - 1, reaches, (offset, limit))
+
+
+def _positive(value: object, default: int) -> int:
+    return value if type(value) is int and value > 0 else default
+
+
+def path_of(call: ToolUse) -> str:
+    """The path that a call names, without what makes no difference; "" where it names none."""
+    path = call.input.get("path")
+    if not isinstance(path, str) or not path:
+        return ""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts)
+
+
+def file_of(entry: Entry) -> str:
+    """The file that a result is about, as its tool noted it, else as its call names it; "" for none."""
+    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
+    path = details.get("path")
+    if isinstance(path, str) and path:
+        return path
+    return path_of(entry.call) if entry.call else ""

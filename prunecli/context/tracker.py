@@ -1,0 +1,251 @@
+"""What each prune and undo did and what came of it: the figures of `/prune-stats` and of the log.
+
+Kept by the fold, in O(1) for most records, so that the same records always give the same figures. A prune breaks
+the prompt cache at its first edit: what still stands behind it has to be written again. That is estimated until the
+endpoint has reported the next request, then measured.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prunecli.context.exchange import Entry
+from prunecli.context.reads import CHANGING_TOOLS, Lines, file_of, lines_shown
+from prunecli.model import requests
+from prunecli.model.codec import canonical
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+    ToolResult,
+)
+from prunecli.model.messages import Usage
+
+if TYPE_CHECKING:
+    from prunecli.context.state import Context
+
+_NEVER_READ = (*CHANGING_TOOLS, "recall", "prun", "prun_with_memo")
+"""Tools whose call, repeated, fetches nothing again; a recall names what it fetches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One prune, or one undo (`undone`). Tokens before and after are those of the whole next request, estimated.
+
+    `removed` is the net gain that was recorded, negative for an undo. `rewritten`: tokens that the prompt cache had
+    to take in again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next
+    request, None where nothing was cached before. `rereads` are the results that fetched again what this took, each
+    once, `reread_tokens` what they brought back.
+    """
+
+    seq: int
+    timestamp: int
+    source: str
+    strategy: str
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    removed: int
+    undone: bool = False
+    rewritten: int = 0
+    measured: bool = False
+    model: str = ""
+    caches: bool = True
+    idle_ms: int | None = None
+    rereads: tuple[int, ...] = ()
+    reread_tokens: int = 0
+
+    @property
+    def share(self) -> float:
+        """What went of the context, 0 to 1; below 0 for an undo."""
+        return (self.tokens_before - self.tokens_after) / self.tokens_before if self.tokens_before else 0.0
+
+    def cache_cost(self, price: Callable[[str, Usage], float], ttl_ms: int) -> tuple[int, float]:
+        """Tokens written again because of it, and the USD that this took more than reading them.
+
+        Nothing where the endpoint reports no cache, or had forgotten it anyway after `ttl_ms`. `price` gives USD of
+        a model's usage.
+        """
+        if not self.caches or self.idle_ms is None or self.idle_ms > ttl_ms:
+            return 0, 0.0
+        written = price(self.model, Usage(cache_creation_input_tokens=self.rewritten))
+        read = price(self.model, Usage(cache_read_input_tokens=self.rewritten))
+        return self.rewritten, max(0.0, written - read)
+
+
+class Tracker:
+    """The rows so far, by the seq of their record. `news` are the seqs of those that the last record changed."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Tracked] = {}
+        self.news: list[int] = []
+        self._pending: list[int] = []
+        self._reported = 0
+        self._before = (0, 0)
+        self._out: set[int] = set()
+        self._calls: dict[Hashable, set[int]] = {}
+        self._reads: dict[str, dict[int, Lines]] = {}
+
+    def before(self, record: Record, context: "Context") -> None:
+        """A record is about to be folded."""
+        self.news = []
+        match record.event:
+            case PrunApplied() | PrunReverted():
+                known = context.wire.bytes_between(0, context.wire.unchanged)
+                self._before = context.tally.context_tokens, known
+            case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if usage.prompt_tokens:
+                self._measure(record.event, context)
+            case _:
+                pass
+
+    def after(self, record: Record, context: "Context") -> None:
+        """A record was folded."""
+        match record.event:
+            case PrunApplied(source, edits, strategy) as event:
+                said = (source, strategy or "", event.reason)
+                self._note(record, context, said, event.tokens_removed)
+                for edit in edits:
+                    if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
+                        self._take(context.entries[edit.seq])
+            case PrunReverted(seqs):
+                self._note(record, context, ("user", "", f"took back {', '.join(map(str, seqs))}"), None)
+            case RequestSent():
+                self._sent(record, context)
+            case AssistantMessage(usage=usage) if usage.prompt_tokens:
+                self._reported = usage.prompt_tokens
+            case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
+                self._reported = 0  # these break the cache themselves
+            case ToolResult(is_error=False) if record.seq in context.entries:
+                self._came(context.entries[record.seq], context)
+            case _:
+                pass
+
+    # What the cache took in again ----------------------------------------------------------------------------
+
+    def _note(
+        self, record: Record, context: "Context", said: tuple[str, str, str], removed: int | None
+    ) -> None:
+        before, known = self._before
+        after = context.tally.context_tokens
+        still = context.wire.bytes_between(0, context.wire.unchanged)
+        broken = round((known - still) * context.tally.anchor.tokens_per_char)
+        last = context.last_response
+        self.rows[record.seq] = Tracked(
+            record.seq,
+            record.timestamp,
+            *said,
+            before,
+            after,
+            before - after if removed is None else removed,
+            undone=removed is None,
+            rewritten=max(0, broken - (before - after)) if broken > 0 else 0,
+            model=context.last_model,
+            caches=context.caches,
+            idle_ms=None if last is None else record.timestamp - last,
+        )
+        self._pending.append(record.seq)
+        self.news.append(record.seq)
+
+    def _sent(self, record: Record, context: "Context") -> None:
+        last = context.last_response
+        for seq in self._pending:
+            self.rows[seq] = replace(
+                self.rows[seq], idle_ms=None if last is None else record.timestamp - last
+            )
+
+    def _measure(self, event: AssistantMessage | CompactionApplied, context: "Context") -> None:
+        """The endpoint says how much it read back: what it might have read beside that is shared out among the
+        prunes since the request before, in proportion to their estimates."""
+        rows = [self.rows[seq] for seq in self._pending]
+        read = event.usage.cache_read_input_tokens
+        if read is None:
+            found = [replace(row, caches=False) for row in rows]
+        else:
+            stayed = self._reported - sum(row.tokens_before - row.tokens_after for row in rows)
+            missed = max(0, min(stayed, event.usage.prompt_tokens) - read)
+            known = self._reported > 0 and context.last_model == event.model
+            shares = _shared(missed if known else 0, [row.rewritten for row in rows])
+            found = [
+                replace(row, rewritten=part, measured=True) for row, part in zip(rows, shares, strict=True)
+            ]
+        self.rows.update((row.seq, row) for row in found)
+        self.news += self._pending
+        self._pending = []
+
+    # What was fetched again ----------------------------------------------------------------------------------
+
+    def _take(self, entry: Entry) -> None:
+        """A result, or an exchange with its results, is withheld from now on."""
+        if entry.exchange and entry.kind == "assistant":
+            self._out.add(entry.seq)
+            for result in entry.exchange.results:
+                self._take(result)
+            return
+        self._out.add(entry.seq)
+        if entry.call is None or entry.call.name in _NEVER_READ or entry.is_error:
+            return
+        if entry.call.name == "read":
+            self._reads.setdefault(file_of(entry), {})[entry.seq] = lines_shown(entry)
+        else:
+            self._calls.setdefault(_same(entry), set()).add(entry.seq)
+
+    def _came(self, entry: Entry, context: "Context") -> None:
+        """A result came. After a change to a file nothing that was taken of it is the same, nor is a search or a
+        command."""
+        if not self._out or entry.call is None:
+            return
+        if entry.call.name in CHANGING_TOOLS:
+            self._reads.pop(file_of(entry), None)
+            self._calls.clear()
+            return
+        taken = {seq: _taken_by(context, seq) for seq in self._fetched(entry) & self._out}
+        again = {seq for seq, prun in taken.items() if prun >= 0}
+        if not again:
+            return
+        self._out -= again
+        prun = max(taken.values())
+        row = self.rows[prun]
+        tokens = row.reread_tokens + context.tally.tokens(entry)
+        self.rows[prun] = replace(row, rereads=(*row.rereads, entry.seq), reread_tokens=tokens)
+        self.news.append(prun)
+
+    def _fetched(self, entry: Entry) -> set[int]:
+        """The earlier results that this one shows again, withheld or not."""
+        assert entry.call is not None  # noqa: S101  # the caller looked
+        if entry.call.name == "recall":
+            wanted = entry.call.input.get("entry")
+            return {wanted} if isinstance(wanted, int) else set()
+        if entry.call.name == "read":
+            lines = lines_shown(entry)
+            taken = self._reads.get(file_of(entry), {})
+            return {seq for seq, others in taken.items() if lines.meets(others)}
+        return self._calls.get(_same(entry), set())
+
+
+def _same(entry: Entry) -> Hashable:
+    """What calls with the same tool and arguments have in common."""
+    assert entry.call is not None  # noqa: S101  # the callers looked
+    return entry.call.name, canonical(dict(entry.call.input))
+
+
+def _taken_by(context: "Context", seq: int) -> int:
+    """The newest prune that withholds an entry now, -1 where none does."""
+    entry = context.entries.get(seq)
+    head = entry.exchange.seq if entry and entry.exchange else seq
+    if entry is None or not context.is_shown(head):
+        return -1
+    stacks = (*context.edits_of(head), *context.edits_of(seq))
+    return max((prun for prun, edit in stacks if edit.kind in ("clear", "trim", "drop")), default=-1)
+
+
+def _shared(total: int, weights: list[int]) -> list[int]:
+    """A total in parts that add up to it, in proportion to the weights; all of it is the first one's where none
+    weighs anything."""
+    whole = sum(weights)
+    ends = [total * sum(weights[: index + 1]) // whole if whole else total for index in range(len(weights))]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,0 +1,104 @@
+"""The log of pruning: what `/prune-stats` shows, as a line of JSON each, for whoever wants to know afterwards.
+
+`$PRUNECLI_HOME/logs/prunecli.log`, mode 0600; it never holds what anybody said. At `MOST_BYTES` it becomes
+`prunecli.log.1` and a new one begins, so that it takes twice that at most. A disk that can't be written to costs
+log lines and nothing else.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from prunecli.context.tracker import Tracked
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RunEnded,
+)
+from prunecli.model.messages import Json
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.runtime import Runtime
+from prunecli.session.session import Session
+
+MOST_BYTES = 1_000_000
+
+
+class PruningLog:
+    """Writes a line for each prune and undo, one more when its cache cost was measured or a re-read came, and the
+    ledger at the end of each run of a session that pruned."""
+
+    def __init__(self, path: Path, runtime: Runtime) -> None:
+        self._path: Path | None = path
+        self._runtime = runtime
+
+    def follow(self) -> None:
+        """Follows the runtime's session, and each that comes after it, from now on."""
+        self._watch(self._runtime.session)
+        self._runtime.on_session.append(self._watch)
+
+    def _watch(self, session: Session) -> None:
+        session.subscribe(partial(self._told, session))
+
+    def _told(self, session: Session, told: object) -> None:
+        tracker = session.context.tracker
+        if not isinstance(told, Record):
+            return
+        for seq in tracker.news:
+            self._write(_line(told, session.id, tracker.rows[seq], self._runtime.choices))
+        if isinstance(told.event, RunEnded) and tracker.rows:
+            ledger = self._runtime.policy.ledger(session.context)
+            self._write(_head(told, "run_end", session.id) | ledger.to_json())
+
+    def _write(self, line: dict[str, Json]) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(file, json.dumps(line).encode() + b"\n")
+                full = os.fstat(file).st_size >= MOST_BYTES
+            finally:
+                os.close(file)
+            if full:
+                self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+        except OSError:
+            self._path = None
+
+
+def _line(record: Record, session: str, row: Tracked, choices: Choices) -> dict[str, Json]:
+    tokens, usd = row.cache_cost(choices.price, choices.policy.market.ttl_ms)
+    match record.event:
+        case PrunApplied():
+            event = "prune"
+        case PrunReverted():
+            event = "undo"
+        case AssistantMessage() | CompactionApplied():
+            event = "cache_cost"
+        case _:
+            event = "reread"
+    return _head(record, event, session) | {
+        "seq": row.seq,
+        "source": row.source,
+        "strategy": row.strategy,
+        "tokens_before": row.tokens_before,
+        "tokens_after": row.tokens_after,
+        "tokens_removed": row.removed,
+        "percent": round(100 * row.share, 1),
+        "reason": row.reason,
+        "rewritten_tokens": tokens,
+        "cache_cost_usd": round(usd, 6),
+        "measured": row.measured,
+        "rereads": len(row.rereads),
+        "reread_tokens": row.reread_tokens,
+    }
+
+
+def _head(record: Record, event: str, session: str) -> dict[str, Json]:
+    time = datetime.fromtimestamp(record.timestamp / 1000, UTC).isoformat()
+    return {"time": time, "event": event, "session": session}

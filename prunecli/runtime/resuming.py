@@ -1,0 +1,80 @@
+"""A long session on its way into a runtime: its end at once, the rest in steps of a few milliseconds.
+
+The runtime keeps the session that it has until all is read; nothing ever sees half a session.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.context.bill import Bill
+from prunecli.context.state import Context
+from prunecli.model.events import Record
+from prunecli.session.loading import tail
+from prunecli.session.session import Session, Step, Steps
+
+if TYPE_CHECKING:
+    from prunecli.runtime.runtime import Runtime
+
+
+class Resuming:
+    """Reads one session file. The lock is taken when it is made, unless it is to be copied (`fork`).
+
+    Raises SessionLocked, StorageFailed, OSError.
+    """
+
+    def __init__(self, path: Path, context: Context, runtime: "Runtime", *, fork: bool = False) -> None:
+        self.path = path
+        self.context = context
+        self.size = path.stat().st_size
+        self._runtime = runtime
+        self._fork = fork
+        self._bill = Bill()
+        self._session: Session | None = None
+        self._read = 0
+        self._steps: Steps = Session.load_steps(path, context, writable=not fork, clock=runtime.setup.clock)
+        next(self._steps)
+
+    def tail(self) -> list[Record]:
+        """The last records, read from the end of the file. Raises OSError."""
+        return tail(self.path)
+
+    def steps(self) -> Iterator[Step]:
+        """Reads and folds; each step says what it read. Raises SessionCorrupt, StorageFailed, OSError."""
+        while True:
+            try:
+                step = next(self._steps)
+            except StopIteration as end:
+                self._session = end.value
+                return
+            self._bill = self._runtime.billed(self._bill, step.records)
+            self._read += len(step.records)
+            yield step
+
+    @property
+    def records(self) -> list[Record]:
+        """All records, when all steps are done."""
+        return self._session.records if self._session else []
+
+    def answered(self) -> list[Record]:
+        """When all steps are done: the records that answer the calls which a crash left open."""
+        return self.records[self._read :]
+
+    def copy(self) -> None:
+        """With `fork`: makes the copy; may be called in a thread. Raises StorageFailed."""
+        if self._fork and self._session is not None:
+            runtime, read = self._runtime, self._session
+            self._session = read.forked(runtime.new_context(), runtime.store, runtime.setup.cwd)
+
+    def finish(self) -> Session:
+        """When all steps are done: the runtime goes on with the session."""
+        if self._session is None:
+            raise RuntimeError("it is not read yet")
+        self._runtime.switch(self._session, self._bill)
+        return self._session
+
+    def close(self) -> None:
+        """It is not wanted any more: the lock is let go."""
+        self._steps.close()
+        if self._session is not None:
+            self._session.close()

@@ -1,0 +1,55 @@
+"""The end of a session file, before the rest of it was read: what a screen shows while a long session loads."""
+
+from pathlib import Path
+
+from prunecli.model.events import AssistantMessage, Record, Rewound, UserMessage
+from prunecli.session.blobs import Blobs
+from prunecli.session.log import Loaded, take_line
+
+LONG_BYTES = 512 * 1024
+"""A file up to this size is read at once: that takes some 30 ms."""
+TAIL_BYTES = 192 * 1024
+MOST_TAIL_BYTES = 8 * 1024 * 1024
+"""Where the end of a file is one huge record, so much of it is looked at and no more."""
+
+
+def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
+    """The last records of a file that certainly belong to the present, from the beginning of a message on.
+
+    They are what the whole file gives for these lines; damaged ones are passed over. After a rewind only what was
+    said since is certain. Raises OSError.
+    """
+    size = path.stat().st_size
+    while True:
+        records = _last_records(path, size, most_bytes)
+        if records or most_bytes >= min(size, MOST_TAIL_BYTES):
+            return records
+        most_bytes *= 4
+
+
+def _last_records(path: Path, size: int, most_bytes: int) -> list[Record]:
+    start = max(0, size - most_bytes)
+    with path.open("rb") as file:
+        file.seek(start)
+        lines = file.read(size - start).split(b"\n")
+    loaded = Loaded()
+    for line in lines[1 if start else 0 :]:
+        if line:
+            take_line(loaded, line)
+    return _from_message(loaded.records, Blobs(path.parent / "blobs"))
+
+
+def _from_message(records: list[Record], blobs: Blobs) -> list[Record]:
+    for at in range(len(records) - 1, -1, -1):
+        if isinstance(records[at].event, Rewound):
+            records = records[at + 1 :]
+            break
+    for at, record in enumerate(records):
+        if isinstance(record.event, UserMessage | AssistantMessage):
+            return [_whole(one, blobs) for one in records[at:]]
+    return []
+
+
+def _whole(record: Record, blobs: Blobs) -> Record:
+    event, _ = blobs.resolved(record.event)
+    return record if event is record.event else Record(record.seq, record.timestamp, event)

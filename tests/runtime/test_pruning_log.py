@@ -1,0 +1,95 @@
+"""The log of pruning: a line for each prune and what came of it, and nobody's words."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.commands.command import Table, run_line
+from prunecli.model.messages import ToolUse, Usage
+from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.runtime import Runtime
+from prunecli.runtime.pruning_log import MOST_BYTES, PruningLog
+from tests.starting import start
+
+SMALL = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=0", "permissions.mode=auto")
+
+
+def started(folder: Path) -> tuple[Runtime, Path]:
+    def read(number: int, usage: Usage) -> Scripted:
+        made = calls(ToolUse(f"t{number}", "read", {"path": "long.txt"}))
+        return Scripted(made.content, made.stop_reason, usage)
+
+    answers = [
+        Scripted(says(word).content, "end_turn", Usage(10, 5, 500, 3_000)) for word in ("One.", "Two.")
+    ]
+    script = [read(0, Usage(0, 5, 0, 2_000)), answers[0], read(1, Usage(10, 5, 400, 1_600)), answers[1]]
+    runtime = start(folder, script, sets=SMALL)
+    (runtime.setup.cwd / "long.txt").write_text("a line of some length\n" * 300)
+    path = folder / "logs" / "prunecli.log"
+    PruningLog(path, runtime).follow()
+    return runtime, path
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+async def test_a_prune_its_cost_its_reread_and_the_ledger_are_lines(tmp_path: Path) -> None:
+    runtime, path = started(tmp_path)
+    await runtime.submit("read the secret")
+    assert not path.exists()
+    run_line(runtime, "/prune")
+    await runtime.submit("again")
+    found = lines(path)
+    assert [line["event"] for line in found] == ["prune", "cache_cost", "reread", "run_end"]
+    prune, cost, again, end = found
+    assert (prune["source"], prune["strategy"], prune["measured"]) == ("user", "pi", False)
+    assert prune["tokens_before"] > prune["tokens_after"]
+    assert (cost["seq"], cost["measured"]) == (prune["seq"], True)
+    assert again["rereads"] == 1
+    assert end["pruned_tokens"] > 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "secret" not in path.read_text()
+    assert "some length" not in path.read_text()
+
+
+async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
+    runtime, path = started(tmp_path)
+    await runtime.submit("read it")
+    run_line(runtime, "/prune")
+    await runtime.submit("again")
+    run_line(runtime, "/undo")
+    table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
+    assert table.headings[3:8] == ("before", "after", "saved", "cache cost", "re-reads")
+    first, undo = table.rows
+    assert first[8].endswith("(taken back)")
+    assert first[7].startswith("1 ")
+    assert undo[2] == "undo"
+    assert [line["event"] for line in lines(path)][-1] == "undo"
+
+
+async def test_a_full_log_makes_room(tmp_path: Path) -> None:
+    runtime, path = started(tmp_path)
+    await runtime.submit("read it")
+    path.parent.mkdir()
+    path.write_text("x" * MOST_BYTES)
+    run_line(runtime, "/prune")
+    assert not path.exists()
+    assert path.with_name("prunecli.log.1").stat().st_size > MOST_BYTES
+    run_line(runtime, "/undo")
+    assert [line["event"] for line in lines(path)] == ["undo"]
+
+
+@pytest.mark.parametrize("blocked", ["logs", "logs/prunecli.log"])
+async def test_a_log_that_cannot_be_written_costs_its_lines_and_nothing_else(
+    tmp_path: Path, blocked: str
+) -> None:
+    runtime, _ = started(tmp_path)
+    (tmp_path / "logs").mkdir() if blocked != "logs" else (tmp_path / "logs").write_text("a file")
+    if blocked != "logs":
+        (tmp_path / blocked).mkdir()
+    await runtime.submit("read it")
+    run_line(runtime, "/prune")
+    assert runtime.session.context.pruns

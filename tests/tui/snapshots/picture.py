@@ -1,0 +1,104 @@
+"""How a screen is compared with the picture of it that was kept.
+
+    async with pictured(tmp_path, look) as s:     # look: one of LOOKS
+        ...
+        await same_picture(s, "name", look)
+
+`UPDATE_PICTURES=1 pytest tests/tui/snapshots` keeps what is there now; look at it before it is committed.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prunecli.model.events import Event
+from prunecli.providers.scripted import Scripted
+from tests.starting import start
+from tests.tui.showing_app import Shown, shown
+
+FOLDER = Path(__file__).parent
+NOW = 1_700_000_000_000
+"""Unix milliseconds at which every picture is taken."""
+
+_ID = re.compile(r"terminal-\d+-")
+_FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+_CLIPS = re.compile(r'<clipPath id="terminal-line-\d+">.*?</clipPath>\s*', re.DOTALL)
+_CLIP_USES = re.compile(r' clip-path="url\(#terminal-line-\d+\)"')
+
+
+class Look(NamedTuple):
+    """A size in cells and a theme."""
+
+    width: int
+    height: int
+    theme: str = "prune-dark"
+
+    def __str__(self) -> str:
+        """As it stands in the name of the picture's file."""
+        return f"{self.width}x{self.height}" + ("" if self.theme == "prune-dark" else f"-{self.theme}")
+
+
+LOOKS = (Look(80, 24), Look(160, 48), Look(80, 24, "prune-light"))
+"""Two sizes, and a light theme."""
+
+
+@asynccontextmanager
+async def pictured(
+    folder: Path,
+    look: Look,
+    script: Sequence[Scripted] = (),
+    *,
+    events: Iterable[Event] = (),
+    sets: Sequence[str] = (),
+    **more: Any,
+) -> AsyncIterator[Shown]:
+    """The interface as `shown` has it, at a time that stands still and in a directory of a known name.
+
+    `events` are in the session's log when it opens.
+    """
+    runtime = start(
+        folder,
+        script,
+        sets=(f"ui.theme={look.theme}", "pruning.estimator=chars4", *sets),
+        work="home/src/app",
+        clock=lambda: NOW,
+    )
+    for event in events:
+        runtime.emit(event)
+    async with shown(folder, size=look[:2], runtime=runtime, **more) as screen:
+        screen.frame.prompt.cursor_blink = False
+        yield screen
+
+
+async def same_picture(screen: Shown, name: str, look: Look) -> None:
+    """Fails where the screen is not what the picture of that name shows; what it is lies beside the test's files."""
+    path, picture = FOLDER / f"{name}-{look}.svg", await _settled(screen, name)
+    if os.environ.get("UPDATE_PICTURES"):
+        path.write_text(picture, "utf-8")
+    kept = path.read_text("utf-8") if path.exists() else ""
+    if picture != kept:
+        found = screen.runtime.setup.places.home.parent / path.name
+        found.write_text(picture, "utf-8")
+        raise AssertionError(
+            f"{name} looks different at {look}: compare {found} with {path}, and if it is as it should be keep it "
+            f"with UPDATE_PICTURES=1. The screen is\n{screen.screen_text()}"
+        )
+
+
+async def _settled(screen: Shown, name: str) -> str:
+    """The picture once nothing moves any more."""
+    before = ""
+    while (picture := normalised(screen.app.export_screenshot(title=name))) != before:
+        before = picture
+        await screen.pilot.pause(0.05)
+    return picture
+
+
+def normalised(svg: str) -> str:
+    """A picture without what differs from one export to the next, or only makes it larger."""
+    svg = _FONTS.sub("", _ID.sub("terminal-", svg))
+    svg = _CLIP_USES.sub("", _CLIPS.sub("", svg))
+    return "\n".join(line.rstrip() for line in svg.split("\n") if line.strip()) + "\n"

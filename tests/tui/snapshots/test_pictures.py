@@ -1,0 +1,92 @@
+"""Each screen at two sizes and in a light theme, as it was looked at and kept."""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import calls
+from tests.tui.snapshots.conversation import conversation
+from tests.tui.snapshots.picture import LOOKS, Look, pictured, same_picture
+
+every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
+
+
+@every_look
+async def test_the_welcome(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look) as s:
+        await same_picture(s, "welcome", look)
+
+
+@every_look
+async def test_a_conversation_at_its_end(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.until_shown("You're welcome.")
+        await same_picture(s, "conversation", look)
+
+
+@every_look
+async def test_tools_a_diff_thinking_and_what_was_pruned(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.until_shown("You're welcome.")
+        transcript = s.frame.transcript
+        thought = next(item for item in transcript.document.items(0) if item.can_fold)
+        transcript.toggle(thought.key)
+        transcript.home()
+        await s.until_shown("fix the failing check")
+        await same_picture(s, "tools", look)
+
+
+@every_look
+async def test_a_search(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.until_shown("You're welcome.")
+        await s.pilot.press("ctrl+f")
+        await s.type("advance")
+        await s.until(lambda: s.frame.transcript._hit)
+        await same_picture(s, "search", look)
+
+
+@every_look
+async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
+    edit = ToolUse("t9", "edit", {"path": "parser.py", "old_string": "tokens", "new_string": "tok"})
+    async with pictured(tmp_path, look, [calls(edit)], events=conversation()) as s:
+        (s.runtime.setup.cwd / "parser.py").write_text(
+            "def advance(tokens):\n    tok = 1\n    return tokens\n"
+        )
+        await s.type("go", "enter")
+        await s.until_shown("allow once")
+        s.frame.activity.end()
+        await same_picture(s, "permission", look)
+
+
+@every_look
+async def test_the_keys(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.pilot.press("f1")
+        await s.until_shown("what it does")
+        await same_picture(s, "keys", look)
+
+
+@every_look
+async def test_the_themes_to_choose_from(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.type("/theme", "enter")
+        await s.until_shown("type to filter")
+        await same_picture(s, "themes", look)
+
+
+@every_look
+async def test_a_table(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.type("/prune-stats", "enter")
+        await s.until_shown("Esc closes")
+        await same_picture(s, "table", look)
+
+
+@every_look
+async def test_the_menu_of_commands(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.type("/")
+        await s.until(lambda: s.frame.menu.styles.height and s.frame.menu.styles.height.value > 1)
+        await same_picture(s, "menu", look)
