@@ -197,7 +197,9 @@ async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path
 
 
 async def long_session(folder: Path) -> Path:
-    runtime = start(folder, [says("x" * 20_000 + f" {n}") for n in range(30)])
+    runtime = start(
+        folder, [says("x" * 20_000 + f" {n}") for n in range(30)], sets=["compaction.enabled=false"]
+    )
     for n in range(30):
         await runtime.submit(f"prompt {n}")
     path = runtime.session.path
