@@ -107,11 +107,11 @@ async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
         await s.until_shown("Pruning is off")
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.type("ask, edits", "enter")
+        await s.type("cycle", "enter")
         await s.until(lambda: s.runtime.gatekeeper.mode == "edits")
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.type("search the prompts", "enter")
+        await s.type("prompts you typed", "enter")
         await s.until(lambda: s.frame.prompt.searching)
 
 
