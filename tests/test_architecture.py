@@ -29,9 +29,9 @@ ASYNC_ALLOWED = (
     "launch.py",
     "library.py",
 )
-"""headless and plain are front ends as tui is; launch holds a coroutine for asyncio.run; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/references.py": 1}
-"""A tool's defect must not kill the run; neither must a function of the user's that an option names."""
+"""headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/foreign.py": 1}
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 
 
 def name(path: Path) -> str:

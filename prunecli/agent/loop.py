@@ -68,6 +68,7 @@ class Run:
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
     _partial: list[str] = field(default_factory=list)
+    _complained: set[str] = field(default_factory=set)
 
     async def run(self) -> Done:
         """Runs until there is nothing to do and records why it ended.
@@ -119,6 +120,9 @@ class Run:
     # The model's turn ----------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
+        for problem in set(self.policy().problems(self.session.context)) - self._complained:
+            self._complained.add(problem)
+            self.session.tell(Notice(problem, "warning"))
         try:
             await self._request()
         except ContextOverflow as refused:

@@ -164,7 +164,7 @@ class _Stream:
         self._rechunker = Rechunker()
         self.write, self.aclose, self.get_extra_info = stream.write, stream.aclose, stream.get_extra_info
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  # as it is called
         while data := await self._stream.read(max_bytes, timeout):
             if out := self._rechunker.feed(data):
                 return out
