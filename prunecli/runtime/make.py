@@ -72,6 +72,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         *config.notices,
         *([f"No API key: this is the demo model. {NO_KEY_HINT}"] if demo else []),
     ]
+    runtime.guide = list(asked.guide)
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)

@@ -173,6 +173,7 @@ class Runs:
         """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
         if self.busy:
             return
+        self._front.show_guide()
         if any(self.waiting()):
             self.go_on()
         else:
