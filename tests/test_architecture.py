@@ -30,8 +30,8 @@ ASYNC_ALLOWED = (
     "library.py",
 )
 """headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/references.py": 1}
-"""A tool's defect must not kill the run; neither must a function of the user's that an option names."""
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/foreign.py": 1}
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 
 
 def name(path: Path) -> str:

@@ -68,6 +68,11 @@ class Policy:
             return [], decision.reason
         return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
 
+    def problems(self, context: Context) -> tuple[str, ...]:
+        """What the user has to mend for a strategy to work: functions of theirs that failed."""
+        asked = self.chosen if self.enabled and any(one.foreign for one in self.chosen) else ()
+        return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
+
     def compact(self, context: Context) -> CompactionPlan | None:
         """What is to be summarised before the next request, after pruning was not enough."""
         if not due(context, self.compaction, self.window):

@@ -129,6 +129,23 @@ class AskSecret:
 
 
 @dataclass(frozen=True, slots=True)
+class FillPrompt:
+    """Put a text into the prompt, to be changed and sent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewindNow:
+    """Go to the state right after record `seq`: the conversation, the files or both; then fill the prompt."""
+
+    seq: int
+    conversation: bool
+    files: bool
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InThread:
     """Work that takes long: done in a thread while the keyboard goes on; then what it gives is done.
 
@@ -159,6 +176,8 @@ Effect: TypeAlias = (
     | Reconfigured
     | SetMouse
     | AskSecret
+    | FillPrompt
+    | RewindNow
     | InThread
     | Quit
 )

@@ -60,10 +60,17 @@ class Doing:
                     self._guarded(work)
                 case Quit():
                     talk.leaving = True
-                case SwitchSession() | SetTheme() | SetMouse() | Reconfigured():
+                case SwitchSession():
+                    self._guarded(self._switched)
+                case SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)
+
+    def _switched(self) -> Sequence[Effect]:
+        """A session that is long is read now; another one was printed when the runtime took it."""
+        self._talk.read_resumed()
+        return []
 
     def _tell(self, effect: Effect) -> None:
         match effect:

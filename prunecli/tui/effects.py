@@ -13,10 +13,12 @@ from prunecli.commands.command import (
     Copy,
     EditFile,
     Effect,
+    FillPrompt,
     GoOn,
     InThread,
     Quit,
     Reconfigured,
+    RewindNow,
     Say,
     SetMouse,
     SetTheme,
@@ -64,10 +66,10 @@ class Effects:
                     self._dress(effect)
                 case EditFile(path, then):
                     app.run_worker(self._edit(path, then), group="editor")
-                case GoOn():
-                    conversation.runs.go_on()
-                case CompactNow(focus):
-                    conversation.runs.compact(focus)
+                case GoOn() | CompactNow() | RewindNow():
+                    self._work(effect)
+                case FillPrompt(text):
+                    conversation.fill_prompt(text)
                 case Copy(text, what):
                     self._copy(text, what)
                 case InThread(words, work):
@@ -76,6 +78,17 @@ class Effects:
                     app.leave()
                 case SwitchSession():
                     conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
+
+    def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
+        """What takes its time, and Esc stops."""
+        runs = self._conversation.runs
+        match effect:
+            case GoOn():
+                runs.go_on()
+            case CompactNow(focus):
+                runs.compact(focus)
+            case RewindNow():
+                runs.rewind(effect)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
         """How it looks and what it listens to."""
