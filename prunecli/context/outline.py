@@ -299,7 +299,7 @@ class Outline:
             return self._of_sums(key, self.of_turn(turn), turn.items[0])
         entry = self.context.entries[key.seq]
         if key.kind == "exchange":
-            return self._of_sums(key, self.total([entry]), entry)
+            return self._of_sums(key, self.total([entry]), entry, without_memos=True)
         if key.kind == "memo":
             prun, edit = key.part, labels.memo_of(self.context, key)
             tokens = self.context.tally.counter.count(edit.text or "")
@@ -329,12 +329,11 @@ class Outline:
             labels.why(self.context, key),
         )
 
-    def _of_sums(self, key: Key, sums: Sums, head: Entry) -> Node:
+    def _of_sums(self, key: Key, sums: Sums, head: Entry, *, without_memos: bool = False) -> Node:
         age, label = self.rides.since(head.seq), self.label(key)
         state, why = labels.state(self.context, key), labels.why(self.context, key)
-        return Node(
-            key, label, sums.shown, sums.original, sums.carried, age, state, why, sums.count, sums.pruned
-        )
+        tokens = sums.shown - (sums.memos if without_memos else 0)
+        return Node(key, label, tokens, sums.original, sums.carried, age, state, why, sums.count, sums.pruned)
 
     def label(self, key: Key) -> str:
         """What the node is, in one line; not yet fit for a terminal."""

@@ -16,9 +16,11 @@ from prunecli.context.labels import Key
 from prunecli.errors import PrunecliError
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
+from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
 
 REFRESH_SECONDS = 0.1
@@ -139,7 +141,7 @@ class ContextScreen(ModalScreen[None]):
         width = max(10, self.size.width - 2)
         self.query_one("#detail", Static).update(self._details(width))
         hint = self._said or (_HINT if width >= len(_HINT) else _SHORT_HINT)
-        self.query_one("#hint", Static).update(Content(hint[:width]))
+        self.query_one("#hint", Static).update(Content(clip(one_line(hint), width)))
 
     def _details(self, width: int) -> Content:
         """The marked node and what each key would do to it: what can be done first, as much as there is room for."""

@@ -43,11 +43,3 @@ async def test_what_two_requests_differ_in(tmp_path: Path, look: Look) -> None:
         await s.until(lambda: isinstance(s.app.screen, DiffScreen))
         await s.until_shown("Request 2 → 3", "~ replaced")
         await same_picture(s, "inspector-difference", look)
-
-
-@every_look
-async def test_cost(tmp_path: Path, look: Look) -> None:
-    async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/cost", "escape", "enter")
-        await s.until_shown("Esc closes", "scripted")
-        await same_picture(s, "cost", look)
