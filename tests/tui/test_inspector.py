@@ -291,6 +291,20 @@ async def test_what_the_agent_does_meanwhile_is_shown(tmp_path: Path) -> None:
         await s.until_shown("something new")
 
 
+async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Path) -> None:
+    events: list[Event] = [UserMessage((Text("read them all"),))]
+    for number in range(310):
+        use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
+        events.append(AssistantMessage((use,), "scripted", "tool_use"))
+        events.append(ToolResult(use.id, "read", (Text("a line of it\n" * 20),)))
+    async with inspected(tmp_path, [*events, AssistantMessage((Text("Done."),), "scripted")]) as s:
+        await s.until_shown("p  clears 310 of 310 results")
+        await s.pilot.press("down")
+        await s.until_shown("p  drops this exchange with 1 result")
+        await s.pilot.press("up")
+        await s.until_shown("p  clears 310 of 310 results")
+
+
 async def test_an_empty_session_and_tiny_screens_are_no_accident(tmp_path: Path) -> None:
     async with inspected(tmp_path, []) as s:
         await s.until_shown("nothing was said yet")
