@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prunecli import cli_porting
 from prunecli.cli_errors import complaining
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -25,7 +26,11 @@ from prunecli.session.verify import verify_session
 if TYPE_CHECKING:
     from prunecli.session.audit import Audit
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and verify sessions.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List, show, verify, audit, import and export sessions."
+)
+app.command("import")(cli_porting.import_)
+app.command("export")(cli_porting.export)
 
 
 def _store() -> Store:

@@ -41,7 +41,11 @@ class SessionCorrupt(SessionError):
         self.line = line
 
 
-class SessionTooNew(SessionError):
+class SessionReadOnly(SessionError):
+    """The session was opened to be looked at: nothing can be added to it."""
+
+
+class SessionTooNew(SessionReadOnly):
     """The session needs a feature this version does not know; it can be read, not continued."""
 
 

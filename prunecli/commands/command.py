@@ -36,6 +36,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowContext:
+    """Let the user look at the context and edit it. A front end without a screen for that shows the table."""
+
+    table: "Callable[[], Table]"
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One thing to choose from: `value` is what the command gets as its arguments when it is chosen."""
 
@@ -157,6 +164,7 @@ class Quit:
 Effect: TypeAlias = (
     Say
     | Table
+    | ShowContext
     | Choose
     | Submit
     | SetTheme

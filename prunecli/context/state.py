@@ -85,6 +85,7 @@ class Context:
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
+        self._wire_ids: set[str] = set()
         self._positions: dict[int, int] = {}
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
@@ -125,6 +126,10 @@ class Context:
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
+
+    def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        return list(self._memos.get(seq, ()))
 
     @property
     def in_progress(self) -> Exchange | None:
@@ -200,7 +205,7 @@ class Context:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
             case AssistantMessage() as event:
-                self._add(assistant_entry(record, event))
+                self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
@@ -246,6 +251,7 @@ class Context:
             self.live_exchanges.append(exchange)
             for call in exchange.calls:
                 self._calls[call.id] = exchange
+                self._wire_ids.add(exchange.ids.get(call.id, call.id))
         self.wire.append(entry)
         self._weigh(entry)
 
@@ -253,7 +259,7 @@ class Context:
         exchange = self._calls.get(event.tool_use_id)
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
-        entry = result_entry(record, event, exchange)
+        entry = result_entry(record, event, exchange, self.entries)
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):

@@ -131,6 +131,19 @@ class Tally:
         weights = sum(self._items[item.seq].weight for item in gone if item.seq in self._items)
         return self.anchor.estimate(self.weight - weights + len(text) + _BLOCK_OVERHEAD)
 
+    def tokens_of(self, items: Iterable[Entry]) -> int:
+        """What these items take of `context_tokens` now."""
+        weights = sum(self._items[item.seq].weight for item in items if item.seq in self._items)
+        return round(weights * self.anchor.tokens_per_char)
+
+    def weight_of(self, seq: int) -> int:
+        """Characters that an item weighs now, 0 for one that is not shown."""
+        return self._items[seq].weight if seq in self._items else 0
+
+    def weight_as(self, head: Entry, edits: Mapping[int, Edit], memos: list[str], *, hidden: bool) -> int:
+        """Characters that an item would weigh so edited."""
+        return _weight(_Item(head, edits, memos, hidden, countable=False))
+
     @property
     def scanned_tokens(self) -> int:
         """Original tokens of all tool results since the compaction boundary, edited or not."""

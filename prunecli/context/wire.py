@@ -46,7 +46,7 @@ class _Group:
         if self.message is None:
             open_calls = self.exchange.unanswered if self.exchange else ()
             derived: list[Piece] = (
-                [(self.exchange.seq, (render.interrupted(call),)) for call in open_calls]
+                [(self.exchange.seq, (render.interrupted(call, self.exchange.ids),)) for call in open_calls]
                 if self.exchange
                 else []
             )

@@ -196,8 +196,13 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing."""
+    """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing.
+
+    `extra` holds keys that this version does not know, as they came, for whoever writes the record again; where a
+    key of the payload holds something unknown deeper inside, that key as a whole. None where there is nothing.
+    """
 
     seq: int
     timestamp: int
     event: Event
+    extra: Mapping[str, Json] | None = None

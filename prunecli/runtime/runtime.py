@@ -28,6 +28,7 @@ from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime import standing
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
@@ -44,6 +45,7 @@ class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
+    `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
+        self.guide: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of
@@ -98,17 +101,19 @@ class Runtime:
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
             session = session.forked(self.new_context(), self.store, self.setup.cwd, at=at)
+        else:
+            clear_half_done(session, self.setup.cwd)
         self.switch(session)
         return session
 
-    def resume(self, path: Path, *, fork: bool = False) -> None:
+    def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
         """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
         it. Raises SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
-            self.open_session(path, fork=fork)
+            self.open_session(path, writable=writable, fork=fork)
         else:
-            self.resuming = Resuming(path, self.new_context(), self, fork=fork)
+            self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
         """The session that is being read is not wanted any more."""
@@ -230,6 +235,7 @@ class Runtime:
 
     def prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+        self.session.mend()
         trusted, window = self.gatekeeper.trusted, self.choices.window
         records = self.session.records
         begun = records[0].timestamp if records else self.setup.clock()
@@ -290,10 +296,8 @@ class Runtime:
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
-        if (
-            self.config.pruning.estimator == "tiktoken"
-            and self.session.context.tally.counter.name != "tiktoken"
-        ):
+        counter = self.session.context.tally.counter.name
+        if counter != "tiktoken" == self.config.pruning.estimator:
             await recount(self.session.context)
 
     # What commands do ----------------------------------------------------------------------------------------

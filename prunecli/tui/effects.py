@@ -22,6 +22,7 @@ from prunecli.commands.command import (
     Say,
     SetMouse,
     SetTheme,
+    ShowContext,
     Submit,
     SwitchSession,
     Table,
@@ -57,7 +58,7 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table() | Choose() | AskSecret():
+                case Table() | ShowContext() | Choose() | AskSecret():
                     self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
@@ -102,11 +103,13 @@ class Effects:
                 app.use_mouse(ui.mouse)
                 app.frame.keys.use(ui.keys)
 
-    def _open(self, effect: Table | Choose | AskSecret) -> None:
+    def _open(self, effect: Table | ShowContext | Choose | AskSecret) -> None:
         """What has a screen of its own."""
         match effect:
             case Table():
                 self._table(effect)
+            case ShowContext():
+                self._inspect()
             case Choose():
                 self._choose(effect)
             case AskSecret():
@@ -153,6 +156,12 @@ class Effects:
         from prunecli.tui.screens.table import TableScreen
 
         self._app.push_screen(TableScreen(table))
+
+    def _inspect(self) -> None:
+        from prunecli.tui.screens.context import ContextScreen
+
+        frame = self._conversation.frame
+        self._app.push_screen(ContextScreen(self._runtime, lambda: frame.activity.asking))
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""

@@ -1,6 +1,6 @@
 """Records and signals become changes of the transcript, in order. Pure: it knows what it said so far, no screen."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
@@ -218,6 +218,19 @@ class Presenter:
                 if entry.pruned != mark:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
+
+    def recounted(self) -> Iterator[Change | None]:
+        """Brings the figures of all entries up to date, once tokens are counted in another way; None where an
+        entry stays as it is."""
+        for seq, slots in tuple(self._slots_of.items()):
+            for slot in slots:
+                entry = self.board.entries[slot]
+                tokens = self._tokens(seq) if isinstance(entry, shown.ToolCall) else None
+                if not isinstance(entry, shown.ToolCall) or entry.tokens in (None, tokens):
+                    yield None
+                    continue
+                mark = label(self._marks.on(seq), tokens) if entry.pruned else ""
+                yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
 
     def _compacted(self, event: CompactionApplied) -> list[Change]:
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
