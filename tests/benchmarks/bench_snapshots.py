@@ -4,8 +4,8 @@
 
 A git repository with so many files of 20 to 200 lines is saved a first time, then ROUNDS times after each of three
 kinds of change: none, one file, a hundred files; and it is brought back from the last. `git add` of everything and
-`git status` right after a change, in the same repository, stand beside it for comparison. Milliseconds, median and worst; only the
-first one reads every file. Nothing here is asserted: machines differ.
+`git status` right after a change, in the same repository, stand beside it for comparison. Milliseconds, median
+and worst; only the first one reads every file. Nothing here is asserted: machines differ.
 """
 
 import os
