@@ -96,7 +96,7 @@ class Run:
                 case Steer(messages):
                     for message in messages:
                         self.session.emit(message)
-                    self.mailbox.taken(messages)
+                        self.mailbox.taken((message,))
                 case Prune(events):
                     for event in events:
                         self.session.emit(event)
