@@ -3,6 +3,7 @@ stays repaired (ROBUSTNESS.md rule 3)."""
 
 import re
 
+from prunecli.context.exchange import Entry
 from prunecli.context.ledger import prun_applied
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -45,10 +46,33 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
     content = getattr(entry.event, "content", ()) if entry else ()
     if entry is None or not any(isinstance(one, Image) for one in content):
         return None
-    text = "\n".join(
-        filter(None, [*entry.typed, entry.text, "[an image was left out: the endpoint refused it]"])
-    )
-    edit = Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
+    edit = _without_images(view, entry, "the endpoint refused it")
     return prun_applied(
         view, "strategy", [edit], strategy="repair", reason=f"an image was refused: {refusal[:200]}"
     )
+
+
+def leave_out_images(view: View, excess: int) -> PrunApplied | None:
+    """The event that leaves out the oldest images until the request is `excess` bytes smaller, for the endpoint
+    bounds a request's bytes too (API-19); None where there is none. All words of their entries stay."""
+    context, edits = view.context, list[Edit]()
+    for entry in context.entries.values():
+        edit = context.text_edit(entry.seq)
+        if excess <= 0:
+            break
+        if (edit is None or edit.kind != "repair") and (size := _image_bytes(entry)):
+            excess -= size
+            edits.append(_without_images(view, entry, "the request was too large"))
+    if not edits:
+        return None
+    return prun_applied(view, "strategy", edits, strategy="repair", reason="the oldest images were left out")
+
+
+def _image_bytes(entry: Entry) -> int:
+    content = getattr(entry.event, "content", ())
+    return sum(len(block.data) for block in content if isinstance(block, Image))
+
+
+def _without_images(view: View, entry: Entry, why: str) -> Edit:
+    text = "\n".join(filter(None, [*entry.typed, entry.text, f"[an image was left out: {why}]"]))
+    return Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))

@@ -1,8 +1,9 @@
 """What one record costs: appended to the file and folded into the context, at growing sizes of the session.
 
-`python -m tests.benchmarks.bench_log [records]`: microseconds, medians by the clock and by the processor's time, and
-p99 of the latter (a busy machine makes the clock's meaningless), of the last 2,000 records before each size, without syncs (the disk's own time, which is waited for in a thread); then the parts of it; then a sync on
-this disk; then a line of 100 MB. Results are of 2,000 characters, every fifth one is pruned later.
+`python -m tests.benchmarks.bench_log [records]`: microseconds, medians by the clock and by the processor's time,
+and p99 of the latter (a busy machine makes the clock's meaningless), of the last 2,000 records before each size,
+without syncs (the disk's own time, which is waited for in a thread); then the parts of it; then a sync on this disk;
+and first a line of 100 MB. Results are of 2,000 characters, every fifth one is pruned later.
 """
 
 import os
