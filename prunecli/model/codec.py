@@ -211,6 +211,13 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
+def _finite_float(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise ValueError(f"{digits[:40]} is too large for a number")
+    return number
+
+
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = {intern(key): value for key, value in pairs}  # the same few keys in each of 100,000 records
     if len(found) != len(pairs):
@@ -218,5 +225,10 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_int)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_constant=_refuse_constant,
+    parse_int=_bounded_int,
+    parse_float=_finite_float,
+)
 _SCAN: Callable[[str, int], tuple[Json, int]] = vars(_STRICT)["scan_once"]

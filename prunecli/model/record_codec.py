@@ -273,5 +273,5 @@ def record_from_json(value: Json) -> Record:
         return Record(seq, timestamp, Unknown(kind, value))
     try:
         return Record(seq, timestamp, read(value), _unknown(kind, value))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"malformed {kind}: {error}") from error

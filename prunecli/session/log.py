@@ -73,6 +73,8 @@ def take_line(loaded: Loaded, line: bytes) -> None:
         except ValueError as error:
             loaded.bad.append(BadLine(number, line, str(error)))
             return
+        if b"\0" in line:
+            loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
     last = loaded.records[-1].seq if loaded.records else -1
     if record.seq <= last:
         loaded.bad.append(BadLine(number, line, f"seq {record.seq} after {last}"))
