@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
+from math import isinf
 from sys import intern
 from typing import NoReturn
 

@@ -253,9 +253,10 @@ def decode_record(line: bytes) -> Record:
     end = len(line) - line.endswith(b"\n")
     if line[end - _CRC_END : end - 10] != _CRC_KEY or line[end - 2 : end] != b'"}':
         raise ValueError("no checksum at the end")
-    if line[end - 10 : end - 2] != b"%08x" % crc32(memoryview(line)[: end - _CRC_END]):
+    whole = memoryview(line)  # a line may be huge: nothing of it is copied before it is text
+    if line[end - 10 : end - 2] != b"%08x" % crc32(whole[: end - _CRC_END]):
         raise ValueError("the checksum does not match")
-    return record_from_json(strict_loads(line))
+    return record_from_json(strict_loads(str(whole[:end], "utf-8")))
 
 
 def record_from_json(value: Json) -> Record:
