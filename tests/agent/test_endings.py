@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ContextOverflow, RateLimited
+from prunecli.errors import BadRequest, ContextOverflow, RateLimited
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.requests import MAX_BODY_BYTES
@@ -50,6 +50,19 @@ async def test_a_request_refused_for_its_bytes_is_sent_again_with_fewer_images()
     first, second = (len(request.body()) for request in bench.provider.requests)
     assert second <= first // 2
     assert b"look" in bench.provider.requests[1].body()
+
+
+async def test_too_many_images_lose_the_oldest_and_the_session_lives() -> None:
+    """API-20, API-24: the hundred and first."""
+    refused = fails(BadRequest("messages: too many images and documents: 101 > 100"))
+    bench = Bench(scripted(refused, says("Now."), says("Still.")))
+    for number in range(101):
+        bench.session.emit(UserMessage((Text(f"picture {number}."), Image("image/png", "AAAA"))))
+    assert (await bench.run().run()).reason == "finished"
+    await bench.talk("more")
+    for request in bench.provider.requests[1:]:
+        assert request.body().count(b'"type":"image"') == 75
+        assert all(f"picture {number}.".encode() in request.body() for number in range(101))
 
 
 async def test_words_alone_that_are_too_large_end_the_run_with_an_explanation() -> None:
