@@ -20,6 +20,7 @@ def folded(records: list[Record]) -> Context:
 @given(logs())
 @settings(max_examples=300, deadline=None)
 def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
+    """LOG-31: prunes of prunes, memos of memos, unknown entries, in any order."""
     context = Context(Chars4())
     for index, record in enumerate(records):
         context.apply(record)
