@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
-from prunecli.context.lineage import Lineage
+from prunecli.context.lineage import branch
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
@@ -271,28 +271,14 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     )
 
 
-def branch(records: Sequence[Record]) -> tuple[list[Record], bool]:
-    """The records that lead to the present, and whether there was a rewind."""
-    if not any(isinstance(record.event, Rewound) for record in records):
-        return list(records), False
-    lineage, present = Lineage(), list[Record]()
-    for record in records:
-        if isinstance(record.event, Rewound):
-            present = lineage.rewind(record.seq, record.event.to_seq)
-        else:
-            lineage.append(record)
-            present.append(record)
-    return present, True
-
-
 def present_all(
     presenter: Presenter, records: Sequence[Record], *, running: bool = False
 ) -> list[shown.Entry]:
     """The entries of a whole session as they stand after its last record: entry i is in slot i."""
-    present, rewound = branch(records)
+    present, _ = branch(records)
     for record in present:
         presenter.take(record)
-    if rewound:
+    if any(isinstance(record.event, Rewound) for record in records):
         presenter.take(REWOUND)
     if not running:
         presenter.abandon()
