@@ -85,8 +85,8 @@ async def test_a_table(tmp_path: Path, look: Look) -> None:
 
 
 @every_look
-async def test_the_menu_of_commands(tmp_path: Path, look: Look) -> None:
+async def test_commands_that_begin_like_what_was_typed(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/")
+        await s.type("/comp")
         await s.until(lambda: s.frame.menu.styles.height and s.frame.menu.styles.height.value > 1)
         await same_picture(s, "menu", look)
