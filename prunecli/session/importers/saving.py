@@ -15,8 +15,8 @@ from prunecli.model.record_codec import encode_record
 from prunecli.session.blobs import Blobs
 from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.importers.source import Source
-from prunecli.session.log import LogWriter
 from prunecli.session.store import Store, new_id
+from prunecli.session.writer import LogWriter
 
 
 @dataclass(frozen=True, slots=True)
