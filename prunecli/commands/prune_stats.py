@@ -34,11 +34,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
     ledger, bill = status.ledger, status.bill
     tracked = list(runtime.session.context.tracker.rows.values())
     costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
+    mark = "~" if status.estimated else ""
+    used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     summary = [
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
         f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} results",
-        f"context    {short(ledger.context_tokens):>8} of {short(ledger.window)} tokens",
+        f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]

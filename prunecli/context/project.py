@@ -14,6 +14,7 @@ from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
     PrunApplied,
     PrunReverted,
     Record,
@@ -28,7 +29,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 
-_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded)
+_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded, FilesSaved)
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:

@@ -118,7 +118,7 @@ def interrupted(call: ToolUse, ids: Ids) -> bytes:
     return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True), ids)
 
 
-def memo(words: str, ranges: str) -> str:
-    """A memo's text as sent: marked as the model's, with `&`, `<` and `>` escaped (PRUNING.md section 10)."""
+def memo(words: str, ranges: str, by: str = "assistant") -> str:
+    """A memo's text as sent: marked as the model's (or the user's), with `&`, `<` and `>` escaped (PRUNING.md 10)."""
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f'<pruned-memo by="assistant" entries="{ranges}">{escaped}</pruned-memo>'
+    return f'<pruned-memo by="{by}" entries="{ranges}">{escaped}</pruned-memo>'

@@ -27,6 +27,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -126,6 +127,10 @@ class Context:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
+    def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        return list(self._memos.get(seq, ()))
+
     @property
     def in_progress(self) -> Exchange | None:
         """The last exchange if it has calls: the model has not seen its results."""
@@ -187,6 +192,8 @@ class Context:
                 self.started = started
             case RunEnded() as ended:
                 self.run_ended = ended
+            case FilesSaved():
+                pass  # of the files, not of the conversation: no branch has it
             case _:
                 self._lineage.append(record)
                 self._fold(record)

@@ -114,6 +114,11 @@ class Wire:
             self._chain.append(link(self._chain[-1], group.build()))
         return self._chain[-1]
 
+    def digests(self, preamble: bytes) -> tuple[bytes, ...]:
+        """The whole chain: the preamble's digest, and after each message the digest of all until there."""
+        self.digest(preamble)
+        return tuple(self._chain)
+
     def group_at(self, item: int) -> int:
         """The index of the first message that shows something of an item or of a later one."""
         at = bisect_left(self._groups, item, key=lambda group: group.first_item)
