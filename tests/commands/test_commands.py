@@ -165,7 +165,7 @@ def test_resume_of_nothing_says_so(tmp_path: Path) -> None:
 async def test_context_shows_each_entry_with_its_state_and_why(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     run_line(runtime, "/prune")
-    table = run_line(runtime, "/context")[0]
+    table = run_line(runtime, "/context table")[0]
     assert isinstance(table, Table)
     assert [row[3] for row in table.rows if "read" in row[1] and row[1].startswith("  ")] == [
         "cleared",
