@@ -200,6 +200,7 @@ _KEYS: dict[str, frozenset[str]] = {
         Rewound,
         CompactionApplied,
         RequestSent,
+        FilesSaved,
         SettingChanged,
         RunEnded,
     )
