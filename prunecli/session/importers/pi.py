@@ -130,10 +130,11 @@ class _Reader:
             case "compaction":
                 kept = value.get("firstKeptEntryId")
                 start = self._seq_of.get(kept) if isinstance(kept, str) else None
+                summary = string(value["summary"])
+                if part(value.get("details")).get("writtenBy") != "prunecli":
+                    summary = summarised(summary)
                 tokens = count(value.get("tokensBefore"))
-                self._to.compacted(
-                    summarised(string(value["summary"])), when, tail_start=start, tokens=tokens
-                )
+                self._to.compacted(summary, when, tail_start=start, tokens=tokens)
             case "branch_summary":
                 self._to.user((Text(_BRANCH + string(value["summary"])),), when)
             case "custom_message":
