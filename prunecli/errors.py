@@ -65,6 +65,10 @@ class StorageFailed(SessionError):
     """A record could not be made durable (disk full, failed sync): nothing further may run until it can."""
 
 
+class SnapshotFailed(PrunecliError):
+    """The files could not be saved, compared or brought back; they are as they were."""
+
+
 class ProviderError(PrunecliError):
     """The model or the way to it failed."""
 

@@ -5,7 +5,7 @@ disk before it runs (ROBUSTNESS.md rule 2).
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal, Protocol
@@ -44,6 +44,10 @@ class Gatekeeper(Protocol):
         """allow, ask or deny, with reason and rule."""
         ...
 
+    def may_change_files(self, call: ToolUse, tool: Tool) -> bool:
+        """Whether the call may leave files other than they are."""
+        ...
+
     async def ask(self, asked: Asked) -> Answer:
         """Asks the user; headless it denies."""
         ...
@@ -68,15 +72,20 @@ class Verdict(Protocol):
         ...
 
 
+async def nothing() -> None:
+    """Nobody has to know before files are changed."""
+
+
 @dataclass(slots=True)
 class Executor:
     """Runs the calls of one session. `context(approved=...)` is what a call may use, approved where the user saw
-    and allowed it; progress is added for each call."""
+    and allowed it; progress is added for each call. `before_change` comes before each that may change files."""
 
     session: Journal
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
+    before_change: Callable[[], Awaitable[None]] = nothing
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Runs the calls and records their results in source order.
@@ -109,6 +118,8 @@ class Executor:
         if refused is not None:
             self._record(call, refused, 0)
             return
+        if self.gatekeeper.may_change_files(call, self.tools[call.name]):
+            await self.before_change()
         self.session.emit(ToolStarted(call.id, call.name, call.input))
         await asyncio.to_thread(self.session.commit)
         output, duration = await self._run(call, approved=approved)

@@ -22,6 +22,7 @@ from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -171,6 +172,14 @@ _READERS: dict[str, _Read] = {
     ),
     "RequestSent": lambda p: RequestSent(
         p["model"], int(p["tokens"]), string(p["sha256"]), _seqs(p.get("cache_marks") or [])
+    ),
+    "FilesSaved": lambda p: FilesSaved(
+        string(p["tree"]),
+        string(p["root"]),
+        p["moment"],
+        p.get("reason") or "tools",
+        tuple(map(string, p.get("skipped") or ())),
+        int(p.get("duration_ms") or 0),
     ),
     "SettingChanged": lambda p: SettingChanged(string(p["key"]), p["value"]),
     "RunEnded": lambda p: RunEnded(p["reason"]),

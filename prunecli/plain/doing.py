@@ -17,6 +17,7 @@ from prunecli.commands.command import (
     Say,
     SetMouse,
     SetTheme,
+    ShowContext,
     Submit,
     SwitchSession,
     Table,
@@ -59,10 +60,17 @@ class Doing:
                     self._guarded(work)
                 case Quit():
                     talk.leaving = True
-                case SwitchSession() | SetTheme() | SetMouse() | Reconfigured():
+                case SwitchSession():
+                    self._guarded(self._switched)
+                case SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)
+
+    def _switched(self) -> Sequence[Effect]:
+        """A session that is long is read now; another one was printed when the runtime took it."""
+        self._talk.read_resumed()
+        return []
 
     def _tell(self, effect: Effect) -> None:
         match effect:
@@ -71,6 +79,8 @@ class Doing:
                 self._print([mark + ours(line) if not at else ours(line) for at, line in _numbered(text)])
             case Table():
                 self._print(table_lines(effect))
+            case ShowContext(table):
+                self._print(table_lines(table()))
             case Choose():
                 self._choose(effect)
             case Copy(text, what):

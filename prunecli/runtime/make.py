@@ -72,6 +72,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         *config.notices,
         *([f"No API key: this is the demo model. {NO_KEY_HINT}"] if demo else []),
     ]
+    runtime.guide = list(asked.guide)
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
@@ -128,7 +129,11 @@ def _open(runtime: Runtime, asked: Launch) -> None:
             raise UsageError("--resume: which session?", "prunecli sessions list shows them")
         runtime.opening.append("/resume")
     elif asked.resume:
-        _open_path(runtime, asked, runtime.store.find(asked.resume))
+        wanted, at = _copied_until(asked.resume) if asked.fork else (asked.resume, None)
+        if at is None:
+            _open_path(runtime, asked, runtime.store.find(wanted))
+        else:
+            runtime.open_session(runtime.store.find(wanted), fork=True, at=at)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
 
@@ -141,6 +146,12 @@ def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
         if asked.headless:
             raise
         runtime.opening.append(f"/resume {path.stem}")
+
+
+def _copied_until(resume: str) -> tuple[str, int | None]:
+    """`ID@17`: the session, and the record up to which it is copied; None for the whole of it."""
+    wanted, mark, at = resume.rpartition("@")
+    return (wanted, int(at)) if mark and wanted and at.isdecimal() else (resume, None)
 
 
 def _warm(provider: Provider) -> None:

@@ -32,6 +32,7 @@ from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
+from prunecli.runtime.saving import FileSaver
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
@@ -44,6 +45,7 @@ class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
+    `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
+        self.guide: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
         self._retired: list[Provider] = []
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
+        self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
@@ -88,13 +92,15 @@ class Runtime:
         self.switch(self._new_session())
         return self.session
 
-    def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
-        """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
-        stays."""
+    def open_session(
+        self, path: Path, *, writable: bool = True, fork: bool = False, at: int | None = None
+    ) -> Session:
+        """Continues the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError; the
+        present one then stays."""
         clock = self.setup.clock
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self.new_context(), self.store, self.setup.cwd)
+            session = session.forked(self.new_context(), self.store, self.setup.cwd, at=at)
         else:
             clear_half_done(session, self.setup.cwd)
         self.switch(session)
@@ -120,7 +126,7 @@ class Runtime:
         self.session.close()
         self.resuming = None
         self.mailbox = Mailbox()
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
         for told in self.on_session:
@@ -176,6 +182,7 @@ class Runtime:
         try:
             return await self._run().run()
         finally:
+            await self.files.after()
             self._task = None
 
     @property
@@ -211,7 +218,7 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper)
+        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper, self.files.before)
         return Run(
             self.session,
             self.provider,
@@ -244,7 +251,7 @@ class Runtime:
             self.setup.cwd,
             self.setup.cwd,
             self.setup.approved_env if approved else self.setup.child_env,
-            self._files_seen,
+            self.files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
             recall=lambda seq: standing.original(self.session.context, seq),

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.state import Context
-from prunecli.errors import SessionReadOnly, SessionTooNew, StorageFailed
+from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
 from prunecli.model.codec import block_to_json
 from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult
 from prunecli.model.messages import Json, Text, ToolUse
@@ -157,10 +157,16 @@ class Session:
             self._append(event, at)
             self._owed.pop(0)
 
-    def _append(self, event: Event, at: int | None = None, extra: Mapping[str, Json] | None = None) -> Record:
+    def _append(
+        self,
+        event: Event,
+        at: int | None = None,
+        extra: Mapping[str, Json] | None = None,
+        seq: int | None = None,
+    ) -> Record:
         last = self.records[-1] if self.records else None
         timestamp = next_timestamp(self._clock() if at is None else at, last.timestamp if last else 0)
-        record = Record(last.seq + 1 if last else 0, timestamp, event, extra)
+        record = Record((last.seq + 1 if last else 0) if seq is None else seq, timestamp, event, extra)
         if self.path is not None:
             if self._log is None:
                 self._log = self._open_log(self.path)
@@ -297,21 +303,23 @@ class Session:
                 self.notices.append(f"damaged lines were copied to {place.name}")
             self.answer_open_calls()
 
-    def forked(self, context: Context, store: Store, cwd: Path) -> "Session":
-        """A new session that begins with all that this one holds. The copy's file is made at once."""
+    def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
+        """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
+        made at once; its records keep their numbers, so every request in it can be proved. Raises
+        SessionNotFound."""
+        records = [record for record in self.records if at is None or record.seq <= at]
+        if at is not None and (not records or records[-1].seq != at):
+            raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
         now = self._clock()
-        last = self.records[-1].seq if self.records else -1
-        started = SessionStarted(
-            new_id(now, random_bytes()),
-            str(cwd),
-            self._started.model,
-            parent={"id": self.id, "seq": last},
-        )
+        parent = {"id": self.id, "seq": records[-1].seq if records else -1}
+        started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
         path = store.new_path(cwd, started.id)
         copy = Session(started, context, path=path, clock=self._clock, open_log=self._open_log)
-        for record in self.records:
-            first = isinstance(record.event, SessionStarted)
-            copy._append(started if first else record.event, record.timestamp, record.extra)
+        if records:
+            copy._append(started, records[0].timestamp, records[0].extra, 0)
+        for record in records:
+            if not isinstance(record.event, SessionStarted):
+                copy._append(record.event, record.timestamp, record.extra, record.seq)
         copy.commit()
         copy.answer_open_calls()
         return copy

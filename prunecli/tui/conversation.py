@@ -81,6 +81,7 @@ class Conversation:
         self.runtime.asker = self._asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
+        self.show_guide()
         self.go_on_resuming()
         self.frame.listen(self.take)
         self.listening = True
@@ -213,6 +214,9 @@ class Conversation:
         if not text.strip():
             if self.runs.can_go_on and not self.runs.busy:
                 self.runs.go_on()
+            elif self.runtime.guide and not self.runs.busy:
+                self._said(self.runtime.guide.pop(0), follow_up=False)
+                self.show_guide()
             return
         self.keeping.sent(text, self.runtime.setup.clock())
         self.frame.transcript.end()
@@ -231,6 +235,11 @@ class Conversation:
                 self.runs.shell(command, show_model=not hidden)
         else:
             self.submit(text, follow_up=follow_up)
+
+    def show_guide(self) -> None:
+        """What Enter alone says next stands in the empty prompt."""
+        guide = [] if self.runs.busy else self.runtime.guide
+        self.frame.prompt.placeholder = f"Enter: {guide[0]}" if guide else PLACEHOLDER
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
         """What was said while nobody could listen."""
@@ -255,12 +264,13 @@ class Conversation:
 
     def rewind(self) -> None:
         """Goes back to an earlier prompt."""
-        from prunecli.commands.command import command_names
+        self.command("/rewind")
 
-        if "rewind" in command_names():
-            self.command("/rewind")
-        else:
-            self.say("Going back to an earlier prompt is not possible yet.", Level.WARNING)
+    def fill_prompt(self, text: str) -> None:
+        """Puts a text into the prompt, to be changed and sent; what is being typed stays in front of it."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{prompt.typed}\n\n{text}")
+        prompt.focus()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
         """The user wants a pruned entry back."""
@@ -280,6 +290,7 @@ class Conversation:
         """Work began."""
         self._doing = Doing()
         self.frame.activity.begin(words)
+        self.frame.prompt.placeholder = PLACEHOLDER
 
     def ended(self, seconds: float, *, interrupted: bool) -> None:
         """Work is over. After an interruption what still waited comes back into the prompt."""

@@ -14,9 +14,11 @@ from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
 from prunecli.tui.live_command import LiveCommand
+from prunecli.tui.messages import Wake
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
+    from prunecli.commands.command import RewindNow
     from prunecli.tui.conversation import Conversation
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again."
@@ -81,6 +83,24 @@ class Runs:
             return None
 
         self._start("Summarising", run)
+
+    def rewind(self, asked: "RewindNow") -> None:
+        """Goes back or forward, and fills the prompt with what was said there."""
+        from prunecli.runtime.rewinding import rewind
+
+        async def run() -> Done | None:
+            conversation, files = asked.conversation, asked.files
+            restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
+            self._front.take(Wake())  # what is said now stands below what the rewind shows
+            if files:
+                self._front.say(restored.words)
+            for path, why in restored.left:
+                self._front.say(f"{path} stays as it is: {why}", Level.WARNING)
+            if asked.text:
+                self._front.fill_prompt(asked.text)
+            return None
+
+        self._start("Going back", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
         """Runs a command of the user's own."""
@@ -153,6 +173,7 @@ class Runs:
         """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
         if self.busy:
             return
+        self._front.show_guide()
         if any(self.waiting()):
             self.go_on()
         else:
