@@ -114,7 +114,7 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
         "kept": _kept(source.records),
         "left_out": dict(source.imported.left_out),
         "damaged": list(source.notices),
-        "branches": len(source.branches),
+        "branches": source.imported.branch_count,
         "forks": [{"id": other.id, "path": str(other.path), "new": other.made} for other in others],
     }
 

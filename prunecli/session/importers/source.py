@@ -54,8 +54,8 @@ class Source:
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The other lines."""
-        return self.imported.branches
+        """The other lines, made anew each time."""
+        return tuple(self.imported.branches())
 
     @property
     def native(self) -> bool:
