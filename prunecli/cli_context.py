@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,10 @@ from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.sanitize import visible
-from prunecli.session.importers.source import Source, read_source
 from prunecli.session.store import Store
+
+if TYPE_CHECKING:
+    from prunecli.session.importers.source import Source
 
 Option = typer.Option
 
@@ -59,7 +61,9 @@ def context(
     typer.echo(_json(inspection) if as_json else visible(_table(inspection)))
 
 
-def _source(text: str) -> Source:
+def _source(text: str) -> "Source":
+    from prunecli.session.importers.source import read_source
+
     path = Path(text)
     try:
         if not path.is_file():
@@ -102,7 +106,7 @@ def _counter(estimator: str) -> TokenCounter:
     return load_tokenizer()
 
 
-def _window(found: Source, config: Config) -> int:
+def _window(found: "Source", config: Config) -> int:
     table = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
     started = getattr(found.records[0].event, "model", "") if found.records else ""
     known = table.info(started).context_window if started else 0
