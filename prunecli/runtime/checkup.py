@@ -116,7 +116,7 @@ def _colours(environ: Mapping[str, str]) -> str:
         return "no colours (NO_COLOR)"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return "16M colours"
-    return "256 colours" if "256color" in environ.get("TERM", "") else "16 colours, try the theme ansi16"
+    return "256 colours" if "256color" in environ.get("TERM", "") else "16 colours, try the theme prune-16"
 
 
 def _configuration(patient: Patient, config: Config) -> Finding:

@@ -198,15 +198,16 @@ def test_bytes_that_are_no_text_break_nothing(program: Callable[..., Terminal]) 
     assert not terminal.has_ended()
 
 
+@pytest.mark.parametrize("flags", [(), ("--inline",)])
 def test_the_editor_gets_the_terminal_and_gives_it_back(
-    program: Callable[..., Terminal], tmp_path: Path
+    program: Callable[..., Terminal], tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     editor = tmp_path / "editor"
     editor.write_text(
         '#!/bin/sh\necho EDITING "$(stty -a < /dev/tty | grep -o " echo ")"\necho edited >> "$1"\n'
     )
     editor.chmod(0o755)
-    terminal = program(EDITOR=str(editor)).ready()
+    terminal = program(*flags, EDITOR=str(editor)).ready()
     terminal.send("my words ")
     terminal.shows("my words")
     terminal.send("\x07")
