@@ -399,3 +399,21 @@ def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[...,
     os.kill(terminal.child, signal.SIGTERM)
     terminal.until(terminal.has_ended)
     assert terminal.ended == 143
+
+
+def test_title_and_notification_say_that_somebody_is_waited_for(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    assert "\x1b]0;prunecli · work\x07".encode() in terminal.seen
+    terminal.send("run touch made\r")
+    terminal.shows("\x1b]0;prunecli · work · working\x07")
+    terminal.shows("\x1b]9;prunecli waits for your answer · work\x07")
+    terminal.shows("\x1b]0;prunecli · work · waits for you\x07")
+    terminal.forget()
+    terminal.send("\x1b[I")  # the terminal is looked at now
+    time.sleep(0.6)
+    terminal.send("\x1b")
+    terminal.shows("\x1b]0;prunecli · work\x07")
+    terminal.forget()
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    assert b"\x1b[23;0t" in terminal.seen
