@@ -93,7 +93,7 @@ def main(
     max_cost: Annotated[float | None, Flag(min=0.0, help="Stop at this cost, USD.")] = None,
     continue_: Annotated[bool, Flag("-c", "--continue", help="The last session of this directory.")] = False,
     resume: Annotated[str | None, Flag("-r", "--resume", help="A session by id, prefix or name.")] = None,
-    fork: Annotated[bool, Flag("--fork", help="Continue it as a new session.")] = False,
+    fork: Annotated[bool, Flag("--fork", help="Continue a copy; -r ID@17: as it was at entry 17.")] = False,
     model: Annotated[str | None, Flag(help="Model name or alias: opus, sonnet, haiku, demo.")] = None,
     base_url: Annotated[str | None, Flag(help="A server that speaks the Messages API.")] = None,
     config: Annotated[Path | None, Flag(help="Use this file instead of the user's.")] = None,

@@ -27,6 +27,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -84,6 +85,7 @@ class Context:
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
+        self._wire_ids: set[str] = set()
         self._positions: dict[int, int] = {}
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
@@ -124,6 +126,10 @@ class Context:
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
+
+    def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        return list(self._memos.get(seq, ()))
 
     @property
     def in_progress(self) -> Exchange | None:
@@ -186,6 +192,8 @@ class Context:
                 self.started = started
             case RunEnded() as ended:
                 self.run_ended = ended
+            case FilesSaved():
+                pass  # of the files, not of the conversation: no branch has it
             case _:
                 self._lineage.append(record)
                 self._fold(record)
@@ -197,7 +205,7 @@ class Context:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
             case AssistantMessage() as event:
-                self._add(assistant_entry(record, event))
+                self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
@@ -243,6 +251,7 @@ class Context:
             self.live_exchanges.append(exchange)
             for call in exchange.calls:
                 self._calls[call.id] = exchange
+                self._wire_ids.add(exchange.ids.get(call.id, call.id))
         self.wire.append(entry)
         self._weigh(entry)
 
@@ -250,7 +259,7 @@ class Context:
         exchange = self._calls.get(event.tool_use_id)
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
-        entry = result_entry(record, event, exchange)
+        entry = result_entry(record, event, exchange, self.entries)
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):

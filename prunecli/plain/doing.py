@@ -17,6 +17,7 @@ from prunecli.commands.command import (
     Say,
     SetMouse,
     SetTheme,
+    ShowContext,
     Submit,
     SwitchSession,
     Table,
@@ -78,6 +79,8 @@ class Doing:
                 self._print([mark + ours(line) if not at else ours(line) for at, line in _numbered(text)])
             case Table():
                 self._print(table_lines(effect))
+            case ShowContext(table):
+                self._print(table_lines(table()))
             case Choose():
                 self._choose(effect)
             case Copy(text, what):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
@@ -80,6 +80,12 @@ class Store:
         folders = [self.root / slug(cwd.resolve())] if cwd else self.root.glob("*")
         for folder in folders:
             yield from folder.glob("*.jsonl")
+
+
+def free_path(path: Path) -> Path:
+    """The path, or where something is there the first of `ID-2.jsonl`, `ID-3.jsonl` … that is free."""
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
 def _listed(path: Path) -> Listed | None:

@@ -10,7 +10,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
-from prunecli.session.session import Session
+from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
 from prunecli.tui.bridge import Bridge
@@ -40,6 +40,7 @@ from prunecli.tui.widgets.status import cache_words
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
 
+READ_ONLY = "This session is open read-only: it can be looked at, /resume ID --fork continues a copy"
 LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
@@ -118,7 +119,8 @@ class Conversation:
         self._show_all()
         for notice in session.notices:
             self.say(notice, Level.WARNING)
-        self.runs.can_go_on = self.runtime.unfinished
+        self.runs.can_go_on = self.runtime.unfinished and not session.read_only
+        self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
             self.say(
                 "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
@@ -175,6 +177,9 @@ class Conversation:
         other = False
         for told in batch:
             other = self._doing.take(told) or other
+            if isinstance(told, FileMoved):
+                place = self.runtime.setup.places.shown(told.path)
+                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         if any(isinstance(told, Record) for told in batch):
@@ -188,7 +193,8 @@ class Conversation:
         self.show_waiting()
 
     def tick(self) -> None:
-        """The cache got older."""
+        """The cache got older, and a disk may have space again."""
+        self.runs.tick()
         if status := self.frame.status.status:
             self.frame.status.show_cache(self._cache(status))
 
@@ -258,12 +264,13 @@ class Conversation:
 
     def rewind(self) -> None:
         """Goes back to an earlier prompt."""
-        from prunecli.commands.command import command_names
+        self.command("/rewind")
 
-        if "rewind" in command_names():
-            self.command("/rewind")
-        else:
-            self.say("Going back to an earlier prompt is not possible yet.", Level.WARNING)
+    def fill_prompt(self, text: str) -> None:
+        """Puts a text into the prompt, to be changed and sent; what is being typed stays in front of it."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{prompt.typed}\n\n{text}")
+        prompt.focus()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
         """The user wants a pruned entry back."""
@@ -294,6 +301,11 @@ class Conversation:
         self.show_status()
         if seconds >= LONG_SECONDS:
             self.frame.program.notify_user("is done")
+
+    def give_back(self, text: str) -> None:
+        """What could not be said stands in the prompt again."""
+        if self.frame.prompt.is_empty:
+            self.frame.prompt.set_text(text)
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""

@@ -1,6 +1,6 @@
 """A list to choose from: /model, /theme, /resume. Typing filters it, and what is marked can be tried on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import ClassVar
 
@@ -51,7 +51,7 @@ class ChooseScreen(ModalScreen[str | None]):
         self._early = early
         self._quiet: Timer | None = None
         self._armed_at = float("inf") if choose.grave else 0.0
-        self._by_label = {_label(choice): choice for choice in choose.choices}
+        self._by_label = _labelled(choose.choices)
         self._list = OfferList()
 
     def compose(self) -> ComposeResult:
@@ -151,6 +151,17 @@ class ChooseScreen(ModalScreen[str | None]):
         message.stop()
         if self._list.chosen:
             self.dismiss(self._list.chosen.value)
+
+
+def _labelled(choices: Iterable[Choice]) -> dict[str, Choice]:
+    """The choices by their labels; of several with the same one each has another number of spaces behind it."""
+    found: dict[str, Choice] = {}
+    for choice in choices:
+        label = _label(choice)
+        while label in found:
+            label += " "
+        found[label] = choice
+    return found
 
 
 def _label(choice: Choice) -> str:
