@@ -235,7 +235,8 @@ Now it is your turn. The line at the bottom proposes the next command, **Enter**
 - `/undo` takes the prune back: everything is in the context again
 - `/cost` is the bill, request by request, and what the prune did to it; the demo model costs nothing
 
-After that: `/prune-stats` lists the prunes, `/context` shows the whole window and why each entry is in it, `help` tells what else I understand.
+After that: `/prune-stats` lists the prunes, `/context` shows the whole window and why each entry is in it, \
+`help` tells what else I understand.
 
 {REAL_MODEL}"""
 
