@@ -29,6 +29,7 @@ def prunecli(
         "PRUNECLI_HOME": str(home or folder / "data"),
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",  # bytecode that is cut off at the limit would stay beside the sources
     }
     return subprocess.run(
         [*under, sys.executable, "-m", "prunecli", "-p", "hello", "--model", "demo", *words],
