@@ -144,12 +144,15 @@ class Effects:
         activity.hint(f"{words} …", seconds=None)
         try:
             effects = await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            activity.hint("stopped")
+            raise
         except PrunecliError as error:
+            activity.clear_hint()
             self._conversation.complain(error)
         else:
-            self.perform(effects)
-        finally:
             activity.clear_hint()
+            self.perform(effects)
         self._conversation.show_status()
 
     def _table(self, table: Table) -> None:
@@ -180,7 +183,7 @@ class Effects:
             elif themes:
                 app.use_theme(before)
 
-        app.push_screen(ChooseScreen(choose, look), chosen)
+        app.push_screen(ChooseScreen(choose, look, app.frame.type_ahead), chosen)
 
     async def _edit(self, path: Path, then: str) -> None:
         try:
