@@ -14,7 +14,7 @@ from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4, TokenCounter
-from prunecli.errors import ConfigError, SessionCorrupt, UsageError
+from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
@@ -67,6 +67,8 @@ def _source(text: str) -> "Source":
     path = Path(text)
     try:
         if not path.is_file():
+            if "/" in text or path.suffix:
+                raise SessionNotFound(f"no file {text!r}", "SOURCE is a file, or a session's id or name")
             path = Store(Places.of(os.environ).sessions).find(text)
         return read_source(path)
     except OSError as error:
