@@ -5,7 +5,7 @@ ASCII, so that no byte of text can be taken for a line end.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 from zlib import crc32
 
 from prunecli.model.codec import (
@@ -187,23 +187,7 @@ _READERS: dict[str, _Read] = {
 
 
 _KEYS: dict[str, frozenset[str]] = {
-    kind.__name__: frozenset(kind.__slots__)
-    for kind in (
-        SessionStarted,
-        UserMessage,
-        AssistantMessage,
-        ToolStarted,
-        ToolResult,
-        PrunApplied,
-        PrunReverted,
-        Pinned,
-        Rewound,
-        CompactionApplied,
-        RequestSent,
-        FilesSaved,
-        SettingChanged,
-        RunEnded,
-    )
+    kind.__name__: frozenset(kind.__slots__) for kind in get_args(Event) if kind is not Unknown
 }
 _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "text": frozenset(("type", "text")),
