@@ -36,7 +36,7 @@ class Entry:
     call: ToolUse | None = None
     tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
-    _size: tuple[int, int] | None = None
+    _size: tuple[int, int, int] | None = None
 
     @property
     def wire(self) -> tuple[bytes, ...]:
@@ -45,6 +45,10 @@ class Entry:
         if self._wire is None:
             self._wire = self._made()
         return self._wire
+
+    def forget_wire(self) -> None:
+        """It left the context: its blocks are made again should it come back."""
+        self._wire = None
 
     def _made(self) -> tuple[bytes, ...]:
         match self.event:
@@ -60,11 +64,11 @@ class Entry:
                 return render.blocks(content)
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Characters of `countable`, and how many texts it has."""
+    def size(self) -> tuple[int, int, int]:
+        """Characters of `countable`, how many texts it has, and the raw estimate of its images."""
         if self._size is None:
             texts = self.countable
-            self._size = sum(map(len, texts)), len(texts)
+            self._size = sum(map(len, texts)), len(texts), self.image_tokens
         return self._size
 
     @property
@@ -122,9 +126,11 @@ class Entry:
         if isinstance(self.event, CompactionApplied):
             return 0
         return sum(
-            (block.width * block.height // 750 or IMAGE_TOKENS)
-            for block in self.event.content
-            if isinstance(block, Image)
+            [
+                (block.width * block.height // 750 or IMAGE_TOKENS)
+                for block in self.event.content
+                if isinstance(block, Image)
+            ]
         )
 
     @property

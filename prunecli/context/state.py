@@ -313,8 +313,12 @@ class Context:
         summary = summary_entry(record, event)
         self.entries[summary.seq] = summary
         self.boundary = record.seq
-        self.items = _with_summary(self.items, summary, event, record.seq)
+        before, self.items = self.items, _with_summary(self.items, summary, event, record.seq)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
+        for item in before:
+            if item.seq not in self._positions:
+                for part in item.exchange.entries if item.exchange else (item,):
+                    part.forget_wire()
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
         self.tally.keep(self._positions)
@@ -356,7 +360,8 @@ class Context:
         if head.seq in self._positions:
             parts = head.exchange.entries if head.exchange else [head]
             hidden = head.exchange is not None and self.dropped(head.exchange)
-            edits = {entry.seq: edit for entry in parts if (edit := self.text_edit(entry.seq))}
+            stacks = self._edits
+            edits = {e.seq: edit for e in parts if e.seq in stacks and (edit := self.text_edit(e.seq))}
             memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
             self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
 

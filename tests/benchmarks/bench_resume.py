@@ -115,7 +115,9 @@ def run(home: str, cwd: Path, data: Path, *, typing: bool) -> Run:
     try:
         os.write(watched.terminal, KEYS[0].encode())
         watched.wait(ENTERED.decode())
-        watched.seen = watched.seen[watched.seen.find(ENTERED) :]  # before that it is the terminal that echoes
+        watched.seen = watched.seen[
+            watched.seen.find(ENTERED) :
+        ]  # before that it is the terminal that echoes
         typed = watched.wait(KEYS[0])
         watched.wait(LAST_WORDS)
         watched.echo(KEYS[1])

@@ -72,7 +72,8 @@ class Document:
         """Adds entries above all others, for which room was kept; none of them may be streaming or running."""
         top = self.next_key - self.count
         items = [
-            Item(Key(key), entry, starts_folded(entry)) for key, entry in enumerate(entries, top - len(entries))
+            Item(Key(key), entry, starts_folded(entry))
+            for key, entry in enumerate(entries, top - len(entries))
         ]
         for item in items:
             self._items[item.key] = item
