@@ -2,7 +2,6 @@
 
 import json
 import os
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +14,10 @@ from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolRes
 from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
+from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
 from prunecli.session.log import read_log
+from prunecli.session.search import search as search_in
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
@@ -35,26 +36,42 @@ def list_(
 ) -> None:
     """Sessions, the last changed first."""
     found = _store().list(Path.cwd() if here else None)
+    costs = Costs.of(Places.of(os.environ))
     if as_json:
-        rows = [
-            {
-                "id": one.id,
-                "name": one.name,
-                "cwd": one.cwd,
-                "started": one.started,
-                "changed": one.changed,
-                "bytes": one.size,
-                "path": str(one.path),
-            }
-            for one in found
-        ]
-        typer.echo(json.dumps(rows, indent=1))
+        typer.echo(json.dumps([row_of(one, costs) for one in found], indent=1))
         return
     for one in found:
-        when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
-        typer.echo(visible(f"{one.id}  {when}  {one.size / 1024:8.1f} KB  {one.name or '-'}  {one.cwd}"))
+        typer.echo(visible(line_of(one, costs)))
     if not found:
         typer.echo("no sessions yet")
+
+
+@app.command("search")
+def search(
+    words: Annotated[list[str], typer.Argument(help="All of them have to be in one message or output.")],
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
+    found = _store().list(Path.cwd() if here else None)
+    titles = {one.path: one.title or one.id for one in found}
+    before, count = None, 0
+    try:
+        for hit in search_in([one.path for one in found], " ".join(words)):
+            if isinstance(hit, int):
+                continue
+            count += 1
+            if as_json:
+                typer.echo(json.dumps(hit_row(hit)))
+                continue
+            if hit.path != before:
+                typer.echo(visible(f"{hit.path.stem}  {titles[hit.path]}"))
+            before = hit.path
+            typer.echo(visible(f"  {hit.seq:>6} {hit.who}: {hit.excerpt}"))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    if not count and not as_json:
+        typer.echo("nothing found")
 
 
 @app.command("show")
