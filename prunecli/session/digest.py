@@ -26,11 +26,24 @@ _TELLING = frozenset({b"SessionStarted", b"UserMessage", b"AssistantMessage", b"
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
 
 
+def begins_record(line: bytes) -> bool:
+    """Whether this line looks like a record of ours, damaged or not."""
+    return _HEAD.match(line, 0, 160) is not None
+
+
+def whole_record(line: bytes) -> Record | None:
+    """The record of a line with or without its end; None for one that is damaged or not all there."""
+    try:
+        return decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return None
+
+
 @dataclass(slots=True)
 class Digest:
     """Times in unix ms. `spent` is for each model [requests, input, output, cache read, cache written] in tokens,
     `context` the prompt tokens of the last request, `prompts` and `entries` are counts. An empty `id` is that of a
-    file that is no session."""
+    file that is no session, or of one whose first record is damaged: that one still has entries."""
 
     id: str = ""
     cwd: str = ""
@@ -60,14 +73,13 @@ class Digest:
         if head is None:
             return False
         kind = head[3]
-        self.changed = max(self.changed, int(head[2]))
-        self.entries += kind in _ENTRIES
         if kind in _TELLING or (kind == b"SettingChanged" and b'"key":"session.name"' in line[:160]):
-            try:
-                record = decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
-            except ValueError:
+            record = whole_record(line)
+            if record is None:
                 return False
             self._record(record)
+        self.changed = max(self.changed, int(head[2]))
+        self.entries += kind in _ENTRIES
         return True
 
     def _record(self, record: Record) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.session.digest import Digest
+from prunecli.session.digest import Digest, begins_record, whole_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,6 +48,12 @@ class Row:
     read: int
     mark: bytes
     digest: Digest
+
+    @property
+    def columns(self) -> tuple[int, int, int, int, bytes, str]:
+        """What the table holds of it, beside the path."""
+        file = self.file
+        return file.inode, file.size, file.time, self.read, self.mark, self.digest.to_text()
 
 
 class Index:
@@ -88,6 +94,7 @@ class Index:
             except (OSError, sqlite3.Error):
                 return None
             try:
+                database.execute("pragma synchronous = off")  # what a power cut takes is made anew
                 if database.execute("pragma user_version").fetchone() != (SCHEMA,):
                     database.execute("drop table if exists session")
                     database.execute(f"pragma user_version = {SCHEMA}")
@@ -130,11 +137,7 @@ class Index:
             return
         import sqlite3
 
-        values = [
-            (os.fsencode(one.file.path), one.file.inode, one.file.size, one.file.time)
-            + (one.read, one.mark, one.digest.to_text())
-            for one in fresh
-        ]
+        values = [(os.fsencode(one.file.path), *one.columns) for one in fresh]
         with suppress(sqlite3.Error):
             database.execute("begin immediate")
             database.executemany(
@@ -156,11 +159,11 @@ def read(file: File, known: Row | None = None) -> Row | None:
                 else:
                     stream.seek(0)
             for line in stream:
-                whole = line.endswith(b"\n")
-                if place == 0 and b'"type":"SessionStarted"' not in line[:160]:
-                    return Row(file, 0, b"", Digest())  # somebody else's file
-                if not digest.take(line) and not whole:
+                if not line.endswith(b"\n") and whole_record(line) is None:
                     break  # it is still being written
+                if place == 0 and not begins_record(line):
+                    return Row(file, 0, b"", Digest())  # somebody else's file
+                digest.take(line)
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]
     except OSError:

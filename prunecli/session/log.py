@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
-from prunecli.model.events import Record, SessionStarted
+from prunecli.model.events import Record
 from prunecli.model.record_codec import decode_record, encode_record
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -225,13 +225,3 @@ def _rows(table: str) -> Iterator[list[str]]:
         row = line.split()
         if len(row) >= 8 and "->" not in row:
             yield row
-
-
-def first_record(path: Path) -> SessionStarted | None:
-    """The SessionStarted of a file, read without the rest of it; None where there is none."""
-    try:
-        with path.open("rb") as file:
-            event = decode_record(file.readline(1 << 20).strip(b"\r\n").removeprefix(b"\xef\xbb\xbf")).event
-    except (OSError, ValueError):
-        return None
-    return event if isinstance(event, SessionStarted) else None

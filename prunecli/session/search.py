@@ -1,6 +1,6 @@
 """Searching the words of all sessions: a scan over the files' bytes, which decodes only lines that can hold them.
 
-100 MB take some 0.15 s where the words are rare. It is made of steps, so that it can be shown while it goes on, and left.
+It is made of steps, so that it can be shown while it goes on, and left.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, plain_text
-from prunecli.model.record_codec import decode_record
+from prunecli.session.digest import whole_record
 
 STEP_BYTES = 1 << 18
 AROUND = 60
@@ -38,7 +38,7 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
     All words of the query have to be in one message, output or command; case counts for nothing. Files that can't be
     read are passed over.
     """
-    words = [word.casefold() for word in query.split()]
+    words = [word.lower() for word in query.split()]
     needles = [needle for needle in map(_needle, words) if needle]
     done = 0
     for path in paths if words else ():
@@ -69,20 +69,17 @@ def _hits(path: Path, lines: list[bytes], words: Sequence[str], needles: Sequenc
     for line in lines:
         low = line.lower()
         if all(needle in low for needle in needles):
-            try:
-                record = decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
-            except ValueError:
-                continue
-            if hit := _hit(path, record, words):
+            record = whole_record(line)
+            if record and (hit := _hit(path, record, words)):
                 yield hit
 
 
 def _hit(path: Path, record: Record, words: Sequence[str]) -> Hit | None:
     who, text = _said(record)
     text = " ".join(text.split())
-    low = text.casefold()
-    if len(low) != len(text):  # a letter that becomes two: places would be wrong
-        low = text.lower() if len(text.lower()) == len(text) else text
+    low = text.lower()
+    if len(low) != len(text):  # a letter became two: places would be wrong
+        low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
     if not all(word in low for word in words):
         return None
     at = low.find(words[0])

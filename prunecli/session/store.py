@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
 from prunecli.paths import slug
-from prunecli.session.digest import Digest
+from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.index import File, Index
-from prunecli.session.log import first_record
 
 INDEX_NAME = "index.sqlite"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -72,14 +72,14 @@ class Store:
         if not files:
             return
         for file, digest in Index(self.root / INDEX_NAME).digests(files, within=within):
-            if digest.id:
+            if digest.id or digest.entries:
                 path = Path(file.path)
                 yield Listed(path.stem, path, file.time // 1_000_000, file.size, digest)
 
     def last(self, cwd: Path) -> Path:
         """The session of this directory that was changed last. Raises SessionNotFound."""
         for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
-            if first_record(path := Path(file.path)):
+            if _is_session(path := Path(file.path)):
                 return path
         raise SessionNotFound(f"no session of {cwd} yet", "start one with prunecli")
 
@@ -87,10 +87,8 @@ class Store:
         """The session with this id, unique prefix of one, or name. Raises SessionNotFound."""
         if _ID.fullmatch(wanted):
             paths = [Path(file.path) for file in self._files(None)]
-            exact = [path for path in paths if path.stem == wanted and first_record(path)]
-            prefixed = exact or [
-                path for path in paths if path.stem.startswith(wanted) and first_record(path)
-            ]
+            exact = [path for path in paths if path.stem == wanted and _is_session(path)]
+            prefixed = exact or [path for path in paths if path.stem.startswith(wanted) and _is_session(path)]
             if len(prefixed) == 1:
                 return prefixed[0]
             if len(prefixed) > 1:
@@ -109,6 +107,15 @@ class Store:
                         with suppress(OSError):
                             status = entry.stat()
                             yield File(entry.path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _is_session(path: Path) -> bool:
+    """Whether there is a good record among the first lines: the very first one may be damaged."""
+    try:
+        with path.open("rb") as file:
+            return any(whole_record(line) for line in islice(file, 20) if begins_record(line))
+    except OSError:
+        return False
 
 
 def _entries(folder: str) -> list[str]:
