@@ -26,4 +26,6 @@ class Launch:
     sets: tuple[str, ...] = ()
     no_session: bool = False
     trust: bool = False
+    plain: bool = False
+    inline: bool = False
     cwd: Path | None = None

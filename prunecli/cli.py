@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from prunecli import __version__
 from prunecli.asked import PICKER, Launch
 from prunecli.cli_config import app as config_app
-from prunecli.cli_config import login, trust
+from prunecli.cli_config import doctor, login, trust
 from prunecli.cli_context import context
 from prunecli.cli_errors import complaining
 from prunecli.cli_sessions import app as sessions_app
@@ -66,6 +66,7 @@ app.add_typer(sessions_app, name="sessions")
 app.add_typer(config_app, name="config")
 app.command("context")(context)
 app.command("login")(login)
+app.command("doctor")(doctor)
 app.command("trust")(trust)
 
 
@@ -104,6 +105,12 @@ def main(
     disallowed_tools: Annotated[str | None, Flag(help="Rules that deny, with commas.")] = None,
     no_session: Annotated[bool, Flag("--no-session", help="Keep no session file.")] = False,
     trust: Annotated[bool, Flag("--trust", help="Treat this directory as trusted for this run.")] = False,
+    inline: Annotated[
+        bool, Flag("--inline", help="Below the shell's prompt, not on a screen of its own.")
+    ] = False,
+    plain: Annotated[
+        bool, Flag("--plain", help="Lines only: for screen readers and dumb terminals.")
+    ] = False,
     version: Annotated[  # noqa: ARG001  # its callback does the work
         bool, Flag("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -135,6 +142,8 @@ def main(
         sets=tuple(set_ or ()),
         no_session=no_session,
         trust=trust,
+        plain=plain,
+        inline=inline,
     )
     with complaining():
         raise typer.Exit(start(asked))

@@ -14,6 +14,7 @@ from prunecli.config import Config, load, user_files
 from prunecli.config.credentials import save_key
 from prunecli.config.save import init
 from prunecli.paths import Places
+from prunecli.sanitize import one_line
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Show, check and create configuration.")
 
@@ -64,6 +65,21 @@ def login() -> None:
         key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
         save_key(places, key)
         typer.echo(f"saved to {places.shown(places.key_file)}")
+
+
+def doctor() -> None:
+    """Looks at terminal, configuration, key, endpoint, sandbox, rg and session folder: one line each.
+
+    The exit code is 1 where something has to be mended.
+    """
+    from prunecli.runtime.checkup import MARKS, checkup, patient_of
+
+    found = checkup(patient_of(Places.of(os.environ), Path.cwd(), dict(os.environ), _load))
+    for one in found:
+        hint = f"  ({one.hint})" if one.hint else ""
+        typer.echo(one_line(f"{MARKS[one.state]:<4}  {one.name:<13}  {one.said}{hint}"))
+    if any(one.state == "problem" for one in found):
+        raise typer.Exit(1)
 
 
 def trust(

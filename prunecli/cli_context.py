@@ -54,7 +54,7 @@ def context(
             recorded=found.native and strategy is None,
             at=at,
         )
-    for notice in found.notices:
+    for notice in (*found.notices, *inspection.problems):
         typer.echo(f"prunecli: {visible(notice)}", err=True)
     typer.echo(_json(inspection) if as_json else visible(_table(inspection)))
 
@@ -120,7 +120,7 @@ def _table(inspection: Inspection) -> str:
         f"{(edit.text or '').splitlines()[0][:80] if edit.text else ''}".rstrip()
         for edit in inspection.edits
     ]
-    lines += [f"{name}: {note}" for name, note in inspection.notes if note]
+    lines += [f"{name}: {note}" for name, note in inspection.notes if note not in ("", *inspection.problems)]
     lines.append(
         f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
         f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "

@@ -54,7 +54,7 @@ def search(
 ) -> None:
     """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
     found = _store().list(Path.cwd() if here else None)
-    titles = {one.path: one.title or one.id for one in found}
+    titles = {one.path: one.label for one in found}
     before, count = None, 0
     try:
         for hit in search_in([one.path for one in found], " ".join(words)):

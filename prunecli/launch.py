@@ -22,6 +22,10 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         return _headless(asked, _made(asked, environ))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the terminal interface needs a terminal", "use -p for a run without one")
+    if asked.plain or environ.get("TERM", "") in ("", "dumb"):
+        from prunecli.plain import run_plain
+
+        return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
     from prunecli.tui import run_tui  # textual is imported only where it is shown
 
     cwd = asked.cwd or _cwd()
@@ -31,6 +35,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         cwd=cwd,
         environ=environ,
         prompt=asked.prompt,
+        inline=asked.inline,
     )
 
 

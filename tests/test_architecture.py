@@ -25,12 +25,13 @@ ASYNC_ALLOWED = (
     "commands",
     "tui",
     "headless.py",
+    "plain",
     "launch.py",
     "library.py",
 )
-"""headless is a front end as tui is; launch holds the coroutine that asyncio.run gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/references.py": 1}
-"""A tool's defect must not kill the run; neither must a function of the user's that an option names."""
+"""headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/foreign.py": 1}
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 
 
 def name(path: Path) -> str:

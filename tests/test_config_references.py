@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.config import Config
+from prunecli.config import Config, load
 from prunecli.config.references import Reference, chosen
-from prunecli.context.strategy import FunctionFailed
+from prunecli.context.strategy import FunctionFailed, Proposal
 from prunecli.errors import ConfigError
+from prunecli.paths import Places
 from tests.context.talk import Talk, seqs, tokens
 
 CODE = """
@@ -104,3 +105,79 @@ def test_a_failure_says_the_way_out(scores: str) -> None:
     with pytest.raises(FunctionFailed) as failed:
         Reference(f"{scores}:broken", "pruning.importance.function")(None, None)
     assert failed.value.hint == "mend it, or set pruning.importance.function to nothing"
+
+
+# Strategies of the user's ----------------------------------------------------------------------------------------
+
+STRATEGY = """
+from dataclasses import dataclass
+from prunecli.context.strategy import Proposal
+from prunecli.model.edits import Edit
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    what: str = "clear"
+
+def propose(view, options):
+    first = next(iter(view.results), None)
+    match options.what:
+        case "raise":
+            raise ZeroDivisionError("oh")
+        case "nothing":
+            return None
+        case "absent":
+            return Proposal((view.replaced("clear", first, "[gone]"), Edit("drop", 999)))
+        case "user":
+            return Proposal((Edit("clear", 0, None, "[gone]", 9, 1),))
+        case "last":
+            return Proposal((view.drop(view.exchanges[-1]),))
+    return Proposal((view.replaced("clear", first, "[gone]"),))
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Config:
+    """A configuration with a strategy of the user's own, `mine`."""
+    places = Places.of({"HOME": str(tmp_path)})
+    places.user_strategies.mkdir(parents=True)
+    (places.user_strategies / "mine.py").write_text(STRATEGY)
+    (places.user_strategies / "bare.py").write_text("x = 1\n")
+    (places.user_strategies / "fails.py").write_text("1 / 0\n")
+    return load(places, tmp_path, {})
+
+
+def asked(config: Config, what: str) -> Proposal:
+    talk = Talk()
+    talk.user()
+    talk.step("read", tokens(60), path="a")
+    talk.say("and now")
+    talk.step("read", tokens(60), path="b")
+    return chosen(config.with_value("mine.what", what), "mine").propose(talk.view())
+
+
+def test_a_strategy_of_the_users_proposes(own: Config) -> None:
+    assert seqs(asked(own, "clear")) == [2]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("raise", "ZeroDivisionError: oh"),
+        ("nothing", "gave NoneType, no Proposal"),
+        ("absent", "drop of entry 999: there is nothing"),
+        ("user", "clear of entry 0: there is nothing"),
+        ("last", "drop of entry 4: in progress"),
+    ],
+)
+def test_what_it_must_not_do_is_no_proposal_and_is_said(own: Config, what: str, said: str) -> None:
+    proposal = asked(own, what)
+    assert proposal.edits == ()
+    assert proposal.problem.startswith("strategy mine: ")
+    assert said in proposal.problem
+
+
+@pytest.mark.parametrize(("name", "said"), [("bare", "no function propose"), ("fails", "division by zero")])
+def test_a_file_that_is_no_strategy_is_an_error_that_names_it(own: Config, name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        chosen(own, name)
+    assert f"{name}.py" in caught.value.message

@@ -43,9 +43,14 @@ def assemble(context: Context, model: ModelSettings) -> Request:
     return request
 
 
-def summary_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
-    """The request for a summary: all that was sent before, so that it is read from the cache, and the question."""
-    messages = list(context.messages())
+def summary_request(
+    context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
+) -> Request:
+    """The request for a summary: all that was sent before, so that it is read from the cache, and the question.
+
+    `short` leaves out what stays after the summary: for a request that was refused as too long.
+    """
+    messages = _before(context, plan.tail_start) if short else list(context.messages())
     question = canonical({"type": "text", "text": plan.request_text()})
     if messages and messages[-1].role == "user":
         last = messages.pop()
@@ -64,6 +69,29 @@ def summary_request(context: Context, model: ModelSettings, plan: CompactionPlan
     )
     validate(request)
     return request
+
+
+def _before(context: Context, seq: int) -> list[WireMessage]:
+    """The messages of everything that stands before an entry; calls there keep their results."""
+    messages, at = context.messages(), context.group_of(seq)
+    kept, shared = list(messages[:at]), messages[at : at + 1]
+    place = context.position(seq)
+    for message in shared:
+        pieces = [
+            (one, block)
+            for one, block in zip(message.seqs, message.blocks, strict=True)
+            if context.position(_head(context, one)) < place
+        ]
+        if pieces:
+            kept.append(
+                WireMessage.of(message.role, tuple(b for _, b in pieces), tuple(s for s, _ in pieces))
+            )
+    return kept
+
+
+def _head(context: Context, seq: int) -> int:
+    exchange = context.entries[seq].exchange
+    return exchange.seq if exchange else seq
 
 
 def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:

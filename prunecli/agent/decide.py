@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from prunecli.agent.policy import MAX_REPEATS, Policy
-from prunecli.context.compaction import CompactionPlan
+from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Exchange
 from prunecli.context.state import Context
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
@@ -102,11 +102,6 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         room = policy.make_room(context)
         return Prune(tuple(room)) if room else Compact(plan)
     return Send()
-
-
-def last_word(context: Context) -> int:
-    """The seq of the newest user message, -1 for none."""
-    return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
 
 
 def at_rest(context: Context) -> Done | None:

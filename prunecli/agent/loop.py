@@ -19,15 +19,14 @@ from prunecli.agent.decide import (
     Prune,
     Send,
     Steer,
-    last_word,
     next_action,
 )
 from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
-from prunecli.agent.policy import Policy
+from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
-from prunecli.context.compaction import CompactionPlan
+from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.repair import repair_image, strip_thinking
 from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
@@ -69,6 +68,7 @@ class Run:
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
     _partial: list[str] = field(default_factory=list)
+    _complained: set[str] = field(default_factory=set)
 
     async def run(self) -> Done:
         """Runs until there is nothing to do and records why it ended.
@@ -120,17 +120,46 @@ class Run:
     # The model's turn ----------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
+        for problem in set(self.policy().problems(self.session.context)) - self._complained:
+            self._complained.add(problem)
+            self.session.tell(Notice(problem, "warning"))
         try:
             await self._request()
         except ContextOverflow as refused:
-            relief = self.policy().overflow(self.session.context)
-            await self._again(relief, refused)
+            await self._overflowed(refused)
         except SignatureRejected as refused:
             await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
         except BadRequest as refused:
             await self._again(
                 repair_image(self.policy().view(self.session.context), refused.message), refused
             )
+
+    async def _overflowed(self, refused: ContextOverflow) -> None:
+        """Sends once more after each remedy until the endpoint takes it: what the strategies would prune, one
+        compaction, and the last resort without the model."""
+        context, length = self.session.context, refused
+        for remedy in (self._make_room, self._shorten):
+            before = context.sha256()
+            await remedy()
+            if context.sha256() == before:
+                continue
+            self.session.tell(Notice(f"{length.message}; sending it again, shorter", "warning"))
+            try:
+                await self._request()
+            except ContextOverflow as again:
+                length = again
+            else:
+                return
+        await self._again(self.policy().overflow(context), length)
+
+    async def _make_room(self) -> None:
+        for event in self.policy().make_room(self.session.context, TOO_LONG):
+            self.session.emit(event)
+
+    async def _shorten(self) -> None:
+        plan = self.policy().shorten(self.session.context)
+        if plan and self.limits.compacted_at < last_word(self.session.context):
+            await self.compact(plan, short=True)
 
     async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
         """Sends once more after a remedy that is recorded, so that it stays."""
@@ -164,13 +193,15 @@ class Run:
             self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
         )
 
-    async def compact(self, plan: CompactionPlan) -> None:
-        """Asks for a summary and records what it replaces. A failed, cancelled or useless one changes nothing."""
+    async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
+        """Asks for a summary and records what it replaces. A failed, cancelled or useless one changes nothing.
+        `short` asks without what stays, because the whole is too long."""
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
         self.session.tell(Notice("summarising the older part of the session …"))
         try:
-            response = await self._stream_until_answered(summary_request(context, self.model(), plan))
+            asked = summary_request(context, self.model(), plan, short=short)
+            response = await self._stream_until_answered(asked)
         except ProviderError as error:
             self.session.tell(Notice(f"no compaction: {error.message}", "warning"))
             return

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from prunecli.context.compaction import CompactionPlan, due, plan_compaction
+from prunecli.context.compaction import CompactionPlan, due, last_word, plan_compaction
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market, judge
 from prunecli.context.ledger import Ledger, ledger, prun_applied
@@ -14,6 +14,7 @@ from prunecli.context.strategy import Chosen, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
+TOO_LONG = "the endpoint refused the request as too long"
 MAX_REPEATS = 5
 """So many times in a row the same call may give the same answer (API-30)."""
 
@@ -67,6 +68,11 @@ class Policy:
             return [], decision.reason
         return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
 
+    def problems(self, context: Context) -> tuple[str, ...]:
+        """What the user has to mend for a strategy to work: functions of theirs that failed."""
+        asked = self.chosen if self.enabled and any(one.foreign for one in self.chosen) else ()
+        return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
+
     def compact(self, context: Context) -> CompactionPlan | None:
         """What is to be summarised before the next request, after pruning was not enough."""
         if not due(context, self.compaction, self.window):
@@ -77,10 +83,19 @@ class Policy:
         """What `/compact` would summarise, whether it is due or not."""
         return plan_compaction(context, self.compaction, self.window, focus)
 
-    def make_room(self, context: Context) -> list[PrunApplied]:
-        """Prunes that go before a compaction: the strategies', without minimum and gate."""
+    def make_room(self, context: Context, reason: str = "before a compaction") -> list[PrunApplied]:
+        """Prunes that go before a compaction: the strategies', without minimum and gate. None while they are off."""
+        if not self.enabled:
+            return []
         events, _ = self._proposals(replace(self.view(context), forced=True), "strategy")
-        return [replace(event, reason="before a compaction") for event in events]
+        return [replace(event, reason=reason) for event in events]
+
+    def shorten(self, context: Context) -> CompactionPlan | None:
+        """What to summarise after the endpoint refused the request as too long: the window is smaller than was
+        thought, so what is sent now is taken for it. None where the user has said nothing since the last time."""
+        if not self.compaction.enabled or last_word(context) <= context.boundary:
+            return None
+        return plan_compaction(context, self.compaction, min(self.window, context.tally.context_tokens))
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """`/prune`: what the strategies would do without minimum and gate, and why not more."""
@@ -102,8 +117,7 @@ class Policy:
         proposal = relieve(view, self.max_tokens, hard=True)
         if not proposal.edits:
             return None
-        note = "the endpoint refused the request as too long"
-        return prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=note)
+        return prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=TOO_LONG)
 
     # The model's own prunes ----------------------------------------------------------------------------------
 

@@ -94,12 +94,65 @@ class CompactNow:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Put a text on the clipboard; `what` says in a few words which."""
+
+    text: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The configuration was read again: theme, keys and mouse follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetMouse:
+    """Listen to the mouse from now on, or no longer."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskSecret:
+    """Ask for a line that nobody may read along; `then` gets it. Nothing is kept of it elsewhere."""
+
+    title: str
+    then: "Callable[[str], Sequence[Effect]]"
+
+
+@dataclass(frozen=True, slots=True)
+class InThread:
+    """Work that takes long: done in a thread while the keyboard goes on; then what it gives is done.
+
+    `words` say what is being done. `work` may raise PrunecliError.
+    """
+
+    words: str
+    work: "Callable[[], Sequence[Effect]]"
+
+
+@dataclass(frozen=True, slots=True)
 class Quit:
     """Leave the program."""
 
 
 Effect: TypeAlias = (
-    Say | Table | Choose | Submit | SetTheme | EditFile | SwitchSession | GoOn | CompactNow | Quit
+    Say
+    | Table
+    | Choose
+    | Submit
+    | SetTheme
+    | EditFile
+    | SwitchSession
+    | GoOn
+    | CompactNow
+    | Copy
+    | Reconfigured
+    | SetMouse
+    | AskSecret
+    | InThread
+    | Quit
 )
 RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say, SetTheme
+from prunecli.commands.command import Effect, Reconfigured, Say
 from prunecli.runtime import Runtime
 
 
@@ -10,4 +10,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
     """Read the configuration again; when it is wrong, the old values stay."""
     notices = runtime.reload()
     said: list[Effect] = [Say(notice, "warning") for notice in notices]
-    return [*said, SetTheme(runtime.config.ui.theme), Say("Configuration read.")]
+    return [*said, Reconfigured(), Say("Configuration read.")]

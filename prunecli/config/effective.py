@@ -208,10 +208,11 @@ def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
 
 
 def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
-    """The error of values that do not fit together; `what` may begin with the name of a field."""
+    """The error of values that do not fit together; `what` may begin with a field, or an entry of its table."""
     name, colon, rest = what.partition(": ")
-    named = (*above, name)
-    key, text = (named, rest) if colon and name.isidentifier() else (above, what)
+    parts = name.split(".")
+    named = (*above, *parts)
+    key, text = (named, rest) if colon and all(map(str.isidentifier, parts)) else (above, what)
     blamed = named if named in found else max(below)
     error = found[blamed].layers[-1].error(blamed, text)
     return ConfigError(error.message.replace(shown(blamed), shown(key)), error.hint)

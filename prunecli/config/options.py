@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, TypeAlias
 
+from prunecli.bindings import problem as key_problem
+
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
 Size: TypeAlias = Annotated[int, (0, None)]
@@ -190,8 +192,13 @@ class Ui(Section):
     show_thinking: Annotated[bool, "Whether thinking is unfolded."] = False
     keys: Annotated[
         Mapping[str, str],
-        'Other keys for an action: submit = "ctrl+s", several with commas. Never from a project\'s file.',
+        'Other keys for an action: submit = "ctrl+s", several with commas, "none" for none. Never from a project\'s'
+        " file.",
     ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.keys and (wrong := key_problem(self.keys)):
+            raise ValueError(f"keys.{wrong[0]}: {wrong[1]}")
 
 
 SECTIONS: Mapping[str, Any] = {

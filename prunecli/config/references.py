@@ -10,7 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from prunecli.config.effective import Config
-from prunecli.context.strategy import Chosen, FunctionFailed
+from prunecli.config.foreign import ForeignFailed, called
+from prunecli.context.strategy import Chosen, FunctionFailed, Proposal
+from prunecli.context.view import View
 
 
 class Reference:
@@ -22,14 +24,12 @@ class Reference:
 
     def __call__(self, *arguments: Any) -> Any:
         """What the function gives. Raises FunctionFailed for whatever it raises, and where there is none."""
+        where = f"{self._option} ({self._text})"
         try:
-            return self._function()(*arguments)
-        except FunctionFailed:
-            raise
-        except Exception as error:
-            where = f"{self._option} ({self._text})"
+            return called(called(self._function), *arguments)
+        except ForeignFailed as error:
             hint = f"mend it, or set {self._option} to nothing"
-            raise FunctionFailed(f"{where}: {type(error).__name__}: {error}", hint) from error
+            raise FunctionFailed(f"{where}: {error}", hint) from error
 
     def _function(self) -> Callable[..., Any]:
         module, _, name = self._text.partition(":")
@@ -37,9 +37,33 @@ class Reference:
         for part in name.split("."):
             found = getattr(found, part)
         if not callable(found):
-            raise FunctionFailed(f"{self._option} ({self._text}): is no function")
+            raise TypeError("is no function")
         function: Callable[..., Any] = found
         return function
+
+
+class OwnStrategy:
+    """A strategy from the user's folder: what it raises and what it must not do become FunctionFailed."""
+
+    def __init__(self, name: str, module: ModuleType, options: type) -> None:
+        self._name = name
+        self._module = module
+        self.Options = options
+
+    def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
+        """What the strategy proposes, checked."""
+        try:
+            proposal = called(lambda: self._module.propose(view, options, **functions))
+        except ForeignFailed as error:
+            raise FunctionFailed(f"strategy {self._name}: {error}", "mend it, or choose another") from error
+        if not isinstance(proposal, Proposal):
+            raise FunctionFailed(
+                f"strategy {self._name}: propose gave {type(proposal).__name__}, no Proposal"
+            )
+        for edit in proposal.edits:
+            if wrong := view.forbids(edit):
+                raise FunctionFailed(f"strategy {self._name}: {edit.kind} of entry {edit.seq}: {wrong}")
+        return proposal
 
 
 def functions_of(name: str, module: ModuleType, options: Any) -> Mapping[str, Callable[..., Any]]:
@@ -54,4 +78,7 @@ def chosen(config: Config, name: str) -> Chosen:
     """A strategy with its options in effect and the functions that they name. Raises ConfigError for an unknown
     strategy, or one that can't be imported."""
     module, options = config.strategies.module(name), config.strategy_options(name)
-    return Chosen(name, module, options, functions_of(name, module, options))
+    own = not config.strategies.only_shipped().has_module(name)
+    strategy = OwnStrategy(name, module, type(options)) if own else module
+    functions = functions_of(name, module, options)
+    return Chosen(name, strategy, options, functions, foreign=own or bool(functions))

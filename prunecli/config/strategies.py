@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import NamedTuple
 from zlib import crc32
 
+from prunecli.config.foreign import ForeignFailed, called
 from prunecli.errors import ConfigError
 from prunecli.paths import PACKAGE, Places, names_in
 
@@ -64,12 +65,15 @@ class Strategies(NamedTuple):
         for folder in self.folders:
             if name in names_in(folder.path, ".py"):
                 try:
-                    return folder.importer(name)
-                except (ImportError, SyntaxError) as error:
+                    module = called(folder.importer, name)
+                except ForeignFailed as error:
                     raise ConfigError(
                         f"{folder.path / name}.py: can't be imported: {error}",
                         "mend the file or move it away",
                     ) from error
+                if not callable(getattr(module, "propose", None)):
+                    raise ConfigError(f"{folder.path / name}.py: defines no function propose(view, options)")
+                return module
         raise ConfigError(f"there is no strategy {name!r}", f"there are {', '.join(self.names())}")
 
     def options_class(self, name: str) -> type:

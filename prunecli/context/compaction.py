@@ -92,8 +92,12 @@ def due(context: Context, options: Options, window: int) -> bool:
     """Whether the context has reached the threshold, and the user said something since the last compaction."""
     if not options.enabled or context.tally.context_tokens < options.threshold(window):
         return False
-    last_word = max((item.seq for item in context.items if item.kind in ("user", "command")), default=-1)
-    return last_word > context.boundary
+    return last_word(context) > context.boundary
+
+
+def last_word(context: Context) -> int:
+    """The seq of the newest user message, -1 for none."""
+    return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
 
 
 def _between_turns(context: Context, options: Options) -> tuple[int, int] | None:

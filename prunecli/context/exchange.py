@@ -11,7 +11,16 @@ from typing import Literal, TypeAlias
 from prunecli.context import render
 from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
-from prunecli.model.messages import Image, Json, RedactedThinking, Text, Thinking, ToolUse, tool_uses
+from prunecli.model.messages import (
+    Image,
+    Json,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+    is_image,
+    tool_uses,
+)
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
 
@@ -118,7 +127,7 @@ class Entry:
     def images(self) -> int:
         """How many images it holds."""
         content = () if isinstance(self.event, CompactionApplied) else self.event.content
-        return sum(isinstance(block, Image) for block in content)
+        return sum(map(is_image, content))
 
     @property
     def image_tokens(self) -> int:
@@ -127,9 +136,9 @@ class Entry:
             return 0
         return sum(
             [
-                (block.width * block.height // 750 or IMAGE_TOKENS)
+                (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
                 for block in self.event.content
-                if isinstance(block, Image)
+                if is_image(block)
             ]
         )
 

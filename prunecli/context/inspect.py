@@ -18,12 +18,14 @@ from prunecli.model.requests import WireMessage
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What would be sent: the messages, the edits that made them, the ledger, and what each strategy says."""
+    """What would be sent: the messages, the edits that made them, the ledger, what each strategy says, and what the
+    user has to mend for one of them to work."""
 
     messages: tuple[WireMessage, ...]
     edits: tuple[Edit, ...]
     ledger: Ledger
     notes: tuple[tuple[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 def inspect(
@@ -50,16 +52,17 @@ def inspect(
     view = View(context, window, recall=recall)
     if recorded:
         return Inspection(context.messages(), _live(context), ledger(view, chosen))
-    notes, edits = [], list[Edit]()
+    notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
     for one in chosen:
         proposal = one.propose(view)
         notes.append((one.name, proposal.note))
+        problems += [proposal.problem] if proposal.problem else []
         if proposal.edits:
             last += 1
             event = prun_applied(view, "strategy", proposal.edits, strategy=one.name)
             context.apply(Record(last, 0, event))
             edits += proposal.edits
-    return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes))
+    return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes), tuple(problems))
 
 
 def _live(context: Context) -> tuple[Edit, ...]:

@@ -64,17 +64,21 @@ class Strategy(Protocol):
 class Chosen:
     """A strategy by its name, with its module, options and the functions that its options name.
 
-    A function may raise FunctionFailed and nothing else.
+    `foreign`: it runs code of the user's, which may raise FunctionFailed and nothing else.
     """
 
     name: str
     strategy: Strategy
     options: Any
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    foreign: bool = False
 
     def propose(self, view: View) -> Proposal:
-        """The edits that the strategy wants now."""
-        return self.strategy.propose(view, self.options, **self.functions)
+        """The edits that the strategy wants now; none where it failed, which the proposal says."""
+        try:
+            return self.strategy.propose(view, self.options, **self.functions)
+        except FunctionFailed as failed:
+            return Proposal((), failed.message, problem=failed.message)
 
 
 def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposal]]:

@@ -191,6 +191,16 @@ class View:
         """The edit that drops an exchange."""
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
 
+    def forbids(self, edit: Edit) -> str:
+        """Why no strategy may make this edit now, or ""."""
+        entry = self.context.entries.get(edit.seq)
+        if entry is None or edit.kind not in ("drop", "clear", "trim") or not entry.takes(edit.kind):
+            return "there is nothing that a strategy could do so to"
+        target = entry.exchange if edit.kind == "drop" and entry.exchange else entry
+        if not self.shows(target):
+            return "it is not in the context"
+        return self.locked(target)
+
     def keeping_thinking(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         """The edits, less the drop that would leave the open tool loop without thinking at its start.
 

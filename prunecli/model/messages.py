@@ -95,6 +95,17 @@ class Usage:
         )
 
 
+def is_image(block: Block) -> bool:
+    """Whether it is an image, however its bytes are given."""
+    match block:
+        case Image() | Opaque({"type": "image"}):
+            return True
+        case Blob(media_type=media_type):
+            return media_type.startswith("image/")
+        case _:
+            return False
+
+
 def plain_text(content: tuple[Block, ...]) -> str:
     """The text blocks of a content joined by newlines; other blocks are left out."""
     return "\n".join(block.text for block in content if isinstance(block, Text))

@@ -24,6 +24,7 @@ from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.provider import StreamEvent
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
+from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.stream import Assembly
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_mod
 _SLOWEST_UPLOAD = 100_000
 """Bytes a second: what a body may take longer on a slow line before the wait counts as silence."""
 
-_MAX_STEP = 0.003
+_MAX_STEP = 0.001
 """Seconds of work after which the event loop gets a turn, so that keys are answered in a flood of events."""
 
 _ANTHROPIC = re.compile(r"(?:[a-z0-9-]+\.)*anthropic\.com")
@@ -255,6 +256,7 @@ class AnthropicProvider:
             proxy=self._proxy or None,
             socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
         )
+        join_chunks(transport)
         client = anthropic.AsyncAnthropic(
             api_key=given.api_key or None,
             auth_token=None if given.api_key else given.auth_token or "",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from prunecli.model.messages import Json, ToolUse
+from prunecli.model.planning import is_plan_note
 from prunecli.model.requests import Request, WireMessage
 
 MEMO = "<pruned-memo "
@@ -155,7 +156,9 @@ def _texts(message: WireMessage) -> Iterator[tuple[int, str]]:
     """The message's own texts with the index of their block; memos and tool results left out."""
     for index, block in enumerate(message.blocks):
         value = _object(block)
-        if value.get("type") == "text" and not str(value["text"]).startswith(MEMO):
+        if value.get("type") != "text" or is_plan_note(str(value["text"])):
+            continue
+        if not str(value["text"]).startswith(MEMO):
             yield index, str(value["text"])
 
 

@@ -30,8 +30,6 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     store = TrustStore(places.trust_store)
     trusted = asked.trust or store.is_trusted(cwd)
 
-    found = credentials(environ, places)
-
     def load_config(trusted: bool) -> Config:
         config = load(
             places,
@@ -42,7 +40,9 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
             config_file=asked.config_file,
             trusted=trusted,
         )
-        return config.with_value("model.name", "demo") if _needs_demo(config, found) else config
+        if _needs_demo(config, credentials(environ, places)):
+            return config.with_value("model.name", "demo")
+        return config
 
     config = load_config(trusted)
     demo = config.origin("model.name") == "session"  # nobody's choice but ours
@@ -59,9 +59,14 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         load_config=load_config,
         trust_store=store,
         keep_log=not asked.no_session,
+        environ=environ,
     )
     table = ModelTable.load(places.shipped_data, config.models)
-    runtime = Runtime(setup, lambda name: provider_for(name, config, found, environ), table.info)
+
+    def provider(name: str) -> Provider:
+        return provider_for(name, runtime.config, credentials(environ, places), environ)
+
+    runtime = Runtime(setup, provider, table.info)
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
     runtime.notices = [
         *config.notices,

@@ -22,10 +22,11 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
+from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
-from prunecli.runtime import shell, standing
+from prunecli.runtime import standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
@@ -63,6 +64,7 @@ class Runtime:
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
+        self._retired: list[Provider] = []
         self._files_seen = FilesSeen()
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
@@ -158,14 +160,15 @@ class Runtime:
 
         Raises ProviderError, StorageFailed; cancelling the caller interrupts the run and leaves a valid history.
         """
-        self._prepare()
-        content: tuple[Block, ...] = (Text(words), *images)
+        self.prepare()
+        note = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
+        content: tuple[Block, ...] = (Text(words), *images, *note)
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
     async def go_on(self) -> Done:
         """Runs from where the session is: after a crash, a failure or a limit."""
-        self._prepare()
+        self.prepare()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -189,18 +192,6 @@ class Runtime:
     def follow_up(self, words: str) -> None:
         """Queues something for when the agent would be done."""
         self.mailbox.follow_ups.append(UserMessage((Text(words),), "follow_up"))
-
-    async def shell(self, command: str, *, show_model: bool) -> str:
-        """`!cmd`: runs the user's own command; the model sees it and its output unless `!!` was typed.
-
-        Returns the output. Raises ToolError where it can't be run.
-        """
-        text = await shell.output_of(self, command)
-        if show_model:
-            self._prepare()
-            self.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
-            self.session.commit()
-        return text
 
     async def compact(self, focus: str = "") -> bool:
         """`/compact`: a summary of the older part, now. False where nothing came of it."""
@@ -232,7 +223,7 @@ class Runtime:
     async def _ask(self, asked: Asked) -> Answer:
         return await self.asker(asked)
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
         trusted, window = self.gatekeeper.trusted, self.choices.window
         records = self.session.records
@@ -344,6 +335,8 @@ class Runtime:
         """Reads the configuration again. Raises ConfigError; the old values then stay."""
         config = self.setup.load_config(self.gatekeeper.trusted)
         self.use_config(config)
+        self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
+        self._providers = {}
         return config.notices
 
     def use_config(self, config: Config) -> None:
@@ -354,7 +347,7 @@ class Runtime:
 
     async def close(self) -> None:
         """Closes connections and the session's file."""
-        for provider in self._providers.values():
+        for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         self.drop_resuming()
         self.session.close()

@@ -75,7 +75,7 @@ def line_of(one: Listed, costs: Costs) -> str:
     """A session in a line."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
-    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {one.title or '-'}  ({one.cwd})"
+    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {one.label}  ({one.cwd})"
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a runtime is made of, and what it shows of itself: two values."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.agent.permissions import Mode
@@ -19,7 +19,7 @@ class Setup:
 
     `child_env` is the whole environment of commands that nobody was asked about, `approved_env` of those that the
     user saw (git's hooks run in it); neither holds a key. `load_config` reads the configuration again, for a
-    trusted directory or not.
+    trusted directory or not. `environ` is the environment of the start, keys and all: it goes to no child.
     """
 
     places: Places
@@ -33,6 +33,7 @@ class Setup:
     trust_store: TrustStore
     clock: Clock = system_clock
     keep_log: bool = True
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

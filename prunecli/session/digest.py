@@ -60,8 +60,8 @@ class Digest:
 
     @property
     def title(self) -> str:
-        """Its name, or how its first prompt begins."""
-        return self.name or self.first.split("\n", 1)[0][:80]
+        """How its first prompt begins."""
+        return self.first.split("\n", 1)[0][:80]
 
     def usage(self) -> Mapping[str, Usage]:
         """What each model was sent and answered."""

@@ -46,8 +46,13 @@ class Listed:
 
     @property
     def title(self) -> str:
-        """Its name, or how its first prompt begins, or ""."""
+        """How its first prompt begins, or ""."""
         return self.digest.title
+
+    @property
+    def label(self) -> str:
+        """What it is called: its name, else its title, else its id."""
+        return self.name or self.title or self.id
 
 
 class Store:

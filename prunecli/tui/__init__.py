@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 
 
 def run_tui(
-    make: "Callable[[], Runtime]", *, places: Places, cwd: Path, environ: Mapping[str, str], prompt: str = ""
+    make: "Callable[[], Runtime]",
+    *,
+    places: Places,
+    cwd: Path,
+    environ: Mapping[str, str],
+    prompt: str = "",
+    inline: bool = False,
 ) -> int:
     """Shows the terminal interface until the user leaves; the exit code.
 
     `make` makes the runtime; it is called in a thread when the prompt is on the screen already, and what it raises
     (PrunecliError) is raised from here when the terminal is as it was. `environ` is
-    what the user's editor gets, less the credentials. `prompt` is said as soon as it can be. The runtime is closed at
+    what the user's editor gets, less the credentials. `prompt` is said as soon as it can be.
+    `inline`: below the shell's prompt, and the conversation stays in the scrollback. The runtime is closed at
     the end, the terminal restored whatever happens.
     """
     import asyncio
@@ -29,4 +36,4 @@ def run_tui(
     gc.disable()  # until the first frame: collecting what is still being imported finds nothing
     from prunecli.tui.app import run
 
-    return asyncio.run(run(make, places, cwd, environ, prompt))
+    return asyncio.run(run(make, places, cwd, environ, prompt, inline=inline))

@@ -5,9 +5,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from prunecli.agent.permissions import MODES
+from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
 from prunecli.tui import outside
-from prunecli.tui.keys import ACTIONS
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Actions:
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
             "edit": lambda: frame.run_worker(self._edit(), group="editor", exclusive=True),
-            "commands": self._list_commands,
+            "commands": self._open_palette,
             "show_keys": self._show_keys,
             "find": frame.open_search,
             "browse": self._browse,
@@ -107,11 +107,21 @@ class Actions:
             prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
             self._conversation.show_waiting()
 
-    def _list_commands(self) -> None:
-        prompt = self._frame.prompt
-        prompt.focus()
-        if prompt.is_empty:
-            prompt.put("/")
+    def _open_palette(self) -> None:
+        from prunecli.tui.screens.palette import palette
+
+        frame = self._frame
+
+        def chosen(value: str | None) -> None:
+            if value is None:
+                return
+            if value.startswith("/"):
+                self._conversation.command(value)
+            elif not self.do(value):
+                frame.prompt.focus()
+                frame.prompt.press(frame.keys.of(value)[0])
+
+        frame.app.push_screen(palette(frame.keys), chosen)
 
     def _browse(self) -> None:
         self._frame.transcript.focus()

@@ -4,12 +4,14 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme as TextualTheme
 
@@ -25,11 +27,16 @@ if TYPE_CHECKING:
     from prunecli.tui.themes import Theme
     from prunecli.tui.transcript.palette import Palette
 
+SWITCH_SECONDS = 0.0005
+"""So long the threads that read the keyboard and write the screen wait for a busy event loop; Python's 0.005 are ten
+of them for each key."""
 STOP_SECONDS = 3.0
 """So long the work may take to leave everything in order when the program ends."""
 
 CSS = """
 Frame { background: $background; color: $foreground; }
+Frame:inline { height: 70vh; min-height: 12; border: none; }
+ModalScreen:inline { height: 70vh; border: none; }
 Masthead { height: 1; }
 Welcome { height: 1fr; padding: 0 2 1 2; content-align: left bottom; }
 #transcript { height: 1fr; margin: 0 0 0 1; }
@@ -61,13 +68,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
         cwd: Path,
         environ: Mapping[str, str],
         prompt: str = "",
+        *,
+        inline: bool = False,
     ) -> None:
+        self._inline = inline
         self._look = self._kept_look = look.load(places.data / "look.json")
+        self.environ = environ
         super().__init__(driver_class=terminal.TerminalDriver)
         self._beginning = Beginning(self, make, prompt)
         self._places = places
         self._cwd = cwd
-        self.environ = environ
         self._chosen: Theme | None = None
         self._leaving = self._lent = self._gone = self._reports_focus = False
         self.failure: PrunecliError | None = None
@@ -89,6 +99,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
         """The frame."""
         return self.frame
 
+    def _build_driver(
+        self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None
+    ) -> Driver:
+        """Our own driver for the inline mode too: Textual would take its own."""
+        if inline and not headless:
+            from prunecli.tui.inline import InlineDriver
+
+            self.driver_class = InlineDriver
+        return super()._build_driver(headless, False, mouse, size)
+
     @property
     def palette(self) -> "Palette":
         """The colours of the transcript."""
@@ -108,7 +128,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
-        self._tell(terminal.KEEP_TITLE + terminal.title(f"prunecli · {self._cwd.name or '/'}"))
+        sys.setswitchinterval(SWITCH_SECONDS)
+        self._tell(terminal.KEEP_TITLE)
+        self.show_state("")
         self.run_worker(self._begin(self._beginning), group="begin")
 
     async def _begin(self, beginning: Beginning) -> None:
@@ -121,8 +143,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def meet(self, runtime: "Runtime", theme: "Theme") -> None:
         """The runtime is there, and the theme that it is configured to have."""
         self.runtime = runtime
+        self._begun_at = runtime.session, len(runtime.session.records)
         self._take_theme(theme)
-        if isinstance(self._driver, terminal.TerminalDriver):
+        if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(runtime.config.ui.mouse)
         self.frame.keys.use(runtime.config.ui.keys)
 
@@ -173,6 +196,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
 
+    def show_state(self, what: str) -> None:
+        """The window's title with what the agent does, "" for nothing."""
+        name = f"prunecli · {self._cwd.name or '/'}"
+        self._tell(terminal.title(f"{name} · {what}" if what else name))
+
     def notify_user(self, what: str) -> None:
         """A notification of the desktop, unless the user is looking."""
         if not (self._reports_focus and self.app_focus):
@@ -193,6 +221,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
             raise PrunecliError("this terminal can't be lent to an editor") from None
         finally:
             self._lent = False
+
+    def use_mouse(self, on: bool) -> None:
+        """Listens to the mouse from now on, or leaves it to the terminal."""
+        if isinstance(self._driver, terminal.CarefulDriver):
+            self._driver.set_mouse(on)
 
     # The end -------------------------------------------------------------------------------------------------
 
@@ -223,7 +256,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
         driver = self._driver
-        if isinstance(driver, terminal.TerminalDriver) and driver.is_gone:
+        if isinstance(driver, terminal.CarefulDriver) and driver.is_gone:
             self.action_hang_up()
         else:
             self.leave(128 + number)
@@ -239,6 +272,14 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if self.runtime is not None:
             await self.runtime.close()
         os._exit(128 + signal.SIGHUP)  # a normal end would wait for a terminal that does not answer
+
+    def leave_behind(self) -> None:
+        """In inline mode the conversation stays in the terminal when the program is gone."""
+        if self._inline and self.runtime is not None and not self._gone:
+            from prunecli.tui.inline import leave_behind
+
+            session, records = self._begun_at
+            leave_behind(self.runtime, records if session is self.runtime.session else 0)
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect ends the program; `run_tui` says so when the terminal is back."""
@@ -258,15 +299,21 @@ def _house_theme(places: Places) -> "Theme":
 
 
 async def run(
-    make: "Callable[[], Runtime]", places: Places, cwd: Path, environ: Mapping[str, str], prompt: str
+    make: "Callable[[], Runtime]",
+    places: Places,
+    cwd: Path,
+    environ: Mapping[str, str],
+    prompt: str,
+    *,
+    inline: bool = False,
 ) -> int:
     """Shows the runtime until the user leaves; the exit code. Raises what `make` raises."""
-    app = PrunecliApp(make, places, cwd, environ, prompt)
+    app = PrunecliApp(make, places, cwd, environ, prompt, inline=inline)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, app.signalled, number)
     try:
-        code = await app.run_async(mouse=app.mouse)
+        code = await app.run_async(mouse=app.mouse and not inline, inline=inline)
     finally:
         await app.close()
     if app.failure is not None:
@@ -275,4 +322,5 @@ async def run(
         from prunecli.tui.defect import report
 
         return report(app.defect, app.runtime, places)
+    app.leave_behind()
     return code or 0

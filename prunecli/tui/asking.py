@@ -29,10 +29,12 @@ class Asking:
         self._answer = asyncio.get_running_loop().create_future()
         frame.ask(panel)
         frame.program.notify_user("waits for your answer")
+        frame.program.show_state("waits for you")
         try:
             return await self._answer
         finally:
             self._answer = None
+            frame.program.show_state("working")
             frame.answered(panel)
 
     def answer(self, message: PermissionAnswered) -> None:

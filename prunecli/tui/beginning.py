@@ -38,7 +38,7 @@ class Beginning:
         conversation = Conversation(runtime, frame)
         conversation.begin()
         app.conversation = conversation
-        for notice in [*runtime.notices, *problem, *frame.keys.problems]:
+        for notice in [*runtime.notices, *problem]:
             conversation.warn_of(notice)
         if self._prompt and not runtime.opening:
             conversation.submit(self._prompt)

@@ -24,13 +24,14 @@ from prunecli.tui.messages import (
     Typed,
     Wake,
 )
+from prunecli.tui.planning import Planning
 from prunecli.tui.prompting.completion import is_command
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.showing.doing import Doing
 from prunecli.tui.showing.present import Presenter
 from prunecli.tui.stage import Stage
-from prunecli.tui.transcript.entries import Entry, Level
+from prunecli.tui.transcript.entries import Level
 from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.status import cache_words
@@ -67,6 +68,7 @@ class Conversation:
             lambda text: self.say(text, Level.WARNING),
         )
         self._asking = Asking(self)
+        self.planning = Planning(self)
         self._doing = Doing()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
         self._effects: Effects | None = None
@@ -303,11 +305,6 @@ class Conversation:
     def complain(self, error: PrunecliError) -> None:
         """What went wrong, and the way out."""
         self.say(f"{error.message}\n{error.hint}".strip(), Level.ERROR)
-
-    def show(self, entry: Entry) -> None:
-        """An entry that is in no log."""
-        self.stage.add(entry)
-        self.frame.show_transcript()
 
     async def load_typed(self) -> None:
         """Brings history and draft back."""

@@ -1,18 +1,24 @@
 """What commands answer with, done on the screen. Imported with the first command."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import (
+    AskSecret,
     Choice,
     Choose,
     CompactNow,
+    Copy,
     EditFile,
     Effect,
     GoOn,
+    InThread,
     Quit,
+    Reconfigured,
     Say,
+    SetMouse,
     SetTheme,
     Submit,
     SwitchSession,
@@ -22,6 +28,7 @@ from prunecli.commands.command import (
 from prunecli.errors import PrunecliError
 from prunecli.runtime import Runtime
 from prunecli.tui import outside
+from prunecli.tui.showing.outcomes import counted
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
@@ -48,24 +55,86 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table():
-                    self._table(effect)
-                case Choose():
-                    self._choose(effect)
+                case Table() | Choose() | AskSecret():
+                    self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
-                case SetTheme(name):
-                    app.use_theme(name)
+                case SetTheme() | SetMouse() | Reconfigured():
+                    self._dress(effect)
                 case EditFile(path, then):
                     app.run_worker(self._edit(path, then), group="editor")
                 case GoOn():
                     conversation.runs.go_on()
                 case CompactNow(focus):
                     conversation.runs.compact(focus)
+                case Copy(text, what):
+                    self._copy(text, what)
+                case InThread(words, work):
+                    app.run_worker(self._in_thread(words, work), group="command", exclusive=True)
                 case Quit():
                     app.leave()
                 case SwitchSession():
                     conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
+
+    def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
+        """How it looks and what it listens to."""
+        app, ui = self._app, self._runtime.config.ui
+        match effect:
+            case SetTheme(name):
+                app.use_theme(name)
+            case SetMouse(on):
+                app.use_mouse(on)
+            case Reconfigured():
+                app.use_theme(ui.theme)
+                app.use_mouse(ui.mouse)
+                app.frame.keys.use(ui.keys)
+
+    def _open(self, effect: Table | Choose | AskSecret) -> None:
+        """What has a screen of its own."""
+        match effect:
+            case Table():
+                self._table(effect)
+            case Choose():
+                self._choose(effect)
+            case AskSecret():
+                self._ask_secret(effect)
+
+    def _copy(self, text: str, what: str) -> None:
+        """By OSC 52, which works over ssh too; nothing is written to a file."""
+        self._app.copy_to_clipboard(text)
+        self._conversation.say(f"Copied {what}: {counted(len(text), 'character')}.")
+
+    def _ask_secret(self, asked: AskSecret) -> None:
+        from prunecli.tui.screens.secret import SecretScreen
+
+        def given(secret: str | None) -> None:
+            if secret is not None:
+                self._guarded(lambda: asked.then(secret))
+
+        self._app.push_screen(SecretScreen(asked.title), given)
+
+    def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
+        """Does what is answered, or says what went wrong."""
+        try:
+            effects = answer()
+        except PrunecliError as error:
+            self._conversation.complain(error)
+        else:
+            self.perform(effects)
+        self._conversation.show_status()
+
+    async def _in_thread(self, words: str, work: Callable[[], Sequence[Effect]]) -> None:
+        activity = self._conversation.frame.activity
+        activity.hint(f"{words} …", seconds=None)
+        try:
+            effects = await asyncio.to_thread(work)
+        except PrunecliError as error:
+            self._conversation.complain(error)
+        else:
+            self.perform(effects)
+        finally:
+            activity.clear_hint()
+        self._conversation.show_status()
 
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen

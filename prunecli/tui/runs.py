@@ -12,8 +12,9 @@ from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolErr
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.tui.showing.present import command_output
-from prunecli.tui.transcript.entries import Level, Origin, Prompt
+from prunecli.runtime.shell import shell
+from prunecli.tui.live_command import LiveCommand
+from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
@@ -68,42 +69,43 @@ class Runs:
 
     def shell(self, command: str, *, show_model: bool) -> None:
         """Runs a command of the user's own."""
-        words = f"Running {command}"
-
-        typed = Prompt(command if show_model else f"! {command}", Origin.SHELL)
 
         async def run() -> Done | None:
+            live = LiveCommand(self._front, command if show_model else f"! {command}")
             try:
-                text = await self._runtime.shell(command, show_model=show_model)
-            except (asyncio.CancelledError, ToolError):
-                self._front.show(typed)
+                text = await shell(self._runtime, command, show_model=show_model, progress=live.progress)
+            except (asyncio.CancelledError, ToolError) as error:
+                live.failed(interrupted=isinstance(error, asyncio.CancelledError))
                 raise
-            if not show_model:
-                self._front.show(typed)
-                self._front.show(command_output(text))
+            if show_model:
+                live.recorded()
+            else:
+                live.done(text)
             return None
 
-        self._start(words, run)
+        self._start(f"Running {command}", run)
 
     def _start(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
         if self.busy:
             self._front.say("The agent is working: Esc stops it.", Level.WARNING)
             return
         self.can_go_on = False
+        self._front.planning.withdraw()
         self._worker = self._front.frame.run_worker(self._run(words, work), group="run")
 
     async def _run(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
         """Does the work and says how it went wrong, if it did."""
         begun = monotonic()
-        interrupted = False
+        interrupted = failed = False
         self._idle.clear()
         self._front.began(words)
+        self._front.frame.program.show_state("working")
         try:
             done = await work()
             self._front.warn("")
             if done is not None:
                 interrupted = done.reason == "interrupted"
-                self.can_go_on = done.reason != "finished"
+                self.can_go_on = failed = done.reason != "finished"
                 if done.note:
                     self._front.say(done.note, Level.WARNING if done.reason == "limit" else Level.INFO)
         except asyncio.CancelledError:
@@ -121,7 +123,19 @@ class Runs:
             self._front.say(str(error), Level.ERROR)
         finally:
             self._idle.set()
+            self._front.frame.program.show_state("")
             self._front.ended(monotonic() - begun, interrupted=interrupted)
+            if not (interrupted or failed or self.can_go_on):
+                self._front.frame.call_later(self._afterwards)
+
+    def _afterwards(self) -> None:
+        """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
+        if self.busy:
+            return
+        if any(self.waiting()):
+            self.go_on()
+        else:
+            self._front.planning.offer()
 
     def interrupt(self) -> bool:
         """Stops the work; False if there is none."""

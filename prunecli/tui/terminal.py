@@ -10,14 +10,17 @@ import select
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from enum import StrEnum
+from threading import Event
 from typing import Any
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from prunecli.sanitize import one_line
+from prunecli.tui.charset import letters_for
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
@@ -78,13 +81,19 @@ class PasteReader:
         return held
 
 
-class TerminalDriver(LinuxDriver):
-    """See the module."""
+class CarefulDriver(Driver):
+    """What both drivers do with keys, pastes and the mouse. See the module."""
+
+    fileno: int
+    exit_event: Event
+
+    def __init__(self, app: Any, **more: Any) -> None:
+        super().__init__(app, **more)
+        self._letters = letters_for(app.environ)
 
     def write(self, data: str) -> None:
-        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
-        if self._writer_thread is not None and self._writer_thread.is_alive():
-            super().write(data)
+        """Writes, in letters that the terminal has."""
+        super().write(data if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
         """Reads keys and pastes until the program ends, or the terminal does."""
@@ -109,18 +118,11 @@ class TerminalDriver(LinuxDriver):
             for event in parser.tick():
                 self.process_message(event)
 
-    def _sigcont_application(self, *_: Any) -> None:
-        """Comes back after a stop; one without notice left everything as it was, and must be ended first."""
-        if self._auto_restart and not self._must_signal_resume:
-            self.suspend_application_mode()
-            self._must_signal_resume = True
-        super()._sigcont_application()
-
     def set_mouse(self, on: bool) -> None:
         """Listens to the mouse from now on, or no longer."""
         if on != self._mouse:
             self._mouse = True
-            (self._enable_mouse_support if on else self._disable_mouse_support)()
+            (self._enable_mouse_support if on else self._disable_mouse_support)()  # type: ignore[attr-defined]
             self._mouse = on
 
     @property
@@ -131,6 +133,22 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             return True
         return False
+
+
+class TerminalDriver(CarefulDriver, LinuxDriver):
+    """The driver of the full screen."""
+
+    def write(self, data: str) -> None:
+        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
+        if self._writer_thread is not None and self._writer_thread.is_alive():
+            super().write(data)
+
+    def _sigcont_application(self, *_: Any) -> None:
+        """Comes back after a stop; one without notice left everything as it was, and must be ended first."""
+        if self._auto_restart and not self._must_signal_resume:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
 
 
 def title(text: str) -> str:

@@ -7,6 +7,8 @@ import pytest
 from prunecli.agent.policy import Policy
 from prunecli.agent.signals import Notice
 from prunecli.context.compaction import Options, plan_compaction
+from prunecli.context.strategies import pi
+from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import Text, ToolUse, Usage
@@ -114,21 +116,16 @@ async def test_never_two_in_a_row_without_a_word_of_the_user() -> None:
     assert len(compactions(one)) == 1
 
 
-async def test_pruning_goes_first() -> None:
-    from prunecli.context.strategies import aggressive
-    from prunecli.context.strategy import Chosen
-
-    options = aggressive.Options(keep_last_assistants=2)
+@pytest.mark.parametrize("enabled", [True, False])
+async def test_pruning_goes_first_unless_it_is_off(enabled: bool) -> None:
+    options = pi.Options(prune_minimum=10**9, prune_protect=0, protected_turns=0, prunable_tools=())
     script = [calls(ToolUse(f"t{n}", "echo", {"words": f"{n} line ", "times": 200})) for n in range(6)]
-    one = bench(*script, says("Done."))
-    one.policy = Policy(
-        (Chosen("aggressive", aggressive, options),), compaction=OPTIONS, max_tokens=1_000, enabled=False
-    )
+    one = bench(*script, says("Done."), *([] if enabled else [says("Done.")]))
+    one.policy = Policy((Chosen("pi", pi, options),), compaction=OPTIONS, max_tokens=1_000, enabled=enabled)
     await one.talk("do it all")
     prunes = [r.event for r in one.session.records if isinstance(r.event, PrunApplied)]
-    assert prunes
-    assert {prune.reason for prune in prunes} == {"before a compaction"}
-    assert compactions(one) == []
+    assert {prune.reason for prune in prunes} == ({"before a compaction"} if enabled else set())
+    assert len(compactions(one)) == (0 if enabled else 1)
 
 
 def test_nothing_between_is_no_plan() -> None:

@@ -9,9 +9,9 @@ import pytest
 from prunecli.agent.decide import Limits
 from prunecli.agent.execute import Answer
 from prunecli.agent.policy import Policy
-from prunecli.agent.signals import RetryScheduled, StreamDiscarded
-from prunecli.context.strategies import pi
-from prunecli.context.strategy import Chosen
+from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded
+from prunecli.context.strategies import importance, pi
+from prunecli.context.strategy import Chosen, FunctionFailed
 from prunecli.errors import (
     BadRequest,
     ConnectionLost,
@@ -415,3 +415,20 @@ async def test_a_recalled_original_is_an_ordinary_result() -> None:
     assert results(bench)[-1].content == (Text("long " * 2_000),)
     assert b"long long" in provider.requests[3].body()
     assert b"long long" not in provider.requests[2].body()
+
+
+async def test_a_strategy_that_fails_is_said_once_in_a_run_and_stops_nothing() -> None:
+    """PRUNING.md section 10: a function that raises means no proposal, reported once."""
+
+    def broken(*_: object) -> float:
+        raise FunctionFailed("pruning.importance.function (mine:score): KeyError: 'x'")
+
+    options = importance.Options(function="mine:score")
+    one = Chosen("importance", importance, options, {"function": broken}, foreign=True)
+    bench = Bench(
+        scripted(calls(echo("t1", "a")), calls(echo("t2", "b")), says("Done.")), policy=Policy((one,))
+    )
+    assert (await bench.talk("go")).reason == "finished"
+    said = [told.text for told in bench.told if isinstance(told, Notice)]
+    assert len(said) == 1
+    assert "mine:score" in said[0]

@@ -23,7 +23,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, plain_text, tool_uses
-from prunecli.model.requests import Preamble, Request, WireMessage
+from prunecli.model.requests import PREAMBLE, Preamble, Request, WireMessage
 from prunecli.providers.demo import DemoProvider
 from prunecli.providers.provider import Response, StreamEvent
 from prunecli.session.session import Session

@@ -1,1 +1,1 @@
-"""The runtime: what front ends start and ask."""
+"""Tests of the composition root."""

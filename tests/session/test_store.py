@@ -50,12 +50,8 @@ def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
     session(store, cwd, "20260101-000000-aaaaaa", [*said, summary], parent={"id": "older", "seq": 3})
     (one,) = store.list()
     digest = one.digest
-    assert (one.id, one.cwd, one.name, one.title) == (
-        "20260101-000000-aaaaaa",
-        str(cwd),
-        "big fix",
-        "big fix",
-    )
+    assert (one.id, one.cwd, one.name) == ("20260101-000000-aaaaaa", str(cwd), "big fix")
+    assert (one.title, one.label) == ("fix the parser", "big fix")
     assert (digest.first, digest.last, digest.parent) == ("fix the parser\nplease", "and the lexer", "older")
     assert (digest.prompts, digest.entries, digest.context) == (2, 4, 500 + 1_000 + 50)
     assert digest.spent == {"claude-sonnet-5-5": [2, 600, 20, 2_000, 100], "claude-haiku-5": [1, 7, 3, 0, 0]}
@@ -63,7 +59,7 @@ def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
 
 def test_without_a_name_the_first_line_of_the_first_prompt_is_the_title(store: Store, cwd: Path) -> None:
     session(store, cwd, "a1", [prompt("fix the parser\nplease")])
-    assert store.list()[0].title == "fix the parser"
+    assert store.list()[0].label == "fix the parser"
 
 
 def test_the_last_changed_comes_first_and_a_directory_has_its_own(

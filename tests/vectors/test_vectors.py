@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from prunecli.cli import app
 from prunecli.config import Config
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -39,11 +41,39 @@ def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
         context.apply(record)
     module = Config().strategies.module(case["strategy"])
     proposal = module.propose(View(context, case["context_window"]), options_of(case))
-    before = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
     context.apply(
         Record(len(records), 9_999_999_999_999, PrunApplied("strategy", proposal.edits, case["strategy"]))
     )
-    sent = [json.loads(message.canonical) for message in context.messages()]
+    agrees(case, [json.loads(message.canonical) for message in context.messages()])
+    assert module.propose(View(context, case["context_window"]), options_of(case)).edits == ()
+
+
+SAMPLE = [case for case in CASES if int(case["id"].rpartition("-")[2]) % 8 == 0]
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case["id"])
+def test_the_command_line_gives_the_same_answer(case: dict[str, Any], tmp_path: Path) -> None:
+    source = tmp_path / "source.json"
+    source.write_text(json.dumps({"messages": case["messages"]}))
+    options = [
+        word
+        for key, value in case["options"].items()
+        for word in ("-o", f"{key}={value if isinstance(value, str) else json.dumps(value)}")
+    ]
+    window = ["--window", str(case["context_window"])]
+    flags = ["--estimator", "chars4", "--no-recall", "--json"]
+    runner = CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
+    done = runner.invoke(
+        app, ["context", str(source), "--strategy", case["strategy"], *options, *window, *flags]
+    )
+    assert (done.exit_code, done.stderr) == (0, "")
+    agrees(case, json.loads(done.stdout)["messages"])
+
+
+def agrees(case: dict[str, Any], sent: list[dict[str, Any]]) -> None:
+    """Holds what would be sent against the original's answer; all words of the user are there."""
+    records = records_of(case["messages"])
+    before = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
     shown = {
         block["tool_use_id"]: "\n".join(part.get("text", "") for part in block["content"])
         for message in sent
@@ -55,7 +85,6 @@ def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
     words = [block.text for r in records if isinstance(r.event, UserMessage) for block in r.event.content]  # type: ignore[union-attr]
     said = [b["text"] for m in sent if m["role"] == "user" for b in m["content"] if b["type"] == "text"]
     assert said == words
-    assert module.propose(View(context, case["context_window"]), options_of(case)).edits == ()
 
 
 def check(expected: dict[str, Any], before: dict[str, ToolResult], shown: dict[str, str]) -> None:

@@ -3,14 +3,17 @@
 Each user message, assistant message and tool result is a record of its own, as a session would have logged them.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from prunecli.model.codec import block_from_json, content_from_json
 from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
-from prunecli.model.messages import Block, Json, tool_uses
+from prunecli.model.messages import Block, Json, Opaque, RedactedThinking, Thinking, ToolUse, tool_uses
+from prunecli.session.importers.transcript import MALFORMED, why
 
 START_MS = 1_600_000_000_000
 """Time of the first record; each later one is a second after the one before."""
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
 def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
@@ -23,28 +26,55 @@ def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
                 events.append(event)
                 if isinstance(event, AssistantMessage):
                     names.update((call.id, call.name) for call in tool_uses(event.content))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"messages.{index}: {error}") from error
+        except MALFORMED as error:
+            raise ValueError(f"messages.{index}: {why(error)}") from error
     return [Record(seq, START_MS + 1_000 * seq, event) for seq, event in enumerate(events)]
 
 
 def _events(message: Mapping[str, Json], names: Mapping[str, str]) -> Iterable[Event]:
     role, content = message["role"], message["content"]
     if role == "assistant":
-        yield AssistantMessage(content_from_json(content))
+        yield AssistantMessage(_answered(content_from_json(content)))
         return
     if role != "user":
         raise ValueError(f"role {role!r} is neither user nor assistant")
     if isinstance(content, str):
         yield UserMessage(content_from_json(content), "import")
         return
-    words: list[Block] = []
+    spoken: list[Block] = []
     for block in content:
         if block.get("type") == "tool_result":
             use = block["tool_use_id"]
+            if not isinstance(use, str):
+                raise ValueError("a tool_use_id that is no text")
             given = block.get("content") or []
-            yield ToolResult(use, names.get(use, ""), content_from_json(given), bool(block.get("is_error")))
+            shown = _said_by_user(content_from_json(given))
+            yield ToolResult(use, names.get(use, ""), shown, bool(block.get("is_error")))
         else:
-            words.append(block_from_json(block))
-    if words:
-        yield UserMessage(tuple(words), "import")
+            spoken.append(block_from_json(block))
+    if spoken:
+        yield UserMessage(_said_by_user(tuple(spoken)), "import")
+
+
+def _answered(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The content. Raises ValueError for what no response holds, and for calls that no request may hold."""
+    calls = tool_uses(content)
+    if len({call.id for call in calls}) < len(calls):
+        raise ValueError("two calls with one id")
+    for call in calls:
+        if not _NAME.fullmatch(call.name):
+            raise ValueError(f"a tool named {call.name[:40]!r}")
+    for block in content:
+        if isinstance(block, Opaque) and block.json.get("type") in (None, "tool_result"):
+            raise ValueError(f"a block of type {block.json.get('type')} in a response")
+    return content
+
+
+def _said_by_user(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The content. Raises ValueError for what only a response holds."""
+    for block in content:
+        if isinstance(block, ToolUse | Thinking | RedactedThinking):
+            raise ValueError("a call or thinking in a user message")
+        if isinstance(block, Opaque) and block.json.get("type") in (None, "tool_result"):
+            raise ValueError(f"a block of type {block.json.get('type')} in a user message")
+    return content

@@ -1,35 +1,61 @@
-"""A SOURCE of the command line: what kind of file it is, and its records (FORMATS.md).
+"""A SOURCE of the command line: what kind of file it is, and its conversation (FORMATS.md).
 
-A session file of our own, an agent-session/1 file, or JSON with Anthropic messages; `.gz` of each. The kind is
-detected from the content.
+A session of our own, of Claude Code, pi, Codex, OpenCode (its export) or Gemini CLI, an agent-session/1 file, or
+JSON with Anthropic messages; `.gz` of each. The kind is told by the content, never by the name.
 """
 
-import gzip
-import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.codec import strict_loads
-from prunecli.model.events import Record
+from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
+from prunecli.model.messages import Json
 from prunecli.session.blobs import Blobs
-from prunecli.session.importers import agent_session, anthropic_messages
+from prunecli.session.importers import (
+    agent_session,
+    anthropic_messages,
+    claude_code,
+    codex,
+    gemini_cli,
+    opencode,
+    pi,
+)
+from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
+from prunecli.session.importers.rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.log import read_lines
 
-Kind: TypeAlias = Literal["session", "agent-session", "messages"]
-
-MAX_BYTES = 1 << 30
+_HEAD_ROWS = 50
+_HEAD_BYTES = 65_536
+_BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] = (
+    (codex.is_codex, codex.read),
+    (pi.is_pi, pi.read),
+    (claude_code.is_claude_code, claude_code.read),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's records. `native` ones are our own: their recorded edits count."""
+    """A file's conversation. `native` ones are our own: their recorded edits count."""
 
-    kind: Kind
-    records: list[Record]
+    imported: Imported
     notices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """What program's file it is."""
+        return self.imported.origin.kind
+
+    @property
+    def records(self) -> list[Record]:
+        """The main line of the conversation."""
+        return self.imported.records
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """The other lines."""
+        return self.imported.branches
 
     @property
     def native(self) -> bool:
@@ -37,52 +63,67 @@ class Source:
         return self.kind == "session"
 
 
-def read_source(path: Path) -> Source:
-    """The records of a file of any known kind. Raises SessionCorrupt that names the line, OSError."""
-    data = _content(path)
+def read_source(path: Path, *, compactions: bool = False) -> Source:
+    """The conversation of a file of any known kind; damaged lines are passed over and named in `notices`.
+
+    `compactions` puts an agent-session's summaries in place of what they replaced. Raises SessionCorrupt that names
+    the first line or message which can't be used where nothing can be, OSError.
+    """
+    data = content_of(path)
+    if _is_native(data):
+        return _native(path, data)
     try:
-        if (value := _whole(data)) is not None:
-            return Source("messages", anthropic_messages.records_of(value["messages"]))
-        if _is_agent_session(data.split(b"\n", 1)[0]):
-            return Source(
-                "agent-session", agent_session.records_of(data.decode("utf-8", "replace").split("\n"))
-            )
+        value = whole(data)
     except ValueError as error:
-        line = str(error).removeprefix("line ").partition(":")[0]
-        raise SessionCorrupt(path, int(line) if line.isdigit() else 1, str(error)) from error
-    return _native(path, data)
+        raise SessionCorrupt(path, 1, str(error)) from error
+    imported = _of_one_value(path, value) if isinstance(value, dict | list) else None
+    if imported is None:
+        found = rows_of(data)
+        imported = _of_lines(found, compactions)
+        if imported is None:
+            if found.rows and not any("seq" in row.value for row in found.rows):
+                raise SessionCorrupt(path, found.rows[0].line, "a session of no known kind")
+            return _native(path, data)
+    if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
+        line, _, why = (imported.damaged or ("line 1: no message",))[0].partition(": ")
+        number = line.rpartition(" ")[2]
+        raise SessionCorrupt(
+            path, int(number) if number.isdigit() else 1, f"{why} (a {imported.origin.kind} file)"
+        )
+    return Source(imported, imported.damaged)
 
 
-def _is_agent_session(first_line: bytes) -> bool:
-    try:
-        head = strict_loads(first_line)
-    except ValueError:
-        return False
-    return isinstance(head, dict) and head.get("format") == agent_session.FORMAT
-
-
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES)
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SessionCorrupt(path, 0, f"a damaged gzip file: {error}") from error
-
-
-def _whole(data: bytes) -> dict[str, list[dict[str, object]]] | None:
-    """The one JSON object of the file, if that is what it is."""
-    if b'"messages"' not in data:
+def _of_one_value(path: Path, value: Json) -> Imported | None:
+    """The conversation of a file that is one JSON value; None where its lines are to be looked at."""
+    if isinstance(value, list):
+        value = {"messages": value}
+    if not isinstance(value.get("messages"), list):
         return None
+    if opencode.is_opencode(value):
+        return opencode.read(value)
+    if gemini_cli.is_gemini_cli(value):
+        return gemini_cli.read(value)
     try:
-        value = strict_loads(data)
-    except ValueError:
-        return None
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        return value
+        return Imported(Origin("messages"), anthropic_messages.records_of(value["messages"]))
+    except ValueError as error:
+        raise SessionCorrupt(path, 1, str(error)) from error
+
+
+def _of_lines(found: Rows, compactions: bool) -> Imported | None:
+    """The conversation of a file of JSON lines; None where it can only be one of our own."""
+    if found.rows and agent_session.is_agent_session(found.rows[0]):
+        return agent_session.read(found, compactions=compactions)
+    for row in found.rows[:_HEAD_ROWS]:
+        for is_one, read in _BY_LINES:
+            if is_one(row):
+                return read(found)
     return None
+
+
+def _is_native(data: bytes) -> bool:
+    """Whether one of the first lines looks like a record of ours."""
+    lines = data[:_HEAD_BYTES].split(b"\n")
+    return any(line.startswith(b'{"seq":') and b',"crc":"' in line for line in lines)
 
 
 def _native(path: Path, data: bytes) -> Source:
@@ -94,4 +135,12 @@ def _native(path: Path, data: bytes) -> Source:
         event, missing = blobs.resolved(record.event)
         notices += missing
         records.append(record if event is record.event else Record(record.seq, record.timestamp, event))
-    return Source("session", records, tuple(notices))
+    return Source(Imported(_own(records), records), tuple(notices))
+
+
+def _own(records: list[Record]) -> Origin:
+    first = records[0]
+    if isinstance(first.event, SessionStarted):
+        started = first.event
+        return Origin("session", started.id, "", started.cwd, started.model, first.timestamp)
+    return Origin("session", started=first.timestamp)

@@ -61,7 +61,7 @@ class ChooseScreen(ModalScreen[str | None]):
         self._fill(self.query_one(Input).value, self._list.at)
 
     def _fill(self, query: str, at: int = 0) -> None:
-        labels = fuzzy.best(query, self._by_label, len(self._by_label)) if query else list(self._by_label)
+        labels = self._meant(query)
         offers = [
             Offer(
                 self._by_label[label].value,
@@ -71,9 +71,21 @@ class ChooseScreen(ModalScreen[str | None]):
             )
             for label in labels
         ]
-        self._list.most_rows = max(3, min(14, self.app.size.height - 9))
+        self._list.most_rows = max(3, min(14, self.size.height - 9))
         self._list.show(offers, "" if offers else "nothing like it", at)
         self._list.styles.height = self._list.rows
+
+    def _meant(self, query: str) -> list[str]:
+        """What a query means by its label, then what has it in its detail."""
+        if not query:
+            return list(self._by_label)
+        labels = fuzzy.best(query, self._by_label, len(self._by_label))
+        known, query = set(labels), query.lower()
+        return labels + [
+            label
+            for label, choice in self._by_label.items()
+            if label not in known and query in choice.detail.lower()
+        ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Another filter."""

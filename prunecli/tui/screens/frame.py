@@ -58,7 +58,9 @@ class Frame(Screen[None], inherit_bindings=False):
         self.keys = Keys()
         self.masthead = Masthead(directory)
         self.welcome = Welcome()
-        self.activity = Activity(f"{self.keys.hint('interrupt')} stops · {self.keys.hint('submit')} steers")
+        self.activity = Activity(
+            lambda: f"{self.keys.hint('interrupt')} stops · {self.keys.hint('submit')} steers"
+        )
         self.prompt = Prompt(self.keys)
         self.status = StatusLines()
         self._told: Callable[[Message], None] | None = None

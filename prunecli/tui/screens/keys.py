@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from prunecli.bindings import Action
 from prunecli.commands.command import Table
-from prunecli.tui.keys import Action, Keys, shown
+from prunecli.tui.keys import Keys, shown
 from prunecli.tui.screens.table import TableScreen
 
 

@@ -116,7 +116,7 @@ class TableScreen(ModalScreen[None]):
     def on_resize(self) -> None:
         """As high as its rows, or as the screen allows."""
         note = 2 if self._table.note else 0
-        most = max(3, int(self.app.size.height * 0.9) - 5 - note)
+        most = max(3, int(self.size.height * 0.9) - 5 - note)
         self._rows.styles.height = min(len(self._table.rows) + 1, most)
 
     def on_key(self, event: events.Key) -> None:

@@ -19,6 +19,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
+from prunecli.model.planning import without_plan_note
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.tui.showing import outcomes
 from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
@@ -131,7 +132,7 @@ class Presenter:
             prompt = shown.Prompt(typed, shown.Origin.SHELL)
             return [self._add(prompt), self._add(command_output(output, self._tokens(seq)), seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
-        return [self._add(shown.Prompt(text_of(event.content), origin), seq)]
+        return [self._add(shown.Prompt(text_of(without_plan_note(event.content)), origin), seq)]
 
     def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
         changes: list[Change] = []

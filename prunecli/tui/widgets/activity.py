@@ -21,7 +21,7 @@ class Activity(Widget):
 
     can_focus = False
 
-    def __init__(self, keys_hint: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, keys_hint: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._keys_hint = keys_hint
         self._clock = clock
@@ -60,12 +60,14 @@ class Activity(Widget):
         self._asking = asking
         self.refresh()
 
-    def hint(self, text: str, style: str = "$muted") -> None:
-        """Says something for a few seconds."""
+    def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
+        """Says something for a few seconds, or (None) until it is cleared."""
         self._hint = text, style
         if self._hint_over is not None:
             self._hint_over.stop()
-        self._hint_over = self.set_timer(HINT_SECONDS, self.clear_hint)
+            self._hint_over = None
+        if seconds is not None:
+            self._hint_over = self.set_timer(seconds, self.clear_hint)
         self.refresh()
 
     def clear_hint(self) -> None:
@@ -83,10 +85,10 @@ class Activity(Widget):
         elapsed = self._clock() - self._since
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
-            Piece((f"{frame} {self._now()}",), "$accent", 9),
+            Piece(tuple(f"{frame} {words}" for words in _shorter(self._now())), "$accent", 0),
             Piece((_seconds(int(elapsed)),), "$muted", 8),
         ]
-        keys = "" if self._asking else self._keys_hint
+        keys = "" if self._asking else self._keys_hint()
         right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]
         return Content.assemble(" ", fitted(left, right, width), " ")
 
@@ -97,6 +99,13 @@ class Activity(Widget):
             left = max(0.0, self._retry[0] - self._clock())
             return f"{one_line(self._words)} in {left:.0f}s: {one_line(self._retry[1])}"
         return one_line(self._words)
+
+
+def _shorter(words: str) -> tuple[str, ...]:
+    """The words, and less and less of them: how long it takes and what stops it must stay on the line."""
+    from prunecli.tui.transcript.rows import clip  # not there yet when the first frame is drawn
+
+    return tuple(dict.fromkeys(clip(words, cells) for cells in (len(words) * 2, 60, 40, 24, 12)))
 
 
 def _seconds(elapsed: int) -> str:

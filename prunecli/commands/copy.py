@@ -1,0 +1,63 @@
+"""/copy: text of the session on the clipboard, as it was written."""
+
+import re
+from collections.abc import Sequence
+
+from prunecli.commands.command import Copy, Effect, Say
+from prunecli.context.exchange import Entry
+from prunecli.errors import UsageError
+from prunecli.model.messages import plain_text
+from prunecli.runtime import Runtime
+from prunecli.runtime.entries import entries_of
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Copy the last answer, or its last code block: /copy code, /copy code 1, or an entry: /copy 17."""
+    words = arguments.split()
+    if not words:
+        return [Copy(_last_answer(runtime), "the last answer")]
+    if words[0] == "code":
+        return _code(code_blocks(_last_answer(runtime)), words[1:])
+    seqs = entries_of(runtime, words)
+    entries = runtime.session.context.entries
+    return [Copy("\n\n".join(_text(entries[seq]) for seq in seqs), f"entry {', '.join(map(str, seqs))}")]
+
+
+def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:
+    if not blocks:
+        return [Say("The last answer has no code block.")]
+    which = words[0] if words else str(len(blocks))
+    if not which.isdigit() or not 1 <= int(which) <= len(blocks):
+        raise UsageError(f"there is no code block {which!r}", f"the last answer has {len(blocks)}, from 1")
+    return [Copy(blocks[int(which) - 1], f"code block {which} of {len(blocks)}")]
+
+
+def code_blocks(markdown: str) -> list[str]:
+    """The insides of fenced code blocks, in order; one that is not closed goes to the end of the text."""
+    blocks: list[str] = []
+    fence, lines = "", list[str]()
+    for line in markdown.split("\n"):
+        found = _FENCE.fullmatch(line)
+        if not fence:
+            if found and "`" not in found[2]:
+                fence, lines = found[1], []
+        elif found and found[1].startswith(fence) and not found[2].strip():
+            blocks.append("\n".join(lines))
+            fence = ""
+        else:
+            lines.append(line)
+    return [*blocks, "\n".join(lines)] if fence else blocks
+
+
+def _last_answer(runtime: Runtime) -> str:
+    """The newest words of the model, whether pruned or not. Raises UsageError where it has said nothing."""
+    for entry in reversed(runtime.session.context.entries.values()):
+        if entry.kind == "assistant" and (text := _text(entry).strip()):
+            return text
+    raise UsageError("there is no answer to copy yet")
+
+
+def _text(entry: Entry) -> str:
+    return plain_text(getattr(entry.event, "content", ()))

@@ -1,0 +1,27 @@
+"""/mouse: whether the mouse belongs to the program or to the terminal."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say, SetMouse
+from prunecli.config.save import save
+from prunecli.runtime import Runtime
+
+_SAID = {
+    True: "The mouse scrolls, clicks and selects here. /mouse off leaves it to the terminal.",
+    False: "The mouse is the terminal's: it selects as everywhere else. /mouse on brings it back.",
+}
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Listen to the mouse or leave it to the terminal: /mouse off; --save keeps it."""
+    words = [word for word in arguments.split() if word != "--save"]
+    if words not in (["on"], ["off"], []):
+        return [Say(f"/mouse takes on or off, not {arguments!r}", "error")]
+    on = words == ["on"] if words else not runtime.config.ui.mouse
+    text = "true" if on else "false"
+    runtime.use_config(runtime.config.with_value("ui.mouse", text))
+    said = _SAID[on]
+    if "--save" in arguments.split():
+        note = save(runtime.setup.places, runtime.config, "ui.mouse", text)
+        said += " Saved" + (f"; {note}." if note else ".")
+    return [SetMouse(on), Say(said)]

@@ -1,0 +1,129 @@
+"""What commands answer with, done in lines."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from prunecli.commands.command import (
+    AskSecret,
+    Choose,
+    CompactNow,
+    Copy,
+    EditFile,
+    Effect,
+    GoOn,
+    InThread,
+    Quit,
+    Reconfigured,
+    Say,
+    SetMouse,
+    SetTheme,
+    Submit,
+    SwitchSession,
+    Table,
+    run_line,
+)
+from prunecli.errors import PrunecliError
+from prunecli.plain.words import choice_lines, chosen, ours, table_lines
+from prunecli.sanitize import source, visible
+from prunecli.tui import outside
+
+if TYPE_CHECKING:
+    from prunecli.plain.talk import Talk
+
+
+class Doing:
+    """Runs commands and does what they answer."""
+
+    def __init__(self, talk: "Talk") -> None:
+        self._talk = talk
+
+    def command(self, line: str) -> None:
+        """Runs a typed line such as `/model sonnet` and does what it answers."""
+        self.perform(run_line(self._talk.runtime, line))
+
+    def perform(self, effects: Iterable[Effect]) -> None:
+        """Does effects in their order. Themes and the mouse are nothing here."""
+        talk = self._talk
+        for effect in effects:
+            match effect:
+                case Submit(text):
+                    talk.say(text)
+                case GoOn():
+                    talk.work(talk.runtime.go_on)
+                case CompactNow(focus):
+                    talk.work(lambda focus=focus: talk.runtime.compact(focus))  # type: ignore[misc]
+                case EditFile():
+                    self._edit(effect)
+                case InThread(words, work):
+                    talk.out(f"{ours(words)} ...")
+                    self._guarded(work)
+                case Quit():
+                    talk.leaving = True
+                case SwitchSession() | SetTheme() | SetMouse() | Reconfigured():
+                    pass
+                case _:
+                    self._tell(effect)
+
+    def _tell(self, effect: Effect) -> None:
+        match effect:
+            case Say(text, level):
+                mark = "" if level == "info" else f"{level}: "
+                self._print([mark + ours(line) if not at else ours(line) for at, line in _numbered(text)])
+            case Table():
+                self._print(table_lines(effect))
+            case Choose():
+                self._choose(effect)
+            case Copy(text, what):
+                self._print([f"There is no clipboard here; this is {what}:", *source(text).split("\n")])
+            case AskSecret():
+                self._ask_secret(effect)
+            case _:
+                self._print(["That needs the screen: start without --plain."])
+
+    def _print(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._talk.out(line)
+
+    def _choose(self, choose: Choose) -> None:
+        self._print(choice_lines(choose))
+        try:
+            answer = self._talk.lines.answer("number, or Enter to leave it: ")
+        except KeyboardInterrupt:
+            answer = None
+        if not (answer or "").strip():
+            return
+        found = chosen(choose, answer or "")
+        if found is None:
+            self._print([f"There is no {visible((answer or '').strip())} to choose."])
+        else:
+            self.command(f"/{choose.command} {found.value}")
+
+    def _ask_secret(self, asked: AskSecret) -> None:
+        try:
+            secret = self._talk.lines.secret(f"{ours(asked.title)} (not shown): ")
+        except KeyboardInterrupt:
+            secret = None
+        if secret is not None:
+            self._guarded(lambda: asked.then(secret))
+
+    def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
+        try:
+            effects = answer()
+        except PrunecliError as error:
+            self._print(["error: " + ours(error.message), *filter(None, [ours(error.hint)])])
+        else:
+            self.perform(effects)
+
+    def _edit(self, effect: EditFile) -> None:
+        if self._talk.work(lambda: _edited(effect, self._talk)) and effect.then:
+            self.command(f"/{effect.then}")
+
+
+async def _edited(effect: EditFile, talk: "Talk") -> bool:
+    setup = talk.runtime.setup
+    await outside.edit_file(effect.path, setup.environ, setup.cwd)
+    return True
+
+
+def _numbered(text: str) -> list[tuple[int, str]]:
+    return list(enumerate(visible(text).split("\n")))

@@ -1,0 +1,117 @@
+"""A reader of the session's stream that prints lines, once each: nothing is ever written over."""
+
+from collections.abc import Callable
+from time import monotonic
+
+from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, ToolProgress
+from prunecli.model.events import Record
+from prunecli.plain.words import entry_lines, ours
+from prunecli.providers.provider import TextDelta
+from prunecli.sanitize import one_line, source
+from prunecli.tui.showing.changes import Add, Anew, Put
+from prunecli.tui.showing.present import Presenter
+from prunecli.tui.transcript.entries import Assistant, Entry, Origin, Prompt, ToolCall
+
+QUIET_SECONDS = 10.0
+"""A running call says its last line when nothing was printed for so long."""
+
+
+class PlainReader:
+    """Prints what a session tells. An answer is printed line by line, as its lines are complete."""
+
+    def __init__(
+        self, presenter: Presenter, out: Callable[[str], None], clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._presenter = presenter
+        self._out = out
+        self._clock = clock
+        self._line = ""
+        self._streamed = ""
+        self._states: dict[int, object] = {}
+        self._spoke_at = clock()
+
+    def read(self, told: object) -> None:
+        """A record or a signal."""
+        match told:
+            case TextDelta(text):
+                self._grow(text)
+            case StreamDiscarded():
+                self._discard()
+            case RetryScheduled(attempt, seconds, reason):
+                self._say(f"({one_line(reason)}; attempt {attempt + 1} in {seconds:.0f} s, Ctrl+C stops)")
+            case ToolProgress(_, text):
+                self._still(text)
+            case Record() | Notice():
+                self._present(told)
+            case _:
+                pass
+
+    def _say(self, line: str) -> None:
+        self._spoke_at = self._clock()
+        self._out(line)
+
+    # What streams --------------------------------------------------------------------------------------------
+
+    def _grow(self, text: str) -> None:
+        *whole, self._line = (self._line + text).split("\n")
+        self._streamed += text
+        for line in whole:
+            self._say(source(line))
+
+    def _discard(self) -> None:
+        if self._streamed.strip():
+            self._end_line()
+            self._say("(what was said just now does not count; it is said again)")
+        self._line = self._streamed = ""
+
+    def _end_line(self) -> None:
+        if self._line:
+            self._say(source(self._line))
+        self._line = ""
+
+    def _still(self, text: str) -> None:
+        if self._clock() - self._spoke_at >= QUIET_SECONDS:
+            last = text.rstrip("\n").split("\n")[-1]
+            self._say(f"  still running: {one_line(last)}")
+
+    # Records -------------------------------------------------------------------------------------------------
+
+    def _present(self, told: object) -> None:
+        for change in self._presenter.take(told):
+            match change:
+                case Add(slot, entry) | Put(slot, entry):
+                    self._show(slot, entry)
+                case Anew():
+                    self._say("(rewound: what was said after that point is in the log, the model forgets it)")
+                case _:
+                    pass
+
+    def _show(self, slot: int, entry: Entry) -> None:
+        """An entry that is new, or a call that got further; marks of pruning are said by notices."""
+        state: object = entry.state if isinstance(entry, ToolCall) else type(entry)
+        if self._states.get(slot) == state:
+            return
+        self._states[slot] = state
+        if isinstance(entry, Assistant):
+            self._finish(entry.text)
+        elif not (isinstance(entry, Prompt) and entry.origin in (Origin.PROMPT, Origin.SHELL)):
+            for line in entry_lines(entry):
+                self._say(line)
+
+    def _finish(self, text: str) -> None:
+        """The answer is complete: what was not streamed of it follows."""
+        if not text.strip():
+            return
+        if text.startswith(self._streamed):
+            self._grow(text[len(self._streamed) :])
+            self._end_line()
+        else:
+            self._discard()
+            for line in entry_lines(Assistant(text)):
+                self._say(line)
+        self._line = self._streamed = ""
+
+    def notice(self, text: str) -> None:
+        """A word of the program."""
+        for line in text.split("\n"):
+            self._say(ours(line))

@@ -1,0 +1,261 @@
+"""The talk: a line is read, what it asks for is done, and the next line is read."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from prunecli import __version__
+from prunecli.agent.execute import Answer, Asked
+from prunecli.commands.command import command_names
+from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.model.planning import APPROVED
+from prunecli.plain.doing import Doing
+from prunecli.plain.lines import Lines, TerminalLines, interruptible
+from prunecli.plain.reader import PlainReader
+from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
+from prunecli.runtime import Runtime
+from prunecli.runtime.plan import plan_of
+from prunecli.runtime.shell import shell
+from prunecli.sanitize import source
+from prunecli.session.session import Session
+from prunecli.tui import outside
+from prunecli.tui.prompting import history
+from prunecli.tui.prompting.completion import is_command
+from prunecli.tui.showing.asked import sheet_of
+from prunecli.tui.showing.present import Presenter, present_all
+
+T = TypeVar("T")
+
+SHOWN_ENTRIES = 12
+"""Entries of a continued session that are printed."""
+AGAIN = "Enter on an empty line tries again."
+
+
+class Talk:
+    """One runtime, lines in and lines out."""
+
+    def __init__(
+        self, runtime: Runtime, lines: Lines, out: Callable[[str], None], runner: asyncio.Runner
+    ) -> None:
+        self.runtime = runtime
+        self.lines = lines
+        self.out = out
+        self.leaving = False
+        self._runner = runner
+        self._task: asyncio.Task[Any] | None = None
+        self._doing = Doing(self)
+        self._can_go_on = False
+        self._leave_session: Callable[[], object] = lambda: None
+        runtime.asker = self._ask
+        runtime.on_session.append(self.follow)
+        self.follow(runtime.session)
+
+    # The session ---------------------------------------------------------------------------------------------
+
+    def follow(self, session: Session) -> None:
+        """Prints the end of this session, and what it tells from now on."""
+        self._leave_session()
+        presenter = self._presenter(session)
+        entries = present_all(presenter, session.records)
+        hidden = max(0, len(entries) - SHOWN_ENTRIES)
+        if hidden:
+            self.out(f"({hidden} earlier entries are not shown)")
+        for line in joined(map(entry_lines, entries[hidden:])):
+            self.out(line)
+        self._reader = PlainReader(presenter, self.out)
+        self._leave_session = session.subscribe(self._reader.read)
+        self._can_go_on = self.runtime.session is session and self.runtime.unfinished
+        if self._can_go_on:
+            self.out("This session stopped in the middle of its work. Enter on an empty line goes on.")
+
+    def _presenter(self, session: Session) -> Presenter:
+        tools = self.runtime.tools
+
+        def tokens(seq: int) -> int | None:
+            entry = session.context.entries.get(seq)
+            return None if entry is None else session.context.tally.tokens(entry)
+
+        return Presenter(lambda name, given: tools[name].summary(given) if name in tools else "", tokens)
+
+    # The talk ------------------------------------------------------------------------------------------------
+
+    def begin(self, prompt: str) -> None:
+        """Greets, does what a start has to do first, and says the prompt of the command line."""
+        runtime = self.runtime
+        self.out(
+            f"prunecli {__version__}, model {runtime.model_name}. /help lists the commands, "
+            "Ctrl+C interrupts, Ctrl+D leaves."
+        )
+        for notice in runtime.notices:
+            self._reader.notice(notice)
+        for line in runtime.opening:
+            self._doing.command(line)
+        if prompt and not self.leaving:
+            self.say(prompt)
+
+    def go(self) -> None:
+        """Reads and does lines until the user leaves."""
+        interrupted = False
+        while not self.leaving:
+            self.out("")
+            self.out(status_line(self.runtime.status()))
+            try:
+                line = self.lines.read("> ")
+            except KeyboardInterrupt:
+                self.out("")
+                if interrupted:
+                    return
+                interrupted = True
+                self.out("Ctrl+C again leaves.")
+                continue
+            interrupted = False
+            if line is None:
+                self.out("")
+                return
+            self.typed(line)
+
+    def typed(self, line: str) -> None:
+        """A prompt, a command, a shell command, or Enter alone."""
+        if not line.strip():
+            if self._can_go_on:
+                self.work(self.runtime.go_on)
+            return
+        self._remember(line)
+        if is_command(line):
+            self._doing.command(line)
+        elif line.startswith("!"):
+            hidden = line.startswith("!!")
+            self._shell(line.lstrip("!").strip(), show_model=not hidden)
+        else:
+            self.say(line)
+
+    def _remember(self, line: str) -> None:
+        setup = self.runtime.setup
+        try:
+            history.append(setup.places.history_file, line, str(setup.cwd), setup.clock())
+        except OSError as error:
+            self.out(f"The history can't be written: {error.strerror}: {error.filename}")
+
+    def say(self, text: str) -> None:
+        """Says something to the agent and prints what comes of it; a plan is asked about."""
+        self.work(lambda: self.runtime.submit(text))
+        while plan_of(self.runtime) and not self.leaving:
+            word = self._ask_plan()
+            if not word:
+                return
+            self.work(lambda word=word: self.runtime.submit(word))  # type: ignore[misc]
+
+    def _ask_plan(self) -> str:
+        """What is said to the plan, "" for nothing."""
+        self.out("Shall this plan be carried out?")
+        self.out("y: yes, in mode ask. e: yes, in mode edits. Enter: not yet. Other words go to the model.")
+        try:
+            answer = (self.lines.answer("y, e or words: ") or "").strip()
+        except KeyboardInterrupt:
+            return ""
+        if answer.lower() in ("y", "e"):
+            self.runtime.set_mode("ask" if answer.lower() == "y" else "edits")
+            return APPROVED
+        return "" if answer.lower() == "n" else answer
+
+    def _shell(self, command: str, *, show_model: bool) -> None:
+        if command:
+            said: list[str] = []
+            text = self.work(
+                lambda: shell(self.runtime, command, show_model=show_model, progress=said.append)
+            )
+            for line in source((text or "".join(said[-1:])).rstrip("\n")).split("\n"):
+                self.out(line)
+
+    # Work ----------------------------------------------------------------------------------------------------
+
+    def work(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        """Does something that takes time; Ctrl+C interrupts it. What goes wrong is said."""
+        self._can_go_on = False
+        try:
+            done = self._runner.run(self._noted(begin))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.out("Interrupted.")
+            return None
+        except (ProviderError, StorageFailed) as error:
+            self._can_go_on = True
+            self._complain(error)
+            self.out(AGAIN)
+            return None
+        except PrunecliError as error:
+            self._complain(error)
+            return None
+        except ToolError as error:
+            self.out(source(str(error)))
+            return None
+        if note := getattr(done, "note", ""):
+            self._reader.notice(note)
+        self._can_go_on = getattr(done, "reason", "finished") != "finished"
+        return done
+
+    async def _noted(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._task = asyncio.current_task()
+        try:
+            return await begin()
+        finally:
+            self._task = None
+
+    def _complain(self, error: PrunecliError) -> None:
+        self._reader.notice("\n".join(filter(None, [f"error: {error.message}", error.hint])))
+
+    def terminate(self, number: int) -> None:
+        """SIGTERM or SIGHUP: the work is left in order, then the program ends."""
+        self.leaving = True
+        if self._task is None:
+            raise SystemExit(128 + number)
+        self._runner.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    # Questions -----------------------------------------------------------------------------------------------
+
+    async def _ask(self, asked: Asked) -> Answer:
+        """Whether a call may run. Ctrl+C interrupts the run."""
+        cwd = self.runtime.setup.cwd
+        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd))
+        for line in sheet_lines(sheet):
+            self.out(line)
+        try:
+            with interruptible():
+                answer = self.lines.answer("y, a or n: " if sheet.rule else "y or n: ")
+        except KeyboardInterrupt:
+            self.out("")
+            if self._task is not None:
+                self._task.cancel()
+            return Answer("deny")
+        word = (answer or "").strip()
+        if word.lower() in ("y", "yes"):
+            return Answer("once")
+        if word.lower() == "a" and sheet.rule:
+            return Answer("always")
+        return Answer("deny", "" if word.lower() in ("n", "no", "a", "") else word)
+
+
+def talk(make: Callable[[], Runtime], prompt: str) -> int:
+    """See `run_plain`."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+    runtime = make()
+
+    def out(line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    typed = history.load(runtime.setup.places.history_file)
+    lines = TerminalLines(typed, [f"/{name}" for name in command_names()])
+    with asyncio.Runner() as runner:
+        talking = Talk(runtime, lines, out, runner)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _: talking.terminate(number))
+        try:
+            talking.begin(prompt)
+            talking.go()
+        finally:
+            runner.run(runtime.close())
+    return 0

@@ -1,0 +1,174 @@
+"""Chunks of HTTP bodies joined before they are parsed one by one: an event stream puts each event into its own.
+
+Parsing a chunk costs more than reading the event in it; in a flood of deltas it would be half of all work. What
+arrived at once leaves as one chunk, with the same bytes in it. Anything unexpected goes through as it came, so that
+the parser behind finds what is wrong with it.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r\n", re.IGNORECASE)
+_SIZE = re.compile(rb"[0-9a-fA-F]{1,8}[ \t]*")
+_MOST_HEAD = 100_000
+"""Bytes; longer heads, and longer lines of sizes, are left to the parser."""
+
+
+class Rechunker:
+    """What one connection receives: heads and bodies of responses, one after the other."""
+
+    def __init__(self) -> None:
+        self._read = self._head
+        self._buffer = b""
+        self._left = 0  # bytes of the body, or of the chunk with the two behind it, still to come
+        self._out: list[bytes] = []
+        self._joined: list[bytes] = []
+
+    def feed(self, data: bytes) -> bytes:
+        """What to pass on for what arrived; nothing while too little of it is there."""
+        self._buffer += data
+        while self._buffer and self._read():
+            pass
+        self._join()
+        out, self._out = self._out, []
+        return b"".join(out)
+
+    def rest(self) -> bytes:
+        """What was held back when the connection ended."""
+        rest, self._buffer = self._buffer, b""
+        return rest
+
+    def _take(self, count: int) -> bytes:
+        taken, self._buffer = self._buffer[:count], self._buffer[count:]
+        return taken
+
+    def _give_up(self) -> bool:
+        """From now on everything goes through as it comes."""
+        self._join()
+        self._read = self._through
+        return True
+
+    def _through(self) -> bool:
+        self._out.append(self._take(len(self._buffer)))
+        return False
+
+    def _head(self) -> bool:
+        end = self._buffer.find(b"\r\n\r\n") + 4
+        if end < 4:
+            return self._give_up() if len(self._buffer) > _MOST_HEAD else False
+        head = self._buffer[:end]
+        self._out.append(self._take(end))
+        if head[9:10] == b"1":  # HTTP/1.1 1xx: another head follows
+            return not head.startswith(b"HTTP/1.1 101")
+        length = _LENGTH.search(head)
+        if _CHUNKED.search(head) and not length:
+            self._read = self._chunks
+        elif length:
+            self._left, self._read = int(length[1]), self._body
+        else:
+            self._read = self._through
+        return True
+
+    def _body(self) -> bool:
+        body = self._take(self._left)
+        self._left -= len(body)
+        self._out.append(body)
+        if not self._left:
+            self._read = self._head
+        return bool(self._buffer)
+
+    def _chunks(self) -> bool:
+        """All chunks that are there, the last perhaps in part."""
+        buffer, place, size = self._buffer, 0, len(self._buffer)
+        joined = self._joined
+        while place < size:
+            if self._left:
+                stop = min(size, place + self._left)
+                if stop == place + self._left and stop - place > 1 and buffer[stop - 2 : stop] != b"\r\n":
+                    self._buffer = buffer[place:]
+                    return self._give_up()
+                data = min(stop, place + self._left - 2)
+                if data > place:
+                    joined.append(buffer[place:data])
+                self._left -= stop - place
+                place = stop
+                continue
+            end = buffer.find(b"\r\n", place, place + 1_000)
+            if end < 0:
+                break
+            if not _SIZE.fullmatch(buffer, place, end):
+                self._buffer = buffer[place:]
+                return self._give_up()
+            length = int(buffer[place:end], 16)
+            if not length:
+                self._buffer = buffer[place:]
+                self._join()
+                self._read = self._trailer
+                return True
+            place, self._left = end + 2, length + 2
+        self._buffer = buffer[place:]
+        return self._give_up() if len(self._buffer) > 900 else False
+
+    def _join(self) -> None:
+        if self._joined:
+            data = b"".join(self._joined)
+            self._joined.clear()
+            self._out += (b"%x\r\n" % len(data), data, b"\r\n")
+
+    def _trailer(self) -> bool:
+        """The last chunk and the lines behind it, up to the empty one."""
+        end = self._buffer.find(b"\r\n\r\n") + 4
+        if end < 4:
+            return self._give_up() if len(self._buffer) > _MOST_HEAD else False
+        self._out.append(self._take(end))
+        self._read = self._head
+        return True
+
+
+def join_chunks(transport: "httpx2.AsyncHTTPTransport") -> None:
+    """Has all connections that a transport opens from now on join their chunks.
+
+    The pool and its backend are private names of httpx2 and httpcore2; without them nothing is joined.
+    """
+    pool: Any = getattr(transport, "_pool", None)
+    backend = getattr(pool, "_network_backend", None)
+    if backend is not None:
+        pool._network_backend = _Backend(backend)
+
+
+class _Backend:
+    """Opens connections as the backend in it does."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    async def connect_tcp(self, *given: Any, **named: Any) -> "_Stream":
+        return _Stream(await self._backend.connect_tcp(*given, **named))
+
+    async def connect_unix_socket(self, *given: Any, **named: Any) -> "_Stream":
+        return _Stream(await self._backend.connect_unix_socket(*given, **named))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+class _Stream:
+    """A connection; what it reads is joined. What TLS is begun on is read again, decrypted."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._rechunker = Rechunker()
+        self.write, self.aclose, self.get_extra_info = stream.write, stream.aclose, stream.get_extra_info
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  # as it is called
+        while data := await self._stream.read(max_bytes, timeout):
+            if out := self._rechunker.feed(data):
+                return out
+        return self._rechunker.rest()
+
+    async def start_tls(self, *given: Any, **named: Any) -> "_Stream":
+        return _Stream(await self._stream.start_tls(*given, **named))

@@ -1,0 +1,14 @@
+"""The plan that waits for the user's approval."""
+
+from prunecli.model.messages import plain_text
+from prunecli.model.planning import plan_in
+from prunecli.runtime.runtime import Runtime
+
+
+def plan_of(runtime: Runtime) -> str:
+    """The plan that the last answer ends in while the mode is plan; "" for none."""
+    context = runtime.session.context
+    last = context.items[-1] if context.items else None
+    if runtime.gatekeeper.mode != "plan" or runtime.running or last is None or last.kind != "assistant":
+        return ""
+    return plan_in(plain_text(getattr(last.event, "content", ())))

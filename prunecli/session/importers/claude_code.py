@@ -1,0 +1,242 @@
+"""Claude Code's session files: rows linked by parentUuid, a response split over rows that share `message.id`.
+
+The main line is what Claude Code itself would go on with: from the last message that is no subagent's back to the
+root. A compaction's row names what went before it as its logical parent.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text
+from prunecli.session.importers.anthropic_blocks import answered, said
+from prunecli.session.importers.origin import Branch, Imported, Origin
+from prunecli.session.importers.rows import Row, Rows
+from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
+from prunecli.session.importers.tree import Node, Tree, shared
+
+_SPOKEN = ("user", "assistant")
+_NAMES = ("summary", "custom-title", "ai-title")
+
+
+def is_claude_code(row: Row) -> bool:
+    """Whether a row is one of Claude Code's."""
+    value = row.value
+    linked = "uuid" in value and "parentUuid" in value
+    return "type" in value and (linked or ("sessionId" in value and "payload" not in value))
+
+
+def read(found: Rows) -> Imported:
+    """The conversation of a file's rows."""
+    rows = [row for row in found.rows if isinstance(row.value.get("uuid"), str)]
+    agents = [row for row in rows if row.value.get("isSidechain") is True]
+    if len(agents) < len([row for row in rows if row.value.get("type") in _SPOKEN]):
+        rows = [row for row in rows if row.value.get("isSidechain") is not True]
+    else:
+        agents = []
+    tree = Tree([_node(row) for row in rows])
+    leaves = tree.leaves()
+    line_of = {row.value["uuid"]: row.line for row in rows}
+    latest = max(leaves, key=line_of.__getitem__, default="")
+    by_response = _by_response(rows)
+    origin = _origin(found.rows)
+    main, places = _transcript(origin, _whole_line(tree.line(latest), by_response))
+    main.damaged[:0] = found.damaged
+    main.skip("subagent (sidechain) rows", len(agents))
+    for row in found.rows:
+        _count_others(row, main)
+    branches = []
+    covered = set(places)
+    for leaf in leaves:
+        line = _whole_line(tree.line(leaf), by_response)
+        if leaf == latest or all(row.line in covered for row in line):
+            continue
+        covered.update(row.line for row in line)
+        other, other_places = _transcript(origin, line)
+        branches.append(Branch(other.records(), shared(places, other_places)))
+    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), tuple(branches))
+
+
+def _origin(rows: Iterable[Row]) -> Origin:
+    session = cwd = model = name = ""
+    started = 0
+    for row in rows:
+        value = row.value
+        session = session or words(value.get("sessionId"))
+        cwd = cwd or words(value.get("cwd"))
+        started = started or milliseconds(value.get("timestamp")) or 0
+        model = _model(value) or model
+        if value.get("type") in _NAMES:
+            name = words(value.get("customTitle") or value.get("aiTitle") or value.get("summary")) or name
+    return Origin("claude-code", session, name, cwd, model, started)
+
+
+def _model(value: Json) -> str:
+    model = words(part(value.get("message")).get("model"))
+    return "" if model == "<synthetic>" else model
+
+
+def _node(row: Row) -> Node:
+    value = row.value
+    parent = value.get("parentUuid") or value.get("logicalParentUuid")
+    spoken = value.get("type") in _SPOKEN
+    return Node(row, value["uuid"], parent if isinstance(parent, str) else None, spoken)
+
+
+def _by_response(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each response, and those that answer its calls: results of parallel calls hang on the row of
+    their own call, so that no single line of parents meets them all."""
+    found: dict[str, list[Row]] = {}
+    response_of: dict[str, str] = {}
+    for row in rows:
+        value, message = row.value, part(row.value.get("message"))
+        response = ""
+        if value.get("type") == "assistant":
+            response = words(message.get("id"))
+        elif value.get("type") == "user" and _is_result(message):
+            source = value.get("sourceToolAssistantUUID") or value.get("parentUuid")
+            response = response_of.get(source, "") if isinstance(source, str) else ""
+        if response:
+            response_of[value["uuid"]] = response
+            found.setdefault(response, []).append(row)
+    return found
+
+
+def _is_result(message: Json) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(part(one).get("type") == "tool_result" for one in content)
+
+
+def _whole_line(line: Sequence[Row], by_response: dict[str, list[Row]]) -> list[Row]:
+    """A line with all rows of its responses, in the order of the file."""
+    whole = {row.line: row for row in line}
+    for row in line:
+        if row.value.get("type") == "assistant":
+            for other in by_response.get(words(part(row.value.get("message")).get("id")), ()):
+                whole.setdefault(other.line, other)
+    return [whole[number] for number in sorted(whole)]
+
+
+# Rows to events ----------------------------------------------------------------------------------------------
+
+
+def _transcript(origin: Origin, line: Sequence[Row]) -> tuple[Transcript, dict[int, int]]:
+    """The events of a line, and the last seq after each of its rows."""
+    transcript = Transcript(origin)
+    responses: dict[str, list[Row]] = {}
+    for row in line:
+        if row.value.get("type") == "assistant":
+            responses.setdefault(_response(row), []).append(row)
+    reader = _Reader(transcript, responses)
+    places: dict[int, int] = {}
+    for row in line:
+        try:
+            reader.take(row)
+        except MALFORMED as error:
+            transcript.damaged.append(f"line {row.line}: {why(error)}")
+        places[row.line] = len(transcript) - 1
+    return transcript, places
+
+
+def _response(row: Row) -> str:
+    return words(part(row.value.get("message")).get("id")) or f"row {row.line}"
+
+
+class _Reader:
+    """Turns the rows of one line into events."""
+
+    def __init__(self, transcript: Transcript, responses: dict[str, list[Row]]) -> None:
+        self._to = transcript
+        self._responses = responses
+        self._seq_of: dict[str, int] = {}
+        self._boundary: Json = {}
+
+    def take(self, row: Row) -> None:
+        """Adds what a row says. Raises one of MALFORMED for a row of the wrong shape."""
+        value, when = row.value, milliseconds(row.value.get("timestamp"))
+        self._seq_of[value["uuid"]] = len(self._to)
+        match value.get("type"):
+            case "assistant":
+                self._assistant(row, when)
+            case "user" if value.get("isCompactSummary"):
+                self._summary(value, when)
+            case "user":
+                self._user(value, when)
+            case "attachment" if _typed_meanwhile(value):
+                self._to.user(said(value["attachment"]["prompt"], self._to), when)
+            case "system" if value.get("subtype") == "compact_boundary":
+                self._boundary = part(value.get("compactMetadata"))
+            case "system" if value.get("subtype") == "microcompact_boundary":
+                ids = part(value.get("microcompactMetadata")).get("compactedToolIds")
+                self._to.cleared(ids if isinstance(ids, list) else (), when, by="claude-code")
+
+    def _user(self, value: Json, when: int | None) -> None:
+        content = value["message"]["content"]
+        if isinstance(content, list):
+            for block in content:
+                if part(block).get("type") == "tool_result":
+                    given = block.get("content")
+                    blocks = said(given, self._to) if given else ()
+                    failed = block.get("is_error") is True
+                    self._to.result(block.get("tool_use_id"), blocks, when, is_error=failed)
+        self._to.user(said(content, self._to), when)
+
+    def _summary(self, value: Json, when: int | None) -> None:
+        summary = plain_text(said(value["message"]["content"], self._to))
+        segment = part(part(self._boundary).get("preservedSegment"))
+        head = segment.get("headUuid")
+        kept = self._seq_of.get(head) if isinstance(head, str) else None
+        self._to.compacted(
+            summary, when, tail_start=kept, tokens=count(part(self._boundary).get("preTokens"))
+        )
+        self._boundary = {}
+
+    def _assistant(self, row: Row, when: int | None) -> None:
+        rows = self._responses[_response(row)]
+        if rows[0] is not row:
+            return
+        if row.value.get("isApiErrorMessage") or row.value["message"].get("model") == "<synthetic>":
+            self._to.skip("error messages of the program")
+            return
+        content: list[Block] = []
+        for one in rows:
+            try:
+                content += answered(one.value["message"]["content"], self._to)
+            except MALFORMED as error:
+                self._to.damaged.append(f"line {one.line}: {why(error)}")
+        last = part(rows[-1].value.get("message"))
+        calls = any(isinstance(block, ToolUse) for block in content)
+        stop = words(last.get("stop_reason")) or ("tool_use" if calls else "end_turn")
+        request = words(row.value.get("requestId"))
+        usage = _usage(part(last.get("usage")))
+        self._to.assistant(AssistantMessage(tuple(content), _model(row.value), stop, usage, request), when)
+
+
+def _typed_meanwhile(value: Json) -> bool:
+    """Whether an attachment holds words that the user typed while the agent was at work."""
+    return part(value.get("attachment")).get("type") == "queued_command"
+
+
+def _usage(value: Json) -> Usage:
+    read, written = value.get("cache_read_input_tokens"), value.get("cache_creation_input_tokens")
+    return Usage(
+        count(value.get("input_tokens")),
+        count(value.get("output_tokens")),
+        None if read is None else count(read),
+        None if written is None else count(written),
+    )
+
+
+def _count_others(row: Row, transcript: Transcript) -> None:
+    """Counts the kinds of rows that hold no message."""
+    kind = words(row.value.get("type"))[:40]
+    if kind == "attachment":
+        if _typed_meanwhile(row.value):
+            return
+        what = words(part(row.value.get("attachment")).get("type"))[:40]
+        transcript.skip(f"attachment ({what})" if what else "attachment")
+    elif kind == "system":
+        what = words(row.value.get("subtype"))[:40]
+        if what not in ("compact_boundary", "microcompact_boundary"):
+            transcript.skip(f"system ({what})" if what else "system")
+    elif kind not in (*_SPOKEN, *_NAMES):
+        transcript.skip(kind or "rows without a type")

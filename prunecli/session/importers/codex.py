@@ -1,0 +1,229 @@
+"""Codex's rollout files: response_item records are the conversation, event_msg records tell usage and undoing.
+
+Codex writes what a response holds item by item; items up to the next result or user message are one response.
+"""
+
+import re
+from collections.abc import Iterable
+
+from prunecli.model.codec import string
+from prunecli.model.events import AssistantMessage, Rewound
+from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
+from prunecli.session.importers.anthropic_blocks import blocks
+from prunecli.session.importers.origin import Imported, Origin
+from prunecli.session.importers.rows import Row, Rows, parsed
+from prunecli.session.importers.transcript import (
+    MALFORMED,
+    Transcript,
+    count,
+    milliseconds,
+    part,
+    picture,
+    why,
+    words,
+)
+
+_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_OF_THE_PROGRAM = re.compile(
+    r"\s*(?:<environment_context>|<user_instructions>|<INSTRUCTIONS>|# AGENTS\.md instructions for )"
+)
+_TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
+_DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
+_SUMMARY = "[A summary of the conversation so far.]\n"
+
+
+def is_codex(row: Row) -> bool:
+    """Whether a row is one of Codex's."""
+    return row.value.get("type") in _TYPES and isinstance(row.value.get("payload"), dict)
+
+
+def read(found: Rows) -> Imported:
+    """The conversation of a file's rows."""
+    reader = _Reader(Transcript(_origin(found.rows)))
+    reader.to.damaged += found.damaged
+    for row in found.rows:
+        try:
+            reader.take(row)
+        except MALFORMED as error:
+            reader.to.damaged.append(f"line {row.line}: {why(error)}")
+    reader.flush()
+    to = reader.to
+    return Imported(to.origin, to.records(), to.left_out, tuple(to.damaged))
+
+
+def _origin(rows: Iterable[Row]) -> Origin:
+    session = cwd = model = ""
+    started = 0
+    for row in rows:
+        payload = part(row.value.get("payload"))
+        if row.value.get("type") == "session_meta" and not session:
+            session, cwd = words(payload.get("id")), words(payload.get("cwd"))
+            started = milliseconds(payload.get("timestamp") or row.value.get("timestamp")) or 0
+        elif row.value.get("type") == "turn_context":
+            model = words(payload.get("model")) or model
+    return Origin("codex", session, "", cwd, model, started)
+
+
+class _Reader:
+    """Turns the records of a file into events; `content` is the response under way."""
+
+    def __init__(self, to: Transcript) -> None:
+        self.to = to
+        self._content: list[Block] = []
+        self._when: int | None = None
+        self._model = ""
+        self._response: int | None = None
+        self._turns: list[int] = []
+
+    def take(self, row: Row) -> None:
+        """Adds what a record says. Raises one of MALFORMED for a record of the wrong shape."""
+        when, payload = milliseconds(row.value.get("timestamp")), part(row.value.get("payload"))
+        match row.value.get("type"):
+            case "response_item":
+                self._item(payload, when)
+            case "event_msg":
+                self._event(payload)
+            case "turn_context":
+                self._model = words(payload.get("model")) or self._model
+            case "compacted":
+                self._compacted(payload, when)
+            case "session_meta":
+                pass
+            case kind:
+                self.to.skip(words(kind)[:40] or "records without a type")
+
+    def flush(self) -> None:
+        """Ends the response under way."""
+        if self._content:
+            calls = any(isinstance(block, ToolUse) for block in self._content)
+            stop = "tool_use" if calls else "end_turn"
+            message = AssistantMessage(tuple(self._content), self._model, stop)
+            self._response = self.to.assistant(message, self._when)
+            self._content = []
+
+    def _item(self, item: Json, when: int | None) -> None:
+        match item.get("type"):
+            case "message":
+                self._message(item, when)
+            case "reasoning":
+                self._grow([Thinking(text, "")] if (text := _reasoning(item)) else [], when)
+                if item.get("encrypted_content"):
+                    self.to.skip("encrypted reasoning")
+            case "function_call":
+                given = item.get("arguments")
+                self._grow([self.to.call(item.get("call_id"), item["name"], _arguments(given))], when)
+            case "custom_tool_call":
+                self._grow([self.to.call(item.get("call_id"), item["name"], item.get("input"))], when)
+            case "local_shell_call":
+                call = item.get("call_id") or item.get("id")
+                command = {"command": part(item.get("action")).get("command")}
+                self._grow([self.to.call(call, "local_shell_call", command)], when)
+            case "function_call_output" | "custom_tool_call_output":
+                self.flush()
+                output = item.get("output")
+                self.to.result(item.get("call_id"), self._output(output), when, is_error=_failed(output))
+            case kind:
+                self.to.skip(f"{words(kind)[:40] or 'nameless'} items")
+
+    def _grow(self, content: list[Block], when: int | None) -> None:
+        if content and not self._content:
+            self._when = when
+        self._content += content
+
+    def _message(self, item: Json, when: int | None) -> None:
+        content = self._said(item["content"])
+        if item.get("role") == "assistant":
+            self._grow(list(content), when)
+            return
+        if item.get("role") != "user":
+            self.to.skip("messages of the program to the model")
+            return
+        self.flush()
+        own = [one for one in content if not (isinstance(one, Text) and _OF_THE_PROGRAM.match(one.text))]
+        if len(own) < len(content):
+            self.to.skip("environment and instructions told to the model")
+        if own:
+            self._turns.append(self.to.user(own, when))
+
+    def _said(self, content: Json) -> tuple[Block, ...]:
+        if isinstance(content, str):
+            return (Text(string(content)),)
+        found: list[Block] = []
+        for block in blocks(content):
+            if block.get("type") in ("input_text", "output_text", "text"):
+                found.append(Text(string(block["text"])))
+            elif block.get("type") == "input_image":
+                url = _DATA_URL.match(words(block.get("image_url")))
+                found.append(picture(url and url[1], url and url[2], self.to))
+            else:
+                self.to.skip(f"{words(block.get('type'))[:40] or 'nameless'} blocks")
+        return tuple(found)
+
+    def _output(self, output: Json) -> tuple[Block, ...]:
+        given = output.get("content", "") if isinstance(output, dict) else output
+        return self._said(given) if isinstance(given, str | list) else ()
+
+    def _event(self, payload: Json) -> None:
+        match payload.get("type"):
+            case "token_count":
+                last = part(part(payload.get("info")).get("last_token_usage"))
+                self.flush()
+                if last and self._response is not None:
+                    self.to.replace_usage(self._response, _usage(last))
+                    self._response = None
+            case "thread_rolled_back":
+                self._rolled_back(count(payload.get("num_turns")))
+            case kind if kind not in _TOLD_TWICE:
+                self.to.skip(f"event_msg ({words(kind)[:40]})")
+
+    def _rolled_back(self, turns: int) -> None:
+        self.flush()
+        if turns and self._turns:
+            first = self._turns[-turns:][0]
+            del self._turns[-turns:]
+            self.to.add(Rewound(first - 1))
+
+    def _compacted(self, payload: Json, when: int | None) -> None:
+        self.flush()
+        said = [words(payload.get("message"))]
+        history = payload.get("replacement_history")
+        for item in history if isinstance(history, list) else ():
+            if part(item).get("type") == "message" and item.get("role") in ("user", "assistant"):
+                said += [one.text for one in self._said(item.get("content") or "") if isinstance(one, Text)]
+            elif part(item).get("type") == "compaction":
+                self.to.skip("encrypted summaries")
+        summary = "\n\n".join(dict.fromkeys(text for text in said if text.strip()))
+        if summary:
+            self.to.compacted(_SUMMARY + summary, when)
+        else:
+            self.to.skip("compactions without a readable summary")
+
+
+def _reasoning(item: Json) -> str:
+    texts = []
+    for key in ("summary", "content"):
+        given = item.get(key)
+        texts += [words(part(one).get("text")) for one in given] if isinstance(given, list) else []
+    return "\n\n".join(filter(None, texts))
+
+
+def _arguments(given: Json) -> Json:
+    """A call's arguments, which are JSON in a text."""
+    try:
+        return parsed(given) if isinstance(given, str) else given
+    except ValueError:
+        return given
+
+
+def _failed(output: Json) -> bool:
+    if isinstance(output, dict):
+        return output.get("success") is False
+    if isinstance(output, str) and output.startswith('{"output"'):
+        told = part(_arguments(output))
+        return part(told.get("metadata")).get("exit_code") not in (0, None)
+    return False
+
+
+def _usage(value: Json) -> Usage:
+    cached = min(count(value.get("cached_input_tokens")), count(value.get("input_tokens")))
+    return Usage(count(value.get("input_tokens")) - cached, count(value.get("output_tokens")), cached, None)

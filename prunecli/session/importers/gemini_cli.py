@@ -1,0 +1,89 @@
+"""Gemini CLI's session files: one JSON object whose messages hold text, thoughts and calls with their results."""
+
+from collections.abc import Mapping
+
+from prunecli.model.codec import canonical, string, well_formed_json
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
+from prunecli.session.importers.origin import Imported, Origin
+from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
+
+
+def is_gemini_cli(value: Json) -> bool:
+    """Whether a JSON object is one of Gemini CLI's session files."""
+    return isinstance(value.get("messages"), list) and "sessionId" in value and "startTime" in value
+
+
+def read(value: Mapping[str, Json]) -> Imported:
+    """The conversation of a session file."""
+    messages = value["messages"]
+    model = next((found for one in messages if (found := words(part(one).get("model")))), "")
+    started = milliseconds(value.get("startTime")) or 0
+    to = Transcript(Origin("gemini-cli", words(value.get("sessionId")), "", "", model, started))
+    for index, message in enumerate(messages):
+        try:
+            _take(message, to)
+        except MALFORMED as error:
+            to.damaged.append(f"messages.{index}: {why(error)}")
+    return Imported(to.origin, to.records(), to.left_out, tuple(to.damaged))
+
+
+def _take(message: Json, to: Transcript) -> None:
+    when = milliseconds(message.get("timestamp"))
+    kind = message.get("type")
+    if kind == "user":
+        to.user(_said(message["content"], to), when)
+    elif kind == "gemini":
+        _response(message, to, when)
+    else:
+        to.skip(f"{words(kind)[:40] or 'nameless'} messages")
+
+
+def _said(content: Json, to: Transcript) -> list[Block]:
+    if isinstance(content, str):
+        return [Text(string(content))] if content.strip() else []
+    found: list[Block] = []
+    for one in content:
+        if isinstance(one.get("text"), str):
+            found.append(Text(string(one["text"])))
+        else:
+            to.skip(f"{next(iter(one), 'empty')} parts")
+    return found
+
+
+def _response(message: Json, to: Transcript, when: int | None) -> None:
+    found: list[Block] = [
+        Thinking("\n".join(filter(None, (words(one.get("subject")), words(one.get("description"))))), "")
+        for one in map(part, message.get("thoughts") or ())
+    ]
+    found += _said(message.get("content") or "", to)
+    calls = [part(one) for one in message.get("toolCalls") or ()]
+    uses: list[ToolUse] = []
+    for call in calls:
+        uses.append(to.call(call.get("id"), call["name"], call.get("args") or {}))
+    stop = "tool_use" if uses else "end_turn"
+    usage = _usage(part(message.get("tokens")))
+    to.assistant(AssistantMessage((*found, *uses), words(message.get("model")), stop, usage), when)
+    for call in calls:
+        failed = call.get("status") in ("error", "cancelled")
+        result = _output(call.get("result"))
+        to.result(call.get("id"), (Text(result),), milliseconds(call.get("timestamp")), is_error=failed)
+
+
+def _output(result: Json) -> str:
+    """What a tool answered: the output of each function response, as text."""
+    texts = []
+    for one in result if isinstance(result, list) else ():
+        answer = part(part(part(one).get("functionResponse")).get("response"))
+        told = answer.get("output", answer.get("error"))
+        if isinstance(told, str):
+            texts.append(string(told))
+        elif answer:
+            texts.append(canonical(well_formed_json(answer)).decode())
+    return "\n".join(texts)
+
+
+def _usage(value: Json) -> Usage:
+    cached = min(count(value.get("cached")), count(value.get("input")))
+    output = count(value.get("output")) + count(value.get("thoughts"))
+    return Usage(count(value.get("input")) - cached, output, cached, None)

@@ -1,0 +1,235 @@
+"""pi's session files (and oh-my-pi's): entries linked by parentId; the main line ends at the last entry.
+
+Version 1 files have no ids: they are one line. Thinking keeps its signature where Anthropic's endpoint made it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from prunecli.model.codec import string
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
+from prunecli.session.importers.anthropic_blocks import blocks
+from prunecli.session.importers.origin import Branch, Imported, Origin
+from prunecli.session.importers.rows import Row, Rows
+from prunecli.session.importers.transcript import (
+    MALFORMED,
+    Transcript,
+    count,
+    milliseconds,
+    part,
+    picture,
+    why,
+    words,
+)
+from prunecli.session.importers.tree import Node, Tree, shared
+
+_SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
+_HEADS = ("session", "title")
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use", "aborted": "interrupted"}
+_SUMMARY = "[A summary of the conversation so far.]\n"
+_BRANCH = "[A summary of a branch that was left.]\n"
+
+
+def is_pi(row: Row) -> bool:
+    """Whether a row is the head of one of pi's files."""
+    value = row.value
+    if value.get("type") == "title":
+        return "updatedAt" in value
+    return value.get("type") == "session" and "cwd" in value and "crc" not in value
+
+
+def read(found: Rows) -> Imported:
+    """The conversation of a file's rows."""
+    origin = _origin(found.rows)
+    rows = [row for row in found.rows if row.value.get("type") not in _HEADS]
+    nodes = _nodes(rows)
+    tree = Tree(nodes)
+    leaves = tree.leaves()
+    last = nodes[-1].id if nodes else ""
+    line = tree.line(last)
+    main, places = _transcript(origin, line)
+    main.damaged[:0] = found.damaged
+    on_line = {row.line for row in line}
+    branches = []
+    for leaf in leaves:
+        other_line = tree.line(leaf)
+        if other_line and other_line[-1].line in on_line:
+            continue
+        other, other_places = _transcript(origin, other_line)
+        branches.append(Branch(other.records(), shared(places, other_places)))
+    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), tuple(branches))
+
+
+def _origin(rows: Iterable[Row]) -> Origin:
+    session = cwd = model = name = ""
+    started = 0
+    for row in rows:
+        value = row.value
+        match value.get("type"):
+            case "session" if not session:
+                session, cwd = words(value.get("id")), words(value.get("cwd"))
+                started = milliseconds(value.get("timestamp")) or 0
+            case "title":
+                name = words(value.get("title")) or name
+            case "session_info":
+                name = words(value.get("name")) or name
+            case "model_change":
+                model = words(value.get("modelId") or value.get("model")) or model
+            case "message" if not model:
+                model = words(part(value.get("message")).get("model"))
+    return Origin("pi", session, name, cwd, model, started)
+
+
+def _nodes(rows: Sequence[Row]) -> list[Node]:
+    nodes: list[Node] = []
+    for row in rows:
+        given, parent = row.value.get("id"), row.value.get("parentId")
+        before = nodes[-1].id if nodes else None
+        linked = isinstance(given, str)
+        node = Node(
+            row,
+            str(given) if linked else f"line {row.line}",
+            (parent if isinstance(parent, str) else None) if linked else before,
+            row.value.get("type") in _SPOKEN,
+        )
+        nodes.append(node)
+    return nodes
+
+
+def _transcript(origin: Origin, line: Sequence[Row]) -> tuple[Transcript, dict[int, int]]:
+    """The events of a line, and the last seq after each of its rows."""
+    transcript = Transcript(origin)
+    reader = _Reader(transcript)
+    places: dict[int, int] = {}
+    for row in line:
+        try:
+            reader.take(row)
+        except MALFORMED as error:
+            transcript.damaged.append(f"line {row.line}: {why(error)}")
+        places[row.line] = len(transcript) - 1
+    return transcript, places
+
+
+class _Reader:
+    """Turns the entries of one line into events."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._to = transcript
+        self._seq_of: dict[str, int] = {}
+        self._call_of: dict[str, str] = {}
+
+    def take(self, row: Row) -> None:
+        """Adds what an entry says. Raises one of MALFORMED for an entry of the wrong shape."""
+        value, when = row.value, milliseconds(row.value.get("timestamp"))
+        entry = words(value.get("id"))
+        self._seq_of[entry] = len(self._to)
+        match value.get("type"):
+            case "message":
+                self._message(entry, value["message"], when)
+            case "compaction":
+                kept = value.get("firstKeptEntryId")
+                start = self._seq_of.get(kept) if isinstance(kept, str) else None
+                tokens = count(value.get("tokensBefore"))
+                self._to.compacted(_SUMMARY + string(value["summary"]), when, tail_start=start, tokens=tokens)
+            case "branch_summary":
+                self._to.user((Text(_BRANCH + string(value["summary"])),), when)
+            case "custom_message":
+                self._to.user(self._said(value["content"]), when)
+            case "context_edit":
+                self._edit(value, when)
+            case "model_change" | "session_info":
+                pass
+            case kind:
+                self._to.skip(words(kind)[:40] or "entries without a type")
+
+    def _message(self, entry: str, message: Json, given: int | None) -> None:
+        when = milliseconds(message.get("timestamp")) or given
+        match message.get("role"):
+            case "user":
+                self._to.user(self._said(message["content"]), when)
+            case "assistant":
+                self._assistant(message, given or when)
+            case "toolResult":
+                call = words(message["toolCallId"])
+                self._call_of[entry] = call
+                failed = message.get("isError") is True
+                self._to.result(call, self._said(message["content"]), when, is_error=failed)
+            case "bashExecution" if message.get("excludeFromContext"):
+                self._to.skip("commands kept out of the context")
+            case "bashExecution":
+                self._to.command(string(message["command"]), words(message.get("output")), when)
+            case "custom" | "hookMessage":
+                self._to.user(self._said(message["content"]), when)
+            case "branchSummary":
+                self._to.user((Text(_BRANCH + string(message["summary"])),), when)
+            case "compactionSummary":
+                self._to.compacted(_SUMMARY + string(message["summary"]), when)
+            case "developer" | "system":
+                self._to.skip("messages of the program to the model")
+            case role:
+                self._to.skip(f"messages of role {words(role)[:40] or '?'}")
+
+    def _said(self, content: Json) -> tuple[Block, ...]:
+        if isinstance(content, str):
+            return (Text(string(content)),)
+        found: list[Block] = []
+        for block in blocks(content):
+            if block.get("type") == "text":
+                found.append(Text(string(block["text"])))
+            elif block.get("type") == "image":
+                found.append(picture(block.get("mimeType"), block.get("data"), self._to))
+            else:
+                self._to.skip(f"{words(block.get('type'))[:40] or 'nameless'} blocks")
+        return tuple(found)
+
+    def _assistant(self, message: Json, when: int | None) -> None:
+        signed = message.get("api") == "anthropic-messages"
+        content = message["content"]
+        shown = [Text(string(content))] if isinstance(content, str) else self._answered(content, signed)
+        given = message.get("stopReason")
+        if given == "error" and not shown:
+            self._to.skip("failed responses")
+            return
+        stop = _STOPS.get(words(given), "end_turn")
+        model, request = words(message.get("model")), words(message.get("responseId"))
+        usage = _usage(part(message.get("usage")))
+        self._to.assistant(AssistantMessage(tuple(shown), model, stop, usage, request), when)
+
+    def _answered(self, content: Json, signed: bool) -> list[Block]:
+        found: list[Block] = []
+        for block in blocks(content):
+            match block.get("type"):
+                case "text":
+                    found.append(Text(string(block["text"])))
+                case "thinking":
+                    signature = words(block.get("thinkingSignature")) if signed else ""
+                    if block.get("redacted") is True:
+                        found += [RedactedThinking(signature)] if signature else []
+                    else:
+                        found.append(Thinking(string(block["thinking"]), signature))
+                case "toolCall":
+                    call = block.get("id")
+                    found.append(self._to.call(call, block["name"], block.get("arguments")))
+                case kind:
+                    self._to.skip(f"{words(kind)[:40] or 'nameless'} blocks")
+        return found
+
+    def _edit(self, value: Json, when: int | None) -> None:
+        """An entry that the model no longer saw, or saw as something else: kept for results of tools."""
+        target = value.get("targetId")
+        call = self._call_of.get(target) if isinstance(target, str) else None
+        if call is None:
+            self._to.skip("context_edit of a message")
+            return
+        replacement = value.get("replacement")
+        shown = plain_text(self._said(replacement["content"])) if replacement else "[removed]"
+        self._to.cleared([call], when, shown, by="pi")
+
+
+def _usage(value: Json) -> Usage:
+    return Usage(
+        count(value.get("input")),
+        count(value.get("output")),
+        count(value["cacheRead"]) if "cacheRead" in value else None,
+        count(value["cacheWrite"]) if "cacheWrite" in value else None,
+    )

@@ -1,0 +1,124 @@
+"""The bytes of somebody else's file as JSON: whole, or a value a line. Damage is passed over and named.
+
+A file may be hostile: its size, its depth and its types are checked here, before anything looks into it.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import SessionCorrupt
+from prunecli.model.codec import strict_loads
+from prunecli.model.messages import Json
+
+MAX_BYTES = 1 << 30
+"""What is read of a file, unpacked: more is refused, for it would all be in memory."""
+MAX_DEPTH = 100
+"""Levels of nesting; no agent writes more than a dozen, and reading deeper ones would exhaust the stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line's JSON object; lines count from 1."""
+
+    line: int
+    value: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The objects of a file's lines in order, and one sentence for each line that is none."""
+
+    rows: tuple[Row, ...]
+    damaged: tuple[str, ...]
+
+
+def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """A file's bytes, unpacked if it is gzip. Raises SessionCorrupt for a damaged or too large one, OSError."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpacked(path, data, limit)
+    if len(data) > limit:
+        raise SessionCorrupt(path, 0, f"larger than {limit:,} bytes")
+    return data
+
+
+def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
+    """All members of a gzip file, no more than a byte over the limit."""
+    pieces: list[bytes] = []
+    room = limit + 1
+    try:
+        while data.startswith(b"\x1f\x8b") and room > 0:
+            member = zlib.decompressobj(wbits=31)
+            pieces.append(member.decompress(data, room))
+            room -= len(pieces[-1])
+            if not member.eof and room > 0:
+                raise SessionCorrupt(path, 0, "a damaged gzip file: it ends too early")
+            data = member.unused_data
+    except zlib.error as error:
+        raise SessionCorrupt(path, 0, f"a damaged gzip file: {error}") from error
+    return b"".join(pieces)
+
+
+def parsed(data: bytes | str) -> Json:
+    """The JSON value. Raises ValueError for what is none, and for one that nests too deeply."""
+    value = strict_loads(data)
+    brackets = data.count(b"[") + data.count(b"{") if isinstance(data, bytes) else MAX_DEPTH + 1
+    if brackets > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+    return value
+
+
+def whole(data: bytes) -> Json:
+    """The one JSON value that the file is; None where it is none. Raises ValueError for one nested too deeply."""
+    start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start not in (b"{", b"["):
+        return None
+    try:
+        return parsed(data)
+    except UnicodeDecodeError:
+        return None
+    except ValueError as error:
+        if "nested" in str(error) and b"\n" not in data.strip():
+            raise
+        return None
+
+
+def rows_of(data: bytes) -> Rows:
+    """The JSON objects of a file's lines."""
+    rows: list[Row] = []
+    damaged: list[str] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        text = line.strip(b" \t\r\0")
+        if not text:
+            if b"\0" in line:
+                damaged.append(f"line {number}: a hole of zero bytes")
+            continue
+        try:
+            value = parsed(text)
+        except ValueError as error:
+            damaged.append(f"line {number}: {_why(error)}")
+            continue
+        if isinstance(value, dict):
+            rows.append(Row(number, value))
+        else:
+            damaged.append(f"line {number}: not an object")
+    return Rows(tuple(rows), tuple(damaged))
+
+
+def _why(error: ValueError) -> str:
+    return "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _depth(value: Json) -> int:
+    """Levels of nesting, counted without recursion; no further than one more than is allowed."""
+    depth, level = 0, [value]
+    while level and depth <= MAX_DEPTH:
+        inner = [one for one in level if isinstance(one, dict | list) and one]
+        if not inner:
+            break
+        depth += 1
+        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+    return depth

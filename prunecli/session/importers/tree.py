@@ -1,0 +1,76 @@
+"""Conversations that branch: rows that name their parent, and the lines from a root to each leaf.
+
+Nothing here recurses or trusts the links: a parent may be missing, come later, or be the row itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prunecli.session.importers.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A row with its id and its parent's; `spoken` ones are messages: a line ends at one."""
+
+    row: Row
+    id: str
+    parent: str | None
+    spoken: bool
+
+
+class Tree:
+    """The rows of a file by id; of two with one id the first counts."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._before: dict[str, str] = {}
+        last = ""
+        for node in nodes:
+            if node.id in self._nodes:
+                continue
+            self._nodes[node.id] = node
+            self._before[node.id] = last
+            last = node.id
+
+    def line(self, leaf: str) -> list[Row]:
+        """The rows from the root to a leaf. Where a parent is missing, a damaged line perhaps, the row before in
+        the file takes its place."""
+        found: list[Node] = []
+        seen: set[str] = set()
+        at: str | None = leaf
+        while at is not None and at in self._nodes and at not in seen:
+            seen.add(at)
+            node = self._nodes[at]
+            found.append(node)
+            at = self._parent(node)
+        return [node.row for node in reversed(found)]
+
+    def leaves(self) -> list[str]:
+        """The ids of messages that no message goes on from, in the order of the file."""
+        inner: set[str] = set()
+        for node in self._nodes.values():
+            if not node.spoken:
+                continue
+            seen = {node.id}
+            at = self._parent(node)
+            while at is not None and at in self._nodes and at not in seen and at not in inner:
+                seen.add(at)
+                inner.add(at)
+                at = self._parent(self._nodes[at])
+        return [node.id for node in self._nodes.values() if node.spoken and node.id not in inner]
+
+    def _parent(self, node: Node) -> str | None:
+        if node.parent is None or node.parent in self._nodes:
+            return node.parent
+        return self._before[node.id] or None
+
+
+def shared(main: Mapping[int, int], branch: Mapping[int, int]) -> int:
+    """The last seq that two lines share. Each maps its rows' lines to the last seq made of the row, in order."""
+    common = 0
+    for (line, seq), (other, other_seq) in zip(main.items(), branch.items(), strict=False):
+        if line != other or seq != other_seq:
+            break
+        common = seq
+    return common

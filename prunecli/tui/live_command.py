@@ -1,0 +1,46 @@
+"""A `!cmd` while it runs: its line in the transcript with what it says last, until the log or its end takes over."""
+
+from typing import TYPE_CHECKING
+
+from prunecli.tui.showing.present import TAIL_LINES, command_output
+from prunecli.tui.showing.streaming import NOTHING
+from prunecli.tui.transcript.entries import Entry, Key, Origin, Prompt, ToolCall, ToolState
+
+if TYPE_CHECKING:
+    from prunecli.tui.conversation import Conversation
+
+
+class LiveCommand:
+    """Shows one command from its start on."""
+
+    def __init__(self, front: "Conversation", typed: str) -> None:
+        self._front = front
+        self._typed = self._add(Prompt(typed, Origin.SHELL))
+        self._output = self._add(ToolCall("output", state=ToolState.RUNNING))
+
+    def progress(self, text: str) -> None:
+        """Its last lines."""
+        lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
+        self._front.frame.transcript.set_tail(self._output, lines)
+
+    def recorded(self) -> None:
+        """The log has it now, and shows it."""
+        self._put(self._typed, NOTHING)
+        self._put(self._output, NOTHING)
+
+    def done(self, text: str) -> None:
+        """It ended, and only the screen knows."""
+        self._put(self._output, command_output(text))
+
+    def failed(self, *, interrupted: bool) -> None:
+        """It was stopped, or could not run."""
+        state = ToolState.INTERRUPTED if interrupted else ToolState.ERROR
+        self._put(self._output, ToolCall("output", state=state))
+
+    def _add(self, entry: Entry) -> Key:
+        key = self._front.stage.add(entry)
+        self._front.frame.show_transcript()
+        return key
+
+    def _put(self, key: Key, entry: Entry) -> None:
+        self._front.stage.put(key, entry)

@@ -1,0 +1,55 @@
+"""A line that nobody may read along: an API key."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from prunecli.sanitize import one_line
+
+
+class SecretScreen(ModalScreen[str | None]):
+    """Gives the line, or None. It shows a dot for each letter, and leaves no trace in history or draft."""
+
+    DEFAULT_CSS = """
+    SecretScreen {
+        align: center bottom; background: $background 0%;
+        #box { width: 100%; height: auto; background: $panel; border-top: solid $accent; padding: 0 1; }
+        #title { height: 1; text-style: bold; color: $foreground; }
+        Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
+        #help { height: 1; color: $muted; margin: 1 0 0 0; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        """Title, field."""
+        with Vertical(id="box"):
+            yield Static(Content(one_line(self._title)), id="title")
+            yield Input(password=True)
+            yield Static(Content("Enter keeps it · Esc leaves it as it is"), id="help")
+
+    def on_mount(self) -> None:
+        """Typing goes here."""
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """It is given."""
+        event.stop()
+        self.dismiss(event.value)
+
+    def on_key(self, event: events.Key) -> None:
+        """Esc leaves."""
+        if event.key in ("escape", "ctrl+c"):
+            event.stop()
+            event.prevent_default()
+            self.dismiss(None)

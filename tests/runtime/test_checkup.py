@@ -1,0 +1,183 @@
+"""What `doctor` finds, and what it says to do."""
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from prunecli.cli import app
+from prunecli.commands.command import InThread, Table, run_line
+from prunecli.config import Config, load
+from prunecli.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
+from prunecli.model.requests import Request
+from prunecli.paths import Places
+from prunecli.providers.provider import StreamEvent
+from prunecli.runtime.checkup import Finding, Patient, checkup
+from tests.starting import start
+
+KEY = {"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
+
+
+class Answering:
+    """A provider that lists two models, or fails."""
+
+    def __init__(self, error: PrunecliError | None = None) -> None:
+        self._error = error
+        self.closed = False
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        raise NotImplementedError
+        yield
+
+    async def models(self) -> tuple[tuple[str, int], ...]:
+        if self._error:
+            raise self._error
+        return (("a", 1), ("b", 2))
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def examined(
+    folder: Path,
+    given: Mapping[str, str] = KEY,
+    *,
+    error: PrunecliError | None = None,
+    size: tuple[int, int] | None = (80, 24),
+    sets: tuple[str, ...] = (),
+    free: int = 10**10,
+    broken: str = "",
+) -> dict[str, Finding]:
+    environ = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "TERM": "xterm-256color", **given}
+    places = Places.of(environ)
+    provider = Answering(error)
+
+    def load_config() -> Config:
+        if broken:
+            raise ConfigError(broken, "mend it")
+        return load(places, folder, environ, sets=sets)
+
+    found = checkup(
+        Patient(places, folder, environ, load_config, lambda _: provider, size, free=lambda _: free)
+    )
+    assert "0123456789" not in repr(found)
+    return {one.name: one for one in found}
+
+
+def test_where_all_is_well_every_line_is_ok_but_for_the_sandbox(tmp_path: Path) -> None:
+    found = examined(tmp_path)
+    assert {name for name, one in found.items() if one.state != "ok"} == {"sandbox"}
+    assert list(found) == [
+        "prunecli",
+        "terminal",
+        "configuration",
+        "credentials",
+        "model",
+        "endpoint",
+        "sandbox",
+        "rg",
+        "sessions",
+    ]
+    assert found["credentials"].said == "from ANTHROPIC_API_KEY"
+    assert found["endpoint"].said == "https://api.anthropic.com answers, 2 models"
+
+
+def test_without_a_key_it_says_how_to_add_one_and_asks_nobody(tmp_path: Path) -> None:
+    found = examined(tmp_path, {})
+    assert found["credentials"].state == "problem"
+    assert "prunecli login" in found["credentials"].hint
+    assert "not asked" in found["endpoint"].said
+
+
+def test_the_demo_model_needs_neither_key_nor_network(tmp_path: Path) -> None:
+    found = examined(tmp_path, {}, sets=("model.name=demo",), error=ConnectionLost("no"))
+    assert found["credentials"].state == "warning"
+    assert found["endpoint"].state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(Unauthorized("401"), "refuses the key"), (ConnectionLost("gone", "check base_url"), "gone")],
+)
+def test_an_endpoint_that_fails_is_a_problem_with_its_reason(
+    tmp_path: Path, error: PrunecliError, said: str
+) -> None:
+    found = examined(tmp_path, error=error)
+    assert found["endpoint"].state == "problem"
+    assert said in found["endpoint"].said
+
+
+def test_a_server_of_the_users_own_needs_no_key_and_is_asked(tmp_path: Path) -> None:
+    found = examined(tmp_path, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})
+    assert found["credentials"].state == "warning"
+    assert "answers" in found["endpoint"].said
+
+
+def test_a_configuration_that_is_wrong_is_named_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+    found = examined(tmp_path, broken="config.toml: ui.theme: no")
+    assert (found["configuration"].state, found["configuration"].hint) == ("problem", "mend it")
+    assert {"credentials", "rg", "sessions"} <= found.keys()
+
+
+def test_a_key_file_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
+    key = tmp_path / ".config" / "prunecli" / "key"
+    key.parent.mkdir(parents=True)
+    key.write_text("sk-ant-0123456789")
+    key.chmod(0o644)
+    found = examined(tmp_path, {})
+    assert found["credentials"].state == "problem"
+    assert "chmod 600" in found["credentials"].hint
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "said"),
+    [
+        (None, {}, "none"),
+        ((80, 24), {"TERM": "dumb"}, "dumb, 80x24, 16 colours"),
+        ((20, 5), {}, "20x5"),
+        ((80, 24), {"NO_COLOR": "1"}, "no colours"),
+        ((80, 24), {"COLORTERM": "truecolor"}, "16M colours"),
+    ],
+)
+def test_the_terminal_is_described(
+    tmp_path: Path, size: tuple[int, int] | None, given: dict[str, str], said: str
+) -> None:
+    assert said in examined(tmp_path, {**KEY, **given}, size=size)["terminal"].said
+
+
+def test_a_session_folder_that_cannot_be_used_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "taken")})
+    assert (found["sessions"].state, "no folder" in found["sessions"].said) == ("problem", True)
+    open_to_all = tmp_path / "open" / "sessions"
+    open_to_all.mkdir(parents=True)
+    open_to_all.chmod(0o755)
+    found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "open")})
+    assert "others can look into it (mode 0755)" in found["sessions"].said
+    assert examined(tmp_path, free=1)["sessions"].state == "warning"
+
+
+def test_a_model_that_nothing_is_known_about_is_named(tmp_path: Path) -> None:
+    found = examined(tmp_path, sets=("model.name=my-model",))
+    assert "window unknown" in found["model"].said
+    assert '[models."my-model"]' in found["model"].hint
+
+
+def test_the_command_checks_in_a_thread_and_shows_a_table(tmp_path: Path) -> None:
+    effect = run_line(start(tmp_path, sets=["model.name=demo"]), "/doctor")[0]
+    assert isinstance(effect, InThread)
+    table = effect.work()[0]
+    assert isinstance(table, Table)
+    assert [row[1] for row in table.rows][:3] == ["prunecli", "terminal", "configuration"]
+
+
+def test_the_subcommand_prints_one_line_each_and_fails_where_something_is_bad(
+    tmp_path: Path,
+) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PRUNECLI_HOME": str(tmp_path / "p")}
+    bad = CliRunner().invoke(app, ["doctor"], env={**environ, "ANTHROPIC_API_KEY": None})  # type: ignore[dict-item]
+    assert bad.exit_code == 1
+    assert len(bad.stdout.strip().split("\n")) == 9
+    assert "BAD   credentials" in bad.stdout
+    assert CliRunner().invoke(app, ["doctor"], env={**environ, "PRUNECLI_MODEL": "demo"}).exit_code == 0
