@@ -111,7 +111,7 @@ def test_real_sessions_give_requests_that_the_endpoint_takes(
         (b'{"messages":[{"role":"user"}]}', "messages.0"),
         (b'{"format":"agent-session/1"}\n{"role":"elf","content":[]}', "line 2"),
         (b"\x1f\x8b not really", "gzip"),
-        (gzip.compress(b'{"messages":[{"role":"x","content":"y"}]}'), "messages.0"),
+        (gzip.compress(b'{"messages":[{"role":"x","content":"y"}]}', mtime=0), "messages.0"),
     ],
 )
 def test_what_is_no_source_is_a_clear_error(
