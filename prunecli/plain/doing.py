@@ -12,6 +12,7 @@ from prunecli.commands.command import (
     Effect,
     GoOn,
     InThread,
+    PickSession,
     Quit,
     Reconfigured,
     Say,
@@ -59,7 +60,11 @@ class Doing:
                     self._guarded(work)
                 case Quit():
                     talk.leaving = True
-                case SwitchSession() | SetTheme() | SetMouse() | Reconfigured():
+                case PickSession(choose):
+                    self._choose(choose())
+                case SwitchSession():
+                    self._guarded(self._settle)
+                case SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)
@@ -79,6 +84,10 @@ class Doing:
                 self._ask_secret(effect)
             case _:
                 self._print(["That needs the screen: start without --plain."])
+
+    def _settle(self) -> Sequence[Effect]:
+        self._talk.runtime.finish_resuming()
+        return ()
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

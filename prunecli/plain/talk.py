@@ -242,6 +242,7 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
     if reconfigure is not None:
         reconfigure(errors="replace")
     runtime = make()
+    runtime.finish_resuming()
 
     def out(line: str) -> None:
         sys.stdout.write(line + "\n")

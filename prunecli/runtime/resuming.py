@@ -73,6 +73,13 @@ class Resuming:
         self._runtime.switch(self._session, self._bill)
         return self._session
 
+    def finish_at_once(self) -> None:
+        """All steps, for whoever has nothing else to do meanwhile. Raises SessionCorrupt, StorageFailed, OSError."""
+        for _ in self.steps():
+            pass
+        self.copy()
+        self.finish()
+
     def close(self) -> None:
         """It is not wanted any more: the lock is let go."""
         self._steps.close()

@@ -106,6 +106,11 @@ class Runtime:
         else:
             self.resuming = Resuming(path, self.new_context(), self, fork=fork)
 
+    def finish_resuming(self) -> None:
+        """Reads the rest of the session that is resuming at once. Raises SessionError, OSError."""
+        if self.resuming is not None:
+            self.resuming.finish_at_once()
+
     def drop_resuming(self) -> None:
         """The session that is being read is not wanted any more."""
         if self.resuming is not None:

@@ -1,9 +1,7 @@
 """Sessions as lists show them: with what they cost, by the model table."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from prunecli.figures import short
@@ -88,12 +86,3 @@ def hit_row(hit: Hit) -> dict[str, Any]:
         "excerpt": hit.excerpt,
         "path": str(hit.path),
     }
-
-
-def to_trash(path: Path, trash: Path, now_ms: int) -> Path:
-    """Moves a session's file out of the lists, into a folder of its own; its new place. Its blobs stay: other
-    sessions may hold the same. Raises OSError."""
-    trash.mkdir(mode=0o700, parents=True, exist_ok=True)
-    place = trash / f"{path.stem}-{now_ms}.jsonl"
-    os.rename(path, place)
-    return place

@@ -81,6 +81,10 @@ class Store:
                 path = Path(file.path)
                 yield Listed(path.stem, path, file.time // 1_000_000, file.size, digest)
 
+    def paths(self) -> Iterator[Path]:
+        """The files of all sessions, and perhaps others; none is opened."""
+        return (Path(file.path) for file in self._files(None))
+
     def last(self, cwd: Path) -> Path:
         """The session of this directory that was changed last. Raises SessionNotFound."""
         for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
@@ -91,7 +95,7 @@ class Store:
     def find(self, wanted: str) -> Path:
         """The session with this id, unique prefix of one, or name. Raises SessionNotFound."""
         if _ID.fullmatch(wanted):
-            paths = [Path(file.path) for file in self._files(None)]
+            paths = list(self.paths())
             exact = [path for path in paths if path.stem == wanted and _is_session(path)]
             prefixed = exact or [path for path in paths if path.stem.startswith(wanted) and _is_session(path)]
             if len(prefixed) == 1:

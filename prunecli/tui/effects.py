@@ -15,6 +15,7 @@ from prunecli.commands.command import (
     Effect,
     GoOn,
     InThread,
+    PickSession,
     Quit,
     Reconfigured,
     Say,
@@ -55,7 +56,7 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table() | Choose() | AskSecret():
+                case Table() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
@@ -89,7 +90,7 @@ class Effects:
                 app.use_mouse(ui.mouse)
                 app.frame.keys.use(ui.keys)
 
-    def _open(self, effect: Table | Choose | AskSecret) -> None:
+    def _open(self, effect: Table | Choose | AskSecret | PickSession) -> None:
         """What has a screen of its own."""
         match effect:
             case Table():
@@ -98,6 +99,10 @@ class Effects:
                 self._choose(effect)
             case AskSecret():
                 self._ask_secret(effect)
+            case PickSession():
+                from prunecli.tui.picking import Picking
+
+                Picking(self._conversation).begin()
 
     def _copy(self, text: str, what: str) -> None:
         """By OSC 52, which works over ssh too; nothing is written to a file."""
