@@ -29,3 +29,5 @@ class Launch:
     plain: bool = False
     inline: bool = False
     cwd: Path | None = None
+    guide: tuple[str, ...] = ()
+    """What Enter on an empty prompt says, one after the other."""

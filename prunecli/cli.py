@@ -77,6 +77,10 @@ def _version(wanted: bool) -> None:
 
 
 Flag = typer.Option
+Mode = Annotated[Literal["ask", "edits", "plan", "auto"] | None, Flag(help="What may run without asking.")]
+Allowed = Annotated[str | None, Flag(help="Rules that allow, with commas: 'bash(git status),edit'.")]
+Inline = Annotated[bool, Flag("--inline", help="Below the shell's prompt, not on a screen of its own.")]
+Plain = Annotated[bool, Flag("--plain", help="Lines only: for screen readers and dumb terminals.")]
 
 
 @app.callback()
@@ -89,28 +93,20 @@ def main(
     max_cost: Annotated[float | None, Flag(min=0.0, help="Stop at this cost, USD.")] = None,
     continue_: Annotated[bool, Flag("-c", "--continue", help="The last session of this directory.")] = False,
     resume: Annotated[str | None, Flag("-r", "--resume", help="A session by id, prefix or name.")] = None,
-    fork: Annotated[bool, Flag("--fork", help="Continue it as a new session.")] = False,
+    fork: Annotated[bool, Flag("--fork", help="Continue a copy; -r ID@17: as it was at entry 17.")] = False,
     model: Annotated[str | None, Flag(help="Model name or alias: opus, sonnet, haiku, demo.")] = None,
     base_url: Annotated[str | None, Flag(help="A server that speaks the Messages API.")] = None,
     config: Annotated[Path | None, Flag(help="Use this file instead of the user's.")] = None,
     set_: Annotated[list[str] | None, Flag("--set", metavar="KEY=VALUE", help="Set an option.")] = None,
     theme: Annotated[str | None, Flag(help="Theme of the terminal interface.")] = None,
-    permission_mode: Annotated[
-        Literal["ask", "edits", "plan", "auto"] | None, Flag(help="What may run without asking.")
-    ] = None,
+    permission_mode: Mode = None,
     sandbox: Annotated[Literal["auto", "off", "require"] | None, Flag(help="Walls around commands.")] = None,
-    allowed_tools: Annotated[
-        str | None, Flag(help="Rules that allow, with commas: 'bash(git status),edit'.")
-    ] = None,
+    allowed_tools: Allowed = None,
     disallowed_tools: Annotated[str | None, Flag(help="Rules that deny, with commas.")] = None,
     no_session: Annotated[bool, Flag("--no-session", help="Keep no session file.")] = False,
     trust: Annotated[bool, Flag("--trust", help="Treat this directory as trusted for this run.")] = False,
-    inline: Annotated[
-        bool, Flag("--inline", help="Below the shell's prompt, not on a screen of its own.")
-    ] = False,
-    plain: Annotated[
-        bool, Flag("--plain", help="Lines only: for screen readers and dumb terminals.")
-    ] = False,
+    inline: Inline = False,
+    plain: Plain = False,
     version: Annotated[  # noqa: ARG001  # its callback does the work
         bool, Flag("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -150,12 +146,12 @@ def main(
 
 
 @app.command("demo")
-def demo() -> None:
+def demo(plain: Plain = False) -> None:
     """A guided session on the embedded demo model, in a scratch folder: no key, no network."""
     from prunecli.launch import demo_launch
 
     with complaining():
-        raise typer.Exit(start(demo_launch()))
+        raise typer.Exit(start(demo_launch(plain=plain)))
 
 
 def _rules(flag: str, text: str | None) -> dict[str, str]:

@@ -3,10 +3,11 @@
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prunecli import cli_porting
 from prunecli.cli_errors import complaining
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -16,13 +17,21 @@ from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
+from prunecli.session.family import Member, family
 from prunecli.session.log import read_log
 from prunecli.session.search import search as search_in
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and verify sessions.")
+if TYPE_CHECKING:
+    from prunecli.session.audit import Audit
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List, show, verify, audit, import and export sessions."
+)
+app.command("import")(cli_porting.import_)
+app.command("export")(cli_porting.export)
 
 
 def _store() -> Store:
@@ -33,17 +42,25 @@ def _store() -> Store:
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
     here: Annotated[bool, typer.Option("--here", help="Only those of this directory.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Copies below what they were copied from.")] = False,
 ) -> None:
     """Sessions, the last changed first."""
     found = _store().list(Path.cwd() if here else None)
     costs = Costs.of(Places.of(os.environ))
     if as_json:
-        typer.echo(json.dumps([row_of(one, costs) for one in found], indent=1))
+        members = {member.session.id: member for member in family(found)}
+        rows = [row_of(one, costs) | {"parent": _parent(members[one.id])} for one in found]
+        typer.echo(json.dumps(rows, indent=1))
         return
-    for one in found:
-        typer.echo(visible(line_of(one, costs)))
+    for member in family(found) if tree else map(Member, found):
+        typer.echo(visible(f"{member.lines}{line_of(member.session, costs)}"))
     if not found:
         typer.echo("no sessions yet")
+
+
+def _parent(member: Member) -> dict[str, object] | None:
+    """What its first record says it was copied from; None for one that was begun anew."""
+    return None if member.at is None else {"id": member.parent, "seq": member.at}
 
 
 @app.command("search")
@@ -101,6 +118,39 @@ def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name,
             typer.echo(visible(line))
         if not report.clean:
             raise typer.Exit(4)
+
+
+@app.command("audit")
+def audit_(
+    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Each request: what it was thought to be, what was reported and cached, and what it cost."""
+    with complaining():
+        path = _path(session)
+        found = _audited(path)
+    typer.echo(json.dumps(found.to_json(), indent=1) if as_json else visible("\n".join(found.lines())))
+
+
+def _audited(path: Path) -> "Audit":
+    """The audit of a session's file, at the prices and with the cache's time that are configured."""
+    from prunecli.config import load
+    from prunecli.providers.models import ModelTable, cost, token_factor
+    from prunecli.session.audit import audit
+
+    places = Places.of(os.environ)
+    config = load(places, Path.cwd(), os.environ)
+    table = ModelTable.load(places.shipped_data, config.models)
+    loaded = Session.load(path, Context(Chars4()), writable=False)
+    context = Context(Chars4(), token_factor(loaded.started.model))
+    ttl = config.model.cache_ttl
+    minutes = 60 if ttl == "1h" else 5
+    return audit(
+        loaded.records,
+        context,
+        lambda model, usage: cost(usage, table.info(model or loaded.started.model), ttl) or 0.0,
+        minutes * 60_000,
+    )
 
 
 @app.command("rm")

@@ -41,7 +41,11 @@ class SessionCorrupt(SessionError):
         self.line = line
 
 
-class SessionTooNew(SessionError):
+class SessionReadOnly(SessionError):
+    """The session was opened to be looked at: nothing can be added to it."""
+
+
+class SessionTooNew(SessionReadOnly):
     """The session needs a feature this version does not know; it can be read, not continued."""
 
 
@@ -59,6 +63,10 @@ class SessionLocked(SessionError):
 
 class StorageFailed(SessionError):
     """A record could not be made durable (disk full, failed sync): nothing further may run until it can."""
+
+
+class SnapshotFailed(PrunecliError):
+    """The files could not be saved, compared or brought back; they are as they were."""
 
 
 class ProviderError(PrunecliError):

@@ -14,6 +14,15 @@ def money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
+def age(milliseconds: int) -> str:
+    """How long ago something was: now, 3m ago, 2h ago, 5d ago."""
+    seconds = max(0, milliseconds) // 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit} ago"
+    return "now"
+
+
 def share(part: float) -> str:
     """A share from 0 to 1 as whole percent."""
     return f"{round(part * 100)}%"

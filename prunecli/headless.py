@@ -25,6 +25,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json, Usage, plain_text
 from prunecli.runtime import Runtime
 from prunecli.sanitize import visible
+from prunecli.session.session import FileMoved
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 InputFormat: TypeAlias = Literal["text", "stream-json"]
@@ -73,6 +74,8 @@ class Printer:
                 )
             case Notice(text):
                 self.err(visible(text))
+            case FileMoved(why, path):
+                self.err(visible(f"the session's file {why}; it goes on in {path}"))
             case _:
                 pass
 

@@ -49,12 +49,16 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
     return runtime
 
 
-def demo_launch() -> Launch:
+def demo_launch(*, plain: bool = False) -> Launch:
     """The tour: the demo model in a new scratch folder, which is left for the person to look at."""
     from tempfile import mkdtemp
 
+    from prunecli.providers.demo_tour import GUIDE, STEP_BY_STEP
+
     folder = Path(mkdtemp(prefix="prunecli-demo-"))
-    return Launch(prompt="tour", flags={"--model": "demo"}, trust=True, cwd=folder)
+    return Launch(
+        prompt=STEP_BY_STEP, flags={"--model": "demo"}, trust=True, cwd=folder, guide=GUIDE, plain=plain
+    )
 
 
 def _cwd() -> Path:

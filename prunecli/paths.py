@@ -98,6 +98,11 @@ class Places:
         """All sessions; one folder for each directory."""
         return self.data / "sessions"
 
+    @property
+    def snapshots(self) -> Path:
+        """The saved files of directories; one folder for each."""
+        return self.data / "snapshots"
+
     def sessions_of(self, cwd: Path) -> Path:
         """The folder of the sessions that were started in `cwd`; links in `cwd` are followed."""
         return self.sessions / slug(cwd.resolve())

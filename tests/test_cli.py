@@ -190,6 +190,12 @@ def test_sessions_can_be_read_in_the_typer_runner(tmp_path: Path, environ: dict[
     session.close()
     runner = CliRunner(env=environ)
     assert "what was said" in runner.invoke(app, ["sessions", "show", "mine"]).output
+    audited = runner.invoke(app, ["sessions", "audit", "mine"])
+    assert (audited.exit_code, "no answer" in audited.output) == (0, True), audited.output
+    summary = json.loads(runner.invoke(app, ["sessions", "audit", "mine", "--json"]).output)["summary"]
+    assert (summary["requests"], summary["not_proved"]) == (1, 1)
+    assert "mine" in runner.invoke(app, ["sessions", "list", "--tree"]).output
+    assert json.loads(runner.invoke(app, ["sessions", "list", "--json"]).output)[0]["parent"] is None
     verified = runner.invoke(app, ["sessions", "verify", str(path)])
     assert (verified.exit_code, "differs" in verified.output) == (4, True)
     assert runner.invoke(app, ["sessions", "rm", "mine", "-y"]).exit_code == 0

@@ -154,7 +154,7 @@ def test_every_value_is_listed_with_its_origin(here):
         ("permissions.deny=[]", ()),
         ("pruning.adaptive.soft_trim.max_chars=2000", 2000),
         ("pi.prune_protect=3", 3),
-        ("ui.keys.submit=[gone]", "[gone]"),
+        ("ui.theme=[gone]", "[gone]"),
         ('models."claude-3.5".context_window=5', 5),
     ],
 )

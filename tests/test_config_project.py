@@ -43,7 +43,7 @@ def test_a_trusted_project_sets_ordinary_keys(here):
         ("[sandbox]\nmode = 'off'", "sandbox.mode"),
         ("[sandbox]\nnetwork = true", "sandbox.network"),
         ("[sandbox]\nwritable = ['/']", "sandbox.writable"),
-        ("[ui.keys]\nallow = 'enter'", "ui.keys.allow"),
+        ("[ui.keys]\nsubmit = 'ctrl+s'", "ui.keys.submit"),
         ("[models.sonnet]\nprices.input = 0", "models.sonnet.prices.input"),
         ("[pruning.importance]\nfunction = 'evil:run'", "pruning.importance.function"),
     ],

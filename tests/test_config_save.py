@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from prunecli.bindings import ACTIONS
 from prunecli.config.save import init, save
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
@@ -122,9 +123,9 @@ def test_a_linked_settings_file_stays_a_link(here):
 
 def test_of_two_that_save_at_once_none_undoes_the_other(here):
     config = here.load()
-    keys = [f"ui.keys.k{number}" for number in range(20)]
+    given = [(f"ui.keys.{action.name}", f"ctrl+alt+{chr(97 + at)}") for at, action in enumerate(ACTIONS[:20])]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda key: save(here.places, config, key, "x"), keys))
+        list(pool.map(lambda pair: save(here.places, config, *pair), given))
     assert len(here.load().ui.keys) == 20
 
 

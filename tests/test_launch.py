@@ -72,7 +72,7 @@ def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path)
     (tmp_path / "AGENTS.md").write_text("above the repository")
     for trust, expected in ((False, []), (True, ["from the root", "from the folder"])):
         runtime = make_runtime(Launch(cwd=work, trust=trust), environ(tmp_path))
-        runtime._prepare()
+        runtime.prepare()
         system = b"".join(runtime.session.context.preamble.system).decode()
         assert [
             words for words in ("from the root", "from the folder", "above") if words in system

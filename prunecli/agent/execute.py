@@ -5,14 +5,14 @@ disk before it runs (ROBUSTNESS.md rule 2).
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal, Protocol
 
 from prunecli.agent.journal import Journal
 from prunecli.agent.signals import ToolProgress
-from prunecli.errors import ToolError
+from prunecli.errors import StorageFailed, ToolError
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
@@ -44,6 +44,10 @@ class Gatekeeper(Protocol):
         """allow, ask or deny, with reason and rule."""
         ...
 
+    def may_change_files(self, call: ToolUse, tool: Tool) -> bool:
+        """Whether the call may leave files other than they are."""
+        ...
+
     async def ask(self, asked: Asked) -> Answer:
         """Asks the user; headless it denies."""
         ...
@@ -68,15 +72,20 @@ class Verdict(Protocol):
         ...
 
 
+async def nothing() -> None:
+    """Nobody has to know before files are changed."""
+
+
 @dataclass(slots=True)
 class Executor:
     """Runs the calls of one session. `context(approved=...)` is what a call may use, approved where the user saw
-    and allowed it; progress is added for each call."""
+    and allowed it; progress is added for each call. `before_change` comes before each that may change files."""
 
     session: Journal
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
+    before_change: Callable[[], Awaitable[None]] = nothing
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Runs the calls and records their results in source order.
@@ -109,6 +118,8 @@ class Executor:
         if refused is not None:
             self._record(call, refused, 0)
             return
+        if self.gatekeeper.may_change_files(call, self.tools[call.name]):
+            await self.before_change()
         self.session.emit(ToolStarted(call.id, call.name, call.input))
         await asyncio.to_thread(self.session.commit)
         output, duration = await self._run(call, approved=approved)
@@ -119,20 +130,32 @@ class Executor:
             self.session.emit(ToolStarted(call.id, call.name, call.input))
         await asyncio.to_thread(self.session.commit)
         running = [asyncio.ensure_future(self._run(call)) for call in batch]
-        recorded = 0
+        waiting = list(zip(batch, running, strict=True))
         try:
-            for call, task in zip(batch, running, strict=True):
+            for call, task in list(waiting):
                 output, duration = await task
+                waiting.pop(0)
                 self._record(call, output, duration)
-                recorded += 1
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, StorageFailed):
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            for call, task in list(zip(batch, running, strict=True))[recorded:]:
-                if not task.cancelled() and task.exception() is None:
-                    self._record(call, *task.result())
+            self._record_finished(waiting)
             raise
+
+    def _record_finished(
+        self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]
+    ) -> None:
+        """Records what had finished when the others were stopped. Raises StorageFailed after the last."""
+        failed: StorageFailed | None = None
+        for call, task in waiting:
+            if not task.cancelled() and task.exception() is None:
+                try:
+                    self._record(call, *task.result())
+                except StorageFailed as error:
+                    failed = error
+        if failed:
+            raise failed
 
     async def _refusal(self, call: ToolUse) -> tuple[ToolOutput | None, bool]:
         """Why the call will not run, as its result, or None; and whether the user saw and allowed it."""
@@ -184,7 +207,16 @@ class Executor:
     def _record(self, call: ToolUse, output: ToolOutput, duration: int) -> None:
         content = tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),)
         details: dict[str, Any] = well_formed_json(dict(output.details))
-        self.session.emit(ToolResult(call.id, call.name, content, output.is_error, details, duration))
+        if output.raw is not None and (blob := self._raw(output.raw)):
+            details["raw"] = blob
+        self.session.keep(ToolResult(call.id, call.name, content, output.is_error, details, duration))
+
+    def _raw(self, data: bytes) -> Json:
+        """The bytes that a text could not hold, beside the log (LOG-18). A full disk is met by the result itself."""
+        try:
+            return self.session.keep_bytes(data)
+        except StorageFailed:
+            return None
 
 
 def _error(text: str, **details: Json) -> ToolOutput:

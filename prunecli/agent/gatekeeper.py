@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions import Mode, Rules, Verdict, judge
+from prunecli.agent.permissions import Mode, Rules, Verdict, is_harmless, judge
 from prunecli.model.messages import ToolUse
 from prunecli.tools.tool import Tool
 
@@ -47,6 +47,12 @@ class SessionGatekeeper:
             home=self.home,
             secrets=self.secrets,
         )
+
+    def may_change_files(self, call: ToolUse, tool: Tool) -> bool:
+        """Whether it is an edit, or a command that is not known to read only."""
+        if tool.effect != "run":
+            return tool.effect == "edit"
+        return not is_harmless(tool.name, call.input, self.workspace, self.home, self.secrets)
 
     async def ask(self, asked: Asked) -> Answer:
         """Asks; an answer of "always" adds the rule that was shown."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from prunecli.context.state import Context
 from prunecli.model.events import Event, Record
+from prunecli.model.messages import Json
 
 
 class Journal(Protocol):
@@ -14,6 +15,19 @@ class Journal(Protocol):
 
     def emit(self, event: Event) -> Record:
         """Appends an event, folds it, tells the readers. Raises StorageFailed, then nothing has changed."""
+        ...
+
+    def keep(self, event: Event) -> None:
+        """As `emit`, for what has happened and can't be asked for again: where it can't be written now it is
+        written before anything else later. Raises StorageFailed all the same."""
+        ...
+
+    def keep_bytes(self, data: bytes) -> Json:
+        """Stores bytes beside the log: the block that names them, None where there is no log."""
+        ...
+
+    def settle(self) -> None:
+        """Before a run: writes what is owed, answers calls that were started and never answered."""
         ...
 
     def tell(self, signal: object) -> None:

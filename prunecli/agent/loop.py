@@ -75,16 +75,17 @@ class Run:
 
         Raises ProviderError where the model can't be reached, StorageFailed where the log can't be written.
         """
+        self.session.settle()
         try:
             done = await self._steps()
         except asyncio.CancelledError:
             self._keep_partial()
-            self._end("interrupted")
+            await self._end("interrupted")
             return Done("interrupted")
         except ProviderError:
-            self._end("error")
+            await self._end("error")
             raise
-        self._end(done.reason)
+        await self._end(done.reason)
         return done
 
     async def _steps(self) -> Done:
@@ -106,16 +107,16 @@ class Run:
                 case Done() as done:
                     return done
 
-    def _end(self, reason: EndReason) -> None:
+    async def _end(self, reason: EndReason) -> None:
         self.session.answer_open_calls()
-        self.session.emit(RunEnded(reason))
-        self.session.commit()
+        self.session.keep(RunEnded(reason))
+        await asyncio.to_thread(self.session.commit)
 
     def _keep_partial(self) -> None:
         text = "".join(self._partial)
         self._partial.clear()
         if text.strip():
-            self.session.emit(AssistantMessage((Text(text),), self.model().name, "interrupted"))
+            self.session.keep(AssistantMessage((Text(text),), self.model().name, "interrupted"))
 
     # The model's turn ----------------------------------------------------------------------------------------
 
@@ -179,7 +180,10 @@ class Run:
         response = await self._stream_until_answered(request)
         duration = round((monotonic() - begun) * 1000)
         self._partial.clear()
-        self.session.emit(
+        self.limits = replace(
+            self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
+        )
+        self.session.keep(
             AssistantMessage(
                 response.content,
                 response.model or request.model,
@@ -188,9 +192,6 @@ class Run:
                 response.request_id,
                 duration,
             )
-        )
-        self.limits = replace(
-            self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
         )
 
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
@@ -215,7 +216,7 @@ class Run:
                 Notice("no compaction: the summary would not make the context smaller", "warning")
             )
             return
-        self.session.emit(event)
+        self.session.keep(event)
 
     async def _stream_until_answered(self, request: Request) -> Response:
         attempt = 1

@@ -91,6 +91,21 @@ def judge(
         return Verdict("deny", f"a path can't be followed to its end: {error}")
 
 
+def is_harmless(
+    tool_name: str,
+    given: Mapping[str, Json],
+    workspace: Path,
+    home: Path | None = None,
+    secrets: tuple[Path, ...] = (),
+) -> bool:
+    """Whether a command only reads what may be read; in any doubt it is not. Arguments as of `judge`."""
+    around = Surroundings(workspace, workspace, home or Path(os.path.expanduser("~")), secrets)
+    try:
+        return read_call("run", tool_name, given, around).is_harmless
+    except Unresolvable:
+        return False
+
+
 def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(parse_rule(text) for text in texts)
 

@@ -36,6 +36,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowContext:
+    """Let the user look at the context and edit it. A front end without a screen for that shows the table."""
+
+    table: "Callable[[], Table]"
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One thing to choose from: `value` is what the command gets as its arguments when it is chosen."""
 
@@ -130,6 +137,23 @@ class AskSecret:
 
 
 @dataclass(frozen=True, slots=True)
+class FillPrompt:
+    """Put a text into the prompt, to be changed and sent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewindNow:
+    """Go to the state right after record `seq`: the conversation, the files or both; then fill the prompt."""
+
+    seq: int
+    conversation: bool
+    files: bool
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InThread:
     """Work that takes long: done in a thread while the keyboard goes on; then what it gives is done.
 
@@ -148,6 +172,7 @@ class Quit:
 Effect: TypeAlias = (
     Say
     | Table
+    | ShowContext
     | Choose
     | PickSession
     | Submit
@@ -160,6 +185,8 @@ Effect: TypeAlias = (
     | Reconfigured
     | SetMouse
     | AskSecret
+    | FillPrompt
+    | RewindNow
     | InThread
     | Quit
 )

@@ -1,8 +1,8 @@
-"""/context: what the next request holds, as a table."""
+"""/context: what the next request holds, in the inspector or as a table."""
 
 from collections.abc import Mapping, Sequence
 
-from prunecli.commands.command import Effect, Table
+from prunecli.commands.command import Effect, ShowContext, Table
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.figures import share, short
@@ -10,8 +10,15 @@ from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
-    """Show every entry of the context with its tokens and state."""
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Look at the context and edit it: what fills the window, and what could go; /context table lists it."""
+    if arguments == "table":
+        return [table(runtime)]
+    return [ShowContext(lambda: table(runtime))]
+
+
+def table(runtime: Runtime) -> Table:
+    """Every entry of the context with its tokens and state."""
     status = runtime.status()
     context, ledger = runtime.session.context, status.ledger
     rows = [_row(context, ledger.spared, entry) for item in context.items for entry in _parts(item)]
@@ -22,7 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
         f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
-    return [Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)]
+    return Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)
 
 
 def _parts(item: Entry) -> list[Entry]:

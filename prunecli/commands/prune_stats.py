@@ -10,7 +10,18 @@ from prunecli.runtime import Runtime
 
 ALIASES = ("stats",)
 
-_HEADINGS = ("time", "source", "strategy", "before", "after", "saved", "cache cost", "re-reads", "reason")
+_HEADINGS = (
+    "no.",
+    "time",
+    "source",
+    "strategy",
+    "before",
+    "after",
+    "saved",
+    "cache cost",
+    "re-reads",
+    "reason",
+)
 _NOTE = (
     "before and after: the whole next request · cache cost: tokens written again because the prefix changed, "
     "~ until the endpoint has reported the next request · re-reads: what was fetched again"
@@ -23,11 +34,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
     ledger, bill = status.ledger, status.bill
     tracked = list(runtime.session.context.tracker.rows.values())
     costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
+    mark = "~" if status.estimated else ""
+    used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     summary = [
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
         f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} results",
-        f"context    {short(ledger.context_tokens):>8} of {short(ledger.window)} tokens",
+        f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]
@@ -44,7 +57,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
         _row(row, cost, in_force=row.undone or row.seq in live)
         for row, cost in zip(tracked, costs, strict=True)
     )
-    return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (3, 4, 5, 6, 7), _NOTE)]
+    return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
 
 
 def _row(row: Tracked, cost: tuple[int, float], *, in_force: bool) -> tuple[str, ...]:
@@ -52,6 +65,7 @@ def _row(row: Tracked, cost: tuple[int, float], *, in_force: bool) -> tuple[str,
     mark = "" if row.measured else "~"
     again = f"{len(row.rereads)} (~{short(row.reread_tokens)})" if row.rereads else "0"
     return (
+        str(row.seq),
         datetime.fromtimestamp(row.timestamp / 1000).astimezone().strftime("%H:%M:%S"),
         row.source,
         "undo" if row.undone else row.strategy or "-",

@@ -4,17 +4,23 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, SwitchSession
-from prunecli.errors import SessionNotFound
+from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Continue an earlier session: look through all of them, or name one: /resume ID."""
+    """Look through all sessions, or continue one: /resume ID; --fork opens a copy, --view only shows it."""
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]
     if arguments:
+        wanted, _, how = arguments.rpartition(" ")
+        if how not in ("--fork", "--view"):
+            wanted, how = arguments, ""
+        path = runtime.store.find(wanted)
         try:
-            runtime.resume(runtime.store.find(arguments))
+            runtime.resume(path, writable=how != "--view", fork=how == "--fork")
+        except SessionLocked as locked:
+            return [_offer(locked)]
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
         return [SwitchSession()]
@@ -34,3 +40,16 @@ def _choose(runtime: Runtime) -> Choose:
         if one.id != runtime.session.id
     )
     return Choose("Sessions of this directory", "resume", choices)
+
+
+def _offer(locked: SessionLocked) -> Choose:
+    """A session that another process writes to can be copied or looked at (LOG-11)."""
+    id_ = locked.path.stem
+    return Choose(
+        locked.message,
+        "resume",
+        (
+            Choice(f"{id_} --fork", "Open a copy", "goes on from what is there now, as a session of its own"),
+            Choice(f"{id_} --view", "Look at it", "read-only, as it is now"),
+        ),
+    )

@@ -3,17 +3,25 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
+from prunecli.errors import UsageError
 from prunecli.figures import short
 from prunecli.model.events import PrunApplied, PrunReverted
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Take the newest prune back, or all of them: /undo all."""
+    """Take the newest prune back, all of them, or one by its number in /prune-stats: /undo all, /undo 41."""
     live = runtime.session.context.live_pruns()
     if not live:
         return [Say("Nothing to undo: no prune is in force.")]
     chosen = live if arguments == "all" else live[-1:]
+    if arguments not in ("", "all"):
+        chosen = [record for record in live if str(record.seq) == arguments]
+    if not chosen:
+        raise UsageError(
+            f"{arguments} is no prune that is in force",
+            "/prune-stats shows them with their numbers; /restore brings single entries back",
+        )
     tokens = sum(record.event.tokens_removed for record in chosen if isinstance(record.event, PrunApplied))
     runtime.emit(PrunReverted(tuple(record.seq for record in reversed(chosen))))
     return [Say(f"Undone: {len(chosen)} prune{'s' * (len(chosen) > 1)}, ~{short(tokens)} tokens are back.")]

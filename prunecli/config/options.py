@@ -101,6 +101,10 @@ class Tools(Section):
     ] = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
     max_output_bytes: Annotated[Count, "Most bytes of one result that reach the model."] = 100_000
     bash_timeout: Annotated[float, (0.1, 86_400), "Seconds that a command may run."] = 120.0
+    snapshots: Annotated[
+        bool,
+        "Whether files are saved before they are changed, so that /rewind can bring them back (needs git).",
+    ] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

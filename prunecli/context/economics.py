@@ -5,6 +5,7 @@ read back; what was pruned is no longer read with each later request.
 """
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, TypeAlias
 
 from prunecli.context.state import Context
@@ -39,6 +40,42 @@ class Decision:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Break:
+    """What changing the context at some place does to the prompt cache and to the bill.
+
+    `rewritten`: tokens behind that place which the cache holds now and which will be new. `cost` in USD, once;
+    `gain` in USD with each request from the next one on, negative where tokens come back; None without prices.
+    `cold` says why nothing is cached anyway, "" for a warm cache, which `warm` describes.
+    """
+
+    rewritten: int
+    cost: float | None
+    gain: float | None
+    cold: str
+    warm: str
+
+    @property
+    def even_after(self) -> int | None:
+        """After how many requests it has paid; None where it never does or no price is known."""
+        if self.cost is None or self.gain is None or self.gain <= 0:
+            return None
+        return max(1, ceil(self.cost / self.gain))
+
+
+def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
+    """The break that a change of entry `first` makes; `saved` are the tokens that it withholds, as the endpoint
+    counts them."""
+    cold, rate = _cold(context, market), context.tally.anchor.tokens_per_char
+    cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
+    rewritten = 0 if cold else round(cached * rate)
+    cost = gain = None
+    if market.read is not None and market.write is not None:
+        cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6 if rewritten > 0 else 0.0
+        gain = saved * market.read / 1e6
+    return Break(rewritten, cost, gain, cold, _left(context, market))
+
+
 def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market) -> Decision:
     """The gate's word on these edits: cold cache, pressure, an already broken cache, or break-even."""
     cold = _cold(context, market)
@@ -47,19 +84,15 @@ def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market
     used = context.tally.context_tokens / window if window else 0.0
     if used >= market.engage_ratio:
         return Decision(True, f"the context fills {used:.0%} of the window")
-    rate = context.tally.anchor.tokens_per_char
-    first = min(edit.seq for edit in edits)
-    rewritten = round(context.wire.bytes_between(context.group_of(first), context.wire.unchanged) * rate)
-    saved = round(sum(edit.tokens_saved for edit in edits) * rate * 4)
+    saved = round(sum(edit.tokens_saved for edit in edits) * context.tally.anchor.tokens_per_char * 4)
+    broken = breaking(context, min(edit.seq for edit in edits), saved, market)
+    rewritten, warm, cost, gain = broken.rewritten, broken.warm, broken.cost, broken.gain
     if rewritten <= 0:
         return Decision(True, "the cache breaks here anyway")
-    warm = _left(context, market)
-    if not market.read or not market.write:
+    if not market.read or not market.write or cost is None or gain is None:
         return Decision(
             False, f"held {_k(saved)}: cache {warm}; pruning now makes {_k(rewritten)} tokens new"
         )
-    cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
-    gain = saved * market.read / 1e6
     further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
     if gain * further > cost:
         return Decision(True, f"costs ~{_usd(cost)} once, saves ~{_usd(gain)} a request")

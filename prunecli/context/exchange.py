@@ -4,11 +4,12 @@ An entry is a message of the log, named by its `seq`. An exchange is an assistan
 results: the unit of dropping (PRUNING.md section 1).
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import (
@@ -33,7 +34,8 @@ class Entry:
     """One message of the log. `text` joins its text blocks by newlines.
 
     `tokens` is the raw estimate of the original, -1 until it is asked for. For a result, `call` is the tool use
-    that it answers; for a `!cmd`, an equivalent bash call. `is_sent`: there is something of it to send at all.
+    that it answers; for a `!cmd`, an equivalent bash call; `origin` is the result that a recall brought back.
+    `is_sent`: there is something of it to send at all.
     """
 
     seq: int
@@ -43,6 +45,7 @@ class Entry:
     is_sent: bool = True
     exchange: "Exchange | None" = None
     call: ToolUse | None = None
+    origin: "Entry | None" = None
     tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
     _size: tuple[int, int, int] | None = None
@@ -56,21 +59,29 @@ class Entry:
         return self._wire
 
     def forget_wire(self) -> None:
-        """It left the context: its blocks are made again should it come back."""
+        """It left the context, with its results: their blocks are made again should they come back."""
         self._wire = None
+        if self.exchange and self.exchange.head is self:
+            for result in self.exchange.results:
+                result.forget_wire()
 
     def _made(self) -> tuple[bytes, ...]:
         match self.event:
             case _ if not self.is_sent:
                 return ()
             case ToolResult():
-                return (render.result(self.event),)
+                return (render.result(self.event, self.ids),)
             case CompactionApplied(summary):
                 return (render.text(summary),)
             case AssistantMessage(content):
-                return render.assistant(content)
+                return render.assistant(content, self.ids)
             case UserMessage(content):
                 return render.blocks(content)
+
+    @property
+    def ids(self) -> Ids:
+        """The ids on the wire of its exchange's calls where they are not their own."""
+        return self.exchange.ids if self.exchange else {}
 
     @property
     def size(self) -> tuple[int, int, int]:
@@ -97,8 +108,9 @@ class Entry:
 
     @property
     def tool_name(self) -> str:
-        """The tool that made it; "" for anything but a result."""
-        return self.call.name if self.call else ""
+        """The tool that made it, or the original of what was recalled; "" for anything but a result."""
+        call = self.origin.call if self.origin else self.call
+        return call.name if call else ""
 
     @property
     def is_error(self) -> bool:
@@ -170,12 +182,14 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """An assistant message (`head`) with the results that came for its calls, in log order."""
+    """An assistant message (`head`) with the results that came for its calls, in log order. `ids` are those of calls
+    that are sent as another."""
 
     head: Entry
     calls: tuple[ToolUse, ...]
     results: list[Entry] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
+    ids: Ids = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -217,18 +231,25 @@ def user_entry(record: Record, event: UserMessage) -> Entry:
     return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_sent, event.content)))
 
 
-def assistant_entry(record: Record, event: AssistantMessage) -> Entry:
-    """The entry of a response, with its exchange. What must not be replayed has no wire form."""
+def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:
+    """The entry of a response, with its exchange. What must not be replayed has no wire form. `taken` are the ids
+    on the wire of earlier calls."""
     is_sent = event.stop_reason != "refusal" and render.is_answer(event.content)
     entry = Entry(record.seq, record.timestamp, "assistant", event, is_sent)
-    entry.exchange = Exchange(entry, tool_uses(event.content) if is_sent else ())
+    calls = tool_uses(event.content) if is_sent else ()
+    entry.exchange = Exchange(entry, calls, ids=wire_ids(calls, record.seq, taken))
     return entry
 
 
-def result_entry(record: Record, event: ToolResult, exchange: Exchange) -> Entry:
-    """The entry of a tool result, not yet among the exchange's results."""
+def result_entry(
+    record: Record, event: ToolResult, exchange: Exchange, entries: Mapping[int, Entry]
+) -> Entry:
+    """The entry of a tool result, not yet among the exchange's results. `entries` are those before it."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
-    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call)
+    wanted = call.input.get("entry") if call.name == "recall" else None
+    recalled = entries.get(wanted) if isinstance(wanted, int) else None
+    origin = (recalled.origin or recalled) if recalled and recalled.call else None
+    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call, origin=origin)
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

@@ -6,8 +6,20 @@ undone by rewinding to a record of the branch that was left.
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 
-from prunecli.model.events import Record
+from prunecli.model.events import (
+    FilesSaved,
+    Record,
+    RequestSent,
+    Rewound,
+    RunEnded,
+    SessionStarted,
+    SettingChanged,
+)
+
+_ASIDE = (FilesSaved, RequestSent, RunEnded, SessionStarted, SettingChanged)
+"""Events of no branch: they hold whatever was rewound."""
 
 
 class Lineage:
@@ -42,3 +54,20 @@ class Lineage:
             branch.append(self._records[where])
             where = self._parents[where]
         return branch[::-1]
+
+
+def branch(records: Iterable[Record]) -> tuple[list[Record], list[int]]:
+    """The records that lead to the present, and the ends of the branches that rewinds have left and that are not
+    part of it, the newest rewind first."""
+    lineage, present, left = Lineage(), list[Record](), list[int]()
+    for record in records:
+        if isinstance(record.event, Rewound):
+            left += [other.seq for other in present if not isinstance(other.event, _ASIDE)][-1:]
+            present = lineage.rewind(record.seq, record.event.to_seq)
+        else:
+            lineage.append(record)
+            present.append(record)
+    if not left:
+        return present, []
+    here = {record.seq for record in present}
+    return present, [seq for seq in dict.fromkeys(reversed(left)) if seq not in here]

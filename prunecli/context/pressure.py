@@ -56,5 +56,6 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
             drop = view.drop(exchange)
             edits.append(drop)
             excess -= round(drop.tokens_saved * per_token)
+    edits = list(view.keeping_thinking(edits))
     note = f"the context fills {tally.context_tokens:,} of {view.window:,} tokens"
     return Proposal(tuple(sorted(edits, key=lambda edit: edit.seq)), note)

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from prunecli.context import render
+from prunecli.context.wire_calls import wire_ids
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
     PrunApplied,
     PrunReverted,
     Record,
@@ -27,13 +29,13 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 
-_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded)
+_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded, FilesSaved)
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
     """The messages that the fold of these records shows."""
     branch = _branch(records)
-    edits = _live_edits(branch)
+    edits, ids = _live_edits(branch), _call_ids(branch)
     out = _Messages()
     for record in _visible(branch):
         event = record.event
@@ -42,7 +44,7 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
         elif isinstance(event, CompactionApplied):
             out.user(record.seq, [render.text(event.summary)])
         elif isinstance(event, AssistantMessage):
-            _assistant(out, record.seq, event, edits, branch)
+            _assistant(out, record.seq, event, edits, branch, ids.get(record.seq, {}))
     return out.done()
 
 
@@ -69,7 +71,7 @@ def _results(branch: list[Record]) -> dict[int, list[tuple[int, ToolResult]]]:
         event = record.event
         if isinstance(event, AssistantMessage):
             found[record.seq] = []
-            if render.assistant(event.content) and event.stop_reason != "refusal":
+            if render.assistant(event.content, {}) and event.stop_reason != "refusal":
                 owner.update((call.id, record.seq) for call in tool_uses(event.content))
         elif isinstance(event, ToolResult) and event.tool_use_id in owner:
             mine = found[owner[event.tool_use_id]]
@@ -169,21 +171,39 @@ def _user(seq: int, event: UserMessage, edits: _LiveEdits) -> Iterable[bytes]:
     return [replacement]
 
 
+def _call_ids(branch: list[Record]) -> dict[int, dict[str, str]]:
+    """The ids of calls that are sent as another, by assistant message; of all, whether they are shown or not."""
+    taken: set[str] = set()
+    found: dict[int, dict[str, str]] = {}
+    for record in branch:
+        event = record.event
+        if isinstance(event, AssistantMessage) and event.stop_reason != "refusal":
+            calls = tool_uses(event.content)
+            found[record.seq] = wire_ids(calls, record.seq, taken)
+            taken |= {found[record.seq].get(call.id, call.id) for call in calls}
+    return found
+
+
 def _assistant(
-    out: "_Messages", seq: int, event: AssistantMessage, edits: _LiveEdits, branch: list[Record]
+    out: "_Messages",
+    seq: int,
+    event: AssistantMessage,
+    edits: _LiveEdits,
+    branch: list[Record],
+    ids: dict[str, str],
 ) -> None:
     for memo in edits.memos(seq):
         out.user(seq, [render.text(memo.text or "")])
-    if edits.dropped(seq) or event.stop_reason == "refusal" or not render.assistant(event.content):
+    if edits.dropped(seq) or event.stop_reason == "refusal" or not render.assistant(event.content, {}):
         return
     calls = tool_uses(event.content)
     edit = edits.text(seq)
     if edit is not None and not calls:
         out.assistant(seq, [render.text(edit.text or "")])
         return
-    out.assistant(seq, render.assistant(event.content, stripped=edits.stripped(seq)))
+    out.assistant(seq, render.assistant(event.content, ids, stripped=edits.stripped(seq)))
     if calls:
-        out.results(seq, calls, [(n, e, edits.text(n)) for n, e in _results(branch)[seq]])
+        out.results(seq, calls, [(n, e, edits.text(n)) for n, e in _results(branch)[seq]], ids)
 
 
 class _Messages:
@@ -205,13 +225,17 @@ class _Messages:
             self._last("assistant")[2].extend(pieces)
 
     def results(
-        self, seq: int, calls: tuple[ToolUse, ...], answers: list[tuple[int, ToolResult, Edit | None]]
+        self,
+        seq: int,
+        calls: tuple[ToolUse, ...],
+        answers: list[tuple[int, ToolResult, Edit | None]],
+        ids: dict[str, str],
     ) -> None:
         first = self._last("user")[1]
         for answer_seq, event, edit in answers:
-            first.append((answer_seq, render.result(event, edit.text if edit else None)))
+            first.append((answer_seq, render.result(event, ids, edit.text if edit else None)))
         answered = {event.tool_use_id for _, event, _ in answers}
-        first.extend((seq, render.interrupted(call)) for call in calls if call.id not in answered)
+        first.extend((seq, render.interrupted(call, ids)) for call in calls if call.id not in answered)
 
     def done(self) -> tuple[WireMessage, ...]:
         messages = []

@@ -66,6 +66,10 @@ def plan_prun(
         chosen.append(exchange)
         freed += view.shown_tokens(exchange)
         cost = _memo_cost(view, memo, chosen, copies)
+    kept = _keeping_thinking(view, chosen, taken)
+    if len(kept) < len(chosen):
+        chosen = kept
+        freed, cost = sum(map(view.shown_tokens, chosen)), _memo_cost(view, memo, chosen, copies)
     if not chosen:
         return PrunPlan((), 0, memo, "Nothing to prune: no finished exchange can be removed.")
     net = freed - cost
@@ -82,6 +86,14 @@ def plan_prun(
     entries = entry_ranges(view, chosen)
     message = f"Will remove {count} (entries {entries}), ~{net:,} tokens, before the next turn{short}."
     return PrunPlan(tuple(exchange.seq for exchange in chosen), net, memo, message)
+
+
+def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -> list[Exchange]:
+    """The chosen exchanges, less the one without which the open tool loop would not begin with thinking."""
+    before = view.after([view.drop(exchange) for exchange in view.exchanges if exchange.seq in taken])
+    drops = before.keeping_thinking([before.drop(exchange) for exchange in chosen])
+    stay = {edit.seq for edit in drops}
+    return [exchange for exchange in chosen if exchange.seq in stay]
 
 
 def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tuple[Edit, ...]:

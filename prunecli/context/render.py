@@ -4,7 +4,9 @@ Made once when an entry is folded, so that the same log always gives the same by
 """
 
 import json
+from types import MappingProxyType
 
+from prunecli.context.wire_calls import Ids, wire_name
 from prunecli.model.codec import canonical, canonical_string
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import (
@@ -43,7 +45,7 @@ def _text(words: str) -> bytes:
     return b'{"text":%b,"type":"text"}' % canonical_string(words)
 
 
-def block(value: Block) -> bytes | None:
+def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
     """The block's canonical bytes, or None for one that must not be sent: a blank text, unsigned thinking."""
     match value:
         case Text(words):
@@ -55,7 +57,9 @@ def block(value: Block) -> bytes | None:
         case RedactedThinking(data):
             return canonical({"type": "redacted_thinking", "data": data})
         case ToolUse(id_, name, given):
-            return canonical({"type": "tool_use", "id": id_, "name": name, "input": given})
+            return canonical(
+                {"type": "tool_use", "id": ids.get(id_, id_), "name": wire_name(name), "input": given}
+            )
         case Image(media_type, data):
             source = {"type": "base64", "media_type": media_type, "data": data}
             return canonical({"type": "image", "source": source})
@@ -90,29 +94,31 @@ def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
     return tuple(piece for piece in map(block, content) if piece is not None)
 
 
-def assistant(content: tuple[Block, ...], *, stripped: bool = False) -> tuple[bytes, ...]:
-    """An assistant message's blocks; `stripped` leaves its thinking out.
+def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:
+    """An assistant message's blocks, its calls with these ids; `stripped` leaves its thinking out.
 
     Empty where nothing but thinking would be left: such a message is not sent.
     """
     kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
-    return blocks(kept) if is_answer(kept) else ()
+    found = (block(value, ids) for value in kept) if is_answer(kept) else ()
+    return tuple(piece for piece in found if piece is not None)
 
 
-def result(event: ToolResult, replacement: str | None = None) -> bytes:
+def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
     """A tool_result block. With a replacement it is all that is shown; images go too, is_error stays."""
     pieces = (text(replacement),) if replacement is not None else blocks(event.content) or (text(""),)
     head = b'{"content":[' + b",".join(pieces) + b"]"
     error = b',"is_error":true' if event.is_error else b""
-    return head + error + b',"tool_use_id":' + canonical_string(event.tool_use_id) + b',"type":"tool_result"}'
+    use = canonical_string(ids.get(event.tool_use_id, event.tool_use_id))
+    return head + error + b',"tool_use_id":' + use + b',"type":"tool_result"}'
 
 
-def interrupted(call: ToolUse) -> bytes:
+def interrupted(call: ToolUse, ids: Ids) -> bytes:
     """The result that is derived for a call which has none."""
-    return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True))
+    return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True), ids)
 
 
-def memo(words: str, ranges: str) -> str:
-    """A memo's text as sent: marked as the model's, with `&`, `<` and `>` escaped (PRUNING.md section 10)."""
+def memo(words: str, ranges: str, by: str = "assistant") -> str:
+    """A memo's text as sent: marked as the model's (or the user's), with `&`, `<` and `>` escaped (PRUNING.md 10)."""
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f'<pruned-memo by="assistant" entries="{ranges}">{escaped}</pruned-memo>'
+    return f'<pruned-memo by="{by}" entries="{ranges}">{escaped}</pruned-memo>'

@@ -35,14 +35,14 @@ def _result(context: "Context", entry: Entry) -> Source:
     edit = context.text_edit(entry.seq)
     if edit is None or not isinstance(entry.event, ToolResult):
         return entry
-    return (render.result(entry.event, edit.text),)
+    return (render.result(entry.event, entry.ids, edit.text),)
 
 
 def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:
     if edit is not None and not (item.exchange and item.exchange.calls):
         return (render.text(edit.text or ""),)
     assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
-    return render.assistant(item.event.content, stripped=stripped)
+    return render.assistant(item.event.content, item.ids, stripped=stripped)
 
 
 def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:

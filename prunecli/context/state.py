@@ -27,6 +27,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -84,6 +85,7 @@ class Context:
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
+        self._wire_ids: set[str] = set()
         self._positions: dict[int, int] = {}
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
@@ -124,6 +126,10 @@ class Context:
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
+
+    def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        return list(self._memos.get(seq, ()))
 
     @property
     def in_progress(self) -> Exchange | None:
@@ -186,6 +192,8 @@ class Context:
                 self.started = started
             case RunEnded() as ended:
                 self.run_ended = ended
+            case FilesSaved():
+                pass  # of the files, not of the conversation: no branch has it
             case _:
                 self._lineage.append(record)
                 self._fold(record)
@@ -197,7 +205,7 @@ class Context:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
             case AssistantMessage() as event:
-                self._add(assistant_entry(record, event))
+                self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
@@ -243,6 +251,7 @@ class Context:
             self.live_exchanges.append(exchange)
             for call in exchange.calls:
                 self._calls[call.id] = exchange
+                self._wire_ids.add(exchange.ids.get(call.id, call.id))
         self.wire.append(entry)
         self._weigh(entry)
 
@@ -250,7 +259,7 @@ class Context:
         exchange = self._calls.get(event.tool_use_id)
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
-        entry = result_entry(record, event, exchange)
+        entry = result_entry(record, event, exchange, self.entries)
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
@@ -313,12 +322,8 @@ class Context:
         summary = summary_entry(record, event)
         self.entries[summary.seq] = summary
         self.boundary = record.seq
-        before, self.items = self.items, _with_summary(self.items, summary, event, record.seq)
+        self.items = _with_summary(self.items, summary, event, record.seq)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
-        for item in before:
-            if item.seq not in self._positions:
-                for part in item.exchange.entries if item.exchange else (item,):
-                    part.forget_wire()
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
         self.tally.keep(self._positions)
@@ -377,15 +382,13 @@ def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, presen
 
 def _with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied, seq: int) -> list[Entry]:
     """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
-    covered, earlier = (
-        range(event.head_end + 1, min(event.tail_start, seq)),
-        range(event.head_end, event.tail_start),
-    )
-    left = [
-        item
-        for item in items
-        if (_place(item) not in earlier if item.kind == "summary" else item.seq not in covered)
-    ]
+    end, head, tail = min(event.tail_start, seq), event.head_end, event.tail_start
+    left: list[Entry] = []
+    for item in items:
+        if head <= _place(item) < tail if item.kind == "summary" else head < item.seq < end:
+            item.forget_wire()
+        else:
+            left.append(item)
     return sorted([*left, summary], key=lambda item: (_place(item), item.kind == "summary", item.seq))
 
 

@@ -41,12 +41,12 @@ class Tally:
         self._preamble_weight = 0
         self._preamble: tuple[bytes, ...] = ()
         self._preamble_tokens = -1
-        self._sent_weight = 0
         self.anchor: Anchor = unanchored(factor)
         self.clear()
 
     def clear(self) -> None:
-        """Forgets all items; what the endpoint reported stays."""
+        """Forgets all items, and a request that was not answered; what the endpoint reported stays."""
+        self._sent_weight = 0
         self._items: dict[int, _Item] = {}
         self._uncounted: dict[int, None] = {}
         self._weight = self.chars = self.images = 0
@@ -132,6 +132,19 @@ class Tally:
         """`context_tokens` as it would be with these items replaced by a text."""
         weights = sum(self._items[item.seq].weight for item in gone if item.seq in self._items)
         return self.anchor.estimate(self.weight - weights + len(text) + _BLOCK_OVERHEAD)
+
+    def tokens_of(self, items: Iterable[Entry]) -> int:
+        """What these items take of `context_tokens` now."""
+        weights = sum(self._items[item.seq].weight for item in items if item.seq in self._items)
+        return round(weights * self.anchor.tokens_per_char)
+
+    def weight_of(self, seq: int) -> int:
+        """Characters that an item weighs now, 0 for one that is not shown."""
+        return self._items[seq].weight if seq in self._items else 0
+
+    def weight_as(self, head: Entry, edits: Mapping[int, Edit], memos: list[str], *, hidden: bool) -> int:
+        """Characters that an item would weigh so edited."""
+        return _weight(_Item(head, edits, memos, hidden, countable=False))
 
     @property
     def scanned_tokens(self) -> int:

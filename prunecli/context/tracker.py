@@ -86,7 +86,7 @@ class Tracker:
         self.news: list[int] = []
         self._pending: list[int] = []
         self._reported = 0
-        self._before = (0, 0)
+        self._before = self._first = self._known = 0
         self._out: set[int] = set()
         self._calls: dict[Hashable, set[int]] = {}
         self._reads: dict[str, dict[int, Lines]] = {}
@@ -96,8 +96,8 @@ class Tracker:
         self.news = []
         match record.event:
             case PrunApplied() | PrunReverted():
-                known = context.wire.bytes_between(0, context.wire.unchanged)
-                self._before = context.tally.context_tokens, known
+                self._before = context.tally.context_tokens
+                self._first = self._first_of(record.event, context)
             case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if usage.prompt_tokens:
                 self._measure(record.event, context)
             case _:
@@ -119,7 +119,7 @@ class Tracker:
             case AssistantMessage(usage=usage) if usage.prompt_tokens:
                 self._reported = usage.prompt_tokens
             case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
-                self._reported = 0  # these break the cache themselves
+                self._reported = self._known = 0  # these break the cache themselves
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case _:
@@ -130,10 +130,9 @@ class Tracker:
     def _note(
         self, record: Record, context: "Context", said: tuple[str, str, str], removed: int | None
     ) -> None:
-        before, known = self._before
-        after = context.tally.context_tokens
-        still = context.wire.bytes_between(0, context.wire.unchanged)
-        broken = round((known - still) * context.tally.anchor.tokens_per_char)
+        before, after = self._before, context.tally.context_tokens
+        behind = context.items[self._first : self._known]
+        self._known = min(self._known, self._first)
         last = context.last_response
         self.rows[record.seq] = Tracked(
             record.seq,
@@ -143,7 +142,7 @@ class Tracker:
             after,
             before - after if removed is None else removed,
             undone=removed is None,
-            rewritten=max(0, broken - (before - after)) if broken > 0 else 0,
+            rewritten=context.tally.tokens_of(behind),
             model=context.last_model,
             caches=context.caches,
             idle_ms=None if last is None else record.timestamp - last,
@@ -151,7 +150,18 @@ class Tracker:
         self._pending.append(record.seq)
         self.news.append(record.seq)
 
+    def _first_of(self, event: PrunApplied | PrunReverted, context: "Context") -> int:
+        """The place of the first item that this changes; after all of them where it changes nothing."""
+        seqs = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else list(event.seqs)
+        for seq in tuple(seqs) if isinstance(event, PrunReverted) else ():
+            undone = context.pruns[seq].event if seq in context.pruns else None
+            seqs += [edit.seq for edit in undone.edits] if isinstance(undone, PrunApplied) else []
+        heads = (_head(context.entries[seq]) for seq in seqs if seq in context.entries)
+        places = (context.position(seq) for seq in heads if context.is_shown(seq))
+        return min(places, default=len(context.items))
+
     def _sent(self, record: Record, context: "Context") -> None:
+        self._known = len(context.items)
         last = context.last_response
         for seq in self._pending:
             self.rows[seq] = replace(
@@ -233,10 +243,14 @@ def _same(entry: Entry) -> Hashable:
     return entry.call.name, canonical(dict(entry.call.input))
 
 
+def _head(entry: Entry) -> int:
+    return entry.exchange.seq if entry.exchange else entry.seq
+
+
 def _taken_by(context: "Context", seq: int) -> int:
     """The newest prune that withholds an entry now, -1 where none does."""
     entry = context.entries.get(seq)
-    head = entry.exchange.seq if entry and entry.exchange else seq
+    head = _head(entry) if entry else -1
     if entry is None or not context.is_shown(head):
         return -1
     stacks = (*context.edits_of(head), *context.edits_of(seq))

@@ -229,9 +229,10 @@ class View:
 
     def placeholder(self, entry: Entry, what: str) -> str:
         """`[what | tool argument]`, with the handle for recall where that tool is enabled."""
-        argument = call_argument(entry.call.input) if entry.call else None
+        call = (entry.origin or entry).call
+        argument = call_argument(call.input) if call else None
         shown = f' {argument[0]}="{head(argument[1], _ARGUMENT_CHARS)}"' if argument else ""
-        handle = f" | recall {entry.seq}" if self.recall else ""
+        handle = f" | recall {(entry.origin or entry).seq}" if self.recall else ""
         return f"[{what} | {entry.tool_name}{shown}{handle}]"
 
     def with_handle(self, entry: Entry, text: str) -> str:
@@ -239,9 +240,10 @@ class View:
         placeholder, as a last line of anything else."""
         if not self.recall:
             return text
+        seq = (entry.origin or entry).seq
         if text.startswith("[") and text.endswith("]") and "\n" not in text:
-            return f"{text[:-1]} | recall {entry.seq}]"
-        return f"{text}\n[recall {entry.seq} for the full text]"
+            return f"{text[:-1]} | recall {seq}]"
+        return f"{text}\n[recall {seq} for the full text]"
 
     def _dropping(self, exchange: Exchange | None) -> bool:
         edit = self.pending.get(exchange.seq) if exchange else None

@@ -46,7 +46,7 @@ class _Group:
         if self.message is None:
             open_calls = self.exchange.unanswered if self.exchange else ()
             derived: list[Piece] = (
-                [(self.exchange.seq, (render.interrupted(call),)) for call in open_calls]
+                [(self.exchange.seq, (render.interrupted(call, self.exchange.ids),)) for call in open_calls]
                 if self.exchange
                 else []
             )
@@ -113,6 +113,11 @@ class Wire:
         for group in self._groups[len(self._chain) - 1 :]:
             self._chain.append(link(self._chain[-1], group.build()))
         return self._chain[-1]
+
+    def digests(self, preamble: bytes) -> tuple[bytes, ...]:
+        """The whole chain: the preamble's digest, and after each message the digest of all until there."""
+        self.digest(preamble)
+        return tuple(self._chain)
 
     def group_at(self, item: int) -> int:
         """The index of the first message that shows something of an item or of a later one."""

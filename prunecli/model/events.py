@@ -14,6 +14,9 @@ Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "impor
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
 EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
 
+SavedMoment: TypeAlias = Literal["before", "after"]
+SavedReason: TypeAlias = Literal["tools", "rewind"]
+
 LOG_VERSION = 1
 """The version of the session file that this program writes."""
 
@@ -133,6 +136,23 @@ class RequestSent:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesSaved:
+    """A snapshot of the workspace's files; never sent. `tree` names it in the snapshots of the directory `root`.
+
+    `before`: nothing has been changed yet since the newest user message or rewind; the next one, `after`, is
+    taken when the work is over: what differs between the two was changed by it. `skipped` are paths that the
+    snapshot says nothing of (too large, repositories of their own).
+    """
+
+    tree: str
+    root: str
+    moment: SavedMoment
+    reason: SavedReason = "tools"
+    skipped: tuple[str, ...] = ()
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SettingChanged:
     """A setting of this session, by its dotted key; `session.name` too."""
 
@@ -167,6 +187,7 @@ Event: TypeAlias = (
     | Rewound
     | CompactionApplied
     | RequestSent
+    | FilesSaved
     | SettingChanged
     | RunEnded
     | Unknown
@@ -175,8 +196,13 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing."""
+    """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing.
+
+    `extra` holds keys that this version does not know, as they came, for whoever writes the record again; where a
+    key of the payload holds something unknown deeper inside, that key as a whole. None where there is nothing.
+    """
 
     seq: int
     timestamp: int
     event: Event
+    extra: Mapping[str, Json] | None = None

@@ -22,6 +22,7 @@ from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -36,7 +37,7 @@ from prunecli.model.events import (
     Unknown,
     UserMessage,
 )
-from prunecli.model.messages import Json
+from prunecli.model.messages import Json, Usage
 
 _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
@@ -172,9 +173,60 @@ _READERS: dict[str, _Read] = {
     "RequestSent": lambda p: RequestSent(
         p["model"], int(p["tokens"]), string(p["sha256"]), _seqs(p.get("cache_marks") or [])
     ),
+    "FilesSaved": lambda p: FilesSaved(
+        string(p["tree"]),
+        string(p["root"]),
+        p["moment"],
+        p.get("reason") or "tools",
+        tuple(map(string, p.get("skipped") or ())),
+        int(p.get("duration_ms") or 0),
+    ),
     "SettingChanged": lambda p: SettingChanged(string(p["key"]), p["value"]),
     "RunEnded": lambda p: RunEnded(p["reason"]),
 }
+
+
+_KEYS: dict[str, frozenset[str]] = {
+    kind.__name__: frozenset(kind.__slots__)
+    for kind in (
+        SessionStarted,
+        UserMessage,
+        AssistantMessage,
+        ToolStarted,
+        ToolResult,
+        PrunApplied,
+        PrunReverted,
+        Pinned,
+        Rewound,
+        CompactionApplied,
+        RequestSent,
+        SettingChanged,
+        RunEnded,
+    )
+}
+_BLOCK_KEYS: dict[Json, frozenset[str]] = {
+    "text": frozenset(("type", "text")),
+    "tool_use": frozenset(("type", "id", "name", "input")),
+    "thinking": frozenset(("type", "thinking", "signature")),
+    "redacted_thinking": frozenset(("type", "data")),
+    "image": frozenset(("type", "source", "width", "height")),
+    "blob": frozenset(("type", "sha256", "bytes", "media_type")),
+}
+_USAGE_KEYS = frozenset(usage_to_json(Usage(0, 0, 0, 0)))
+_EDIT_KEYS = frozenset(Edit.__slots__)
+
+
+def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
+    """What a payload holds that its event can't: unknown keys, and keys with something unknown inside."""
+    found = {key: payload[key] for key in payload.keys() - _KEYS[kind]}
+    for key, known in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
+        value = payload.get(key)
+        parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+        for part in parts:
+            kept = known or _BLOCK_KEYS.get(part.get("type"))
+            if kept and not part.keys() <= kept:
+                found[key] = value
+    return found or None
 
 
 def event_type(event: Event) -> str:
@@ -188,7 +240,8 @@ def event_type(event: Event) -> str:
 def record_to_json(record: Record) -> dict[str, Json]:
     """The record as one JSON object, without its crc."""
     event = record.event
-    return {"seq": record.seq, "timestamp": record.timestamp, "type": event_type(event), **_payload(event)}
+    head = {"seq": record.seq, "timestamp": record.timestamp, "type": event_type(event)}
+    return {**head, **_payload(event), **(record.extra or {})}
 
 
 def encode_record(record: Record) -> bytes:
@@ -224,6 +277,6 @@ def record_from_json(value: Json) -> Record:
     if read is None:
         return Record(seq, timestamp, Unknown(kind, value))
     try:
-        return Record(seq, timestamp, read(value))
+        return Record(seq, timestamp, read(value), _unknown(kind, value))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"malformed {kind}: {error}") from error

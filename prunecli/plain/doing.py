@@ -18,6 +18,7 @@ from prunecli.commands.command import (
     Say,
     SetMouse,
     SetTheme,
+    ShowContext,
     Submit,
     SwitchSession,
     Table,
@@ -63,11 +64,16 @@ class Doing:
                 case PickSession(choose):
                     self._choose(choose())
                 case SwitchSession():
-                    self._guarded(self._settle)
+                    self._guarded(self._switched)
                 case SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)
+
+    def _switched(self) -> Sequence[Effect]:
+        """A session that is long is read now; another one was printed when the runtime took it."""
+        self._talk.read_resumed()
+        return []
 
     def _tell(self, effect: Effect) -> None:
         match effect:
@@ -76,6 +82,8 @@ class Doing:
                 self._print([mark + ours(line) if not at else ours(line) for at, line in _numbered(text)])
             case Table():
                 self._print(table_lines(effect))
+            case ShowContext(table):
+                self._print(table_lines(table()))
             case Choose():
                 self._choose(effect)
             case Copy(text, what):
@@ -84,10 +92,6 @@ class Doing:
                 self._ask_secret(effect)
             case _:
                 self._print(["That needs the screen: start without --plain."])
-
-    def _settle(self) -> Sequence[Effect]:
-        self._talk.runtime.finish_resuming()
-        return ()
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

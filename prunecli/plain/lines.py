@@ -65,7 +65,19 @@ class TerminalLines:
         return "\n".join(lines)
 
     def answer(self, prompt: str) -> str | None:
-        """See `Lines.answer`: what was typed before is thrown away, and so is what comes at once."""
+        """See `Lines.answer`: what was typed before is thrown away, and so is what comes at once. It is no prompt,
+        so the history does not get it."""
+        self._remember(False)
+        try:
+            return self._answer(prompt)
+        finally:
+            self._remember(True)
+
+    def _remember(self, wanted: bool) -> None:
+        if self._readline:
+            self._readline.set_auto_history(wanted)
+
+    def _answer(self, prompt: str) -> str | None:
         while True:
             _forget_typed()
             asked_at = monotonic()

@@ -70,6 +70,21 @@ class Talk:
         if self._can_go_on:
             self.out("This session stopped in the middle of its work. Enter on an empty line goes on.")
 
+    def read_resumed(self) -> None:
+        """Reads all of a long session that is resumed; Ctrl+C keeps the present one. Raises SessionError."""
+        resuming = self.runtime.resuming
+        if resuming is None:
+            return
+        self.out("Reading the session ...")
+        try:
+            for _ in resuming.steps():
+                pass
+            resuming.copy()
+            resuming.finish()
+        except KeyboardInterrupt:
+            self.runtime.drop_resuming()
+            self.out("Not read; this is the session from before.")
+
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
 
@@ -88,6 +103,7 @@ class Talk:
             f"prunecli {__version__}, model {runtime.model_name}. /help lists the commands, "
             "Ctrl+C interrupts, Ctrl+D leaves."
         )
+        self.read_resumed()
         for notice in runtime.notices:
             self._reader.notice(notice)
         for line in runtime.opening:
@@ -101,6 +117,8 @@ class Talk:
         while not self.leaving:
             self.out("")
             self.out(status_line(self.runtime.status()))
+            if self.runtime.guide and not self._can_go_on:
+                self.out(f"(Enter says: {self.runtime.guide[0]})")
             try:
                 line = self.lines.read("> ")
             except KeyboardInterrupt:
@@ -121,6 +139,10 @@ class Talk:
         if not line.strip():
             if self._can_go_on:
                 self.work(self.runtime.go_on)
+            elif self.runtime.guide:
+                line = self.runtime.guide.pop(0)
+                self.out(f"> {line}")
+                self.typed(line)
             return
         self._remember(line)
         if is_command(line):
@@ -242,7 +264,6 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
     if reconfigure is not None:
         reconfigure(errors="replace")
     runtime = make()
-    runtime.finish_resuming()
 
     def out(line: str) -> None:
         sys.stdout.write(line + "\n")

@@ -60,7 +60,10 @@ _HELP = frozenset(
     )
 )
 _STOP = frozenset(("stop", "cancel", "enough", "no", "ok", "okay", "thanks", "thank you"))
-_TOUR = r"(?:(?:start|show me|give me|take|run|play|begin)(?: with)? )?(?:(?:the|a) )?(?:demo|tour)|show me"
+_TOUR = (
+    r"(?:(?:start|show me|give me|take|run|play|begin|go on)(?: with)? )?(?:(?:the|a) )?(?:demo|tour)"
+    r"(?:,? step by step)?|show me"
+)
 _JOIN = r"\s{0,9};\s*(?:and )?(?:then )?|,?\s{1,9}and then\s+|,\s{1,9}then\s+"
 
 

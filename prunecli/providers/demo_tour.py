@@ -3,7 +3,7 @@
 Each step is chosen by what came back from the one before, so a denial or an error is answered, not played over.
 """
 
-from prunecli.providers.demo_conversation import Answered, Call, Conversation, Reply
+from prunecli.providers.demo_conversation import Answered, Call, Conversation, Reply, label_of
 from prunecli.providers.demo_wording import REAL_MODEL, WHO, code, doing, has_pruned, outcome, pruned, quoted
 
 FOLDER = "prunecli-demo"
@@ -54,6 +54,10 @@ PRUNE_TOKENS = 600
 LINGER = 0.8
 """Seconds between the words of a step and its calls, so that a person can read along."""
 
+GUIDE = ("go on with the tour", "go on with the tour", "/undo", "/prune-stats")
+"""What follows `STEP_BY_STEP`, when the person is ready for it: the model's steps, then commands of their own."""
+STEP_BY_STEP = "tour, step by step"
+
 _FILES = {f"{FOLDER}/parser.py": PARSER, f"{FOLDER}/test_parser.py": TEST_PARSER}
 _TEST = Call("bash", {"command": f"python3 -B {FOLDER}/test_parser.py"})
 _NEEDED = ("read", "write", "edit", "bash")
@@ -63,10 +67,22 @@ def reply_to(said: Conversation) -> Reply:
     """The next step of the tour."""
     step = _STEPS.get(said.label)
     if step is None:
-        return _begin(said)
+        return _go_on(said) if said.words.startswith("go on") else _begin(said)
     if refused := next((a for a in said.last if a.denied or a.interrupted), None):
         return Reply(_stopped(refused))
     return step(said)
+
+
+def _go_on(said: Conversation) -> Reply:
+    """Goes on where a tour step by step has paused."""
+    paused = label_of(said.earlier[-1].call.id) if said.earlier else ""
+    if paused in ("read", "retest", "fix"):
+        return _test(said) if paused == "read" else _prune(said, "The bug is fixed.")
+    return Reply("The tour does not wait anywhere. `tour` starts it.")
+
+
+def _in_steps(said: Conversation) -> bool:
+    return "step by step" in said.words or said.words.startswith("go on")
 
 
 def _begin(said: Conversation) -> Reply:
@@ -127,6 +143,12 @@ def _read(said: Conversation) -> Reply:
 def _after_read(said: Conversation) -> Reply:
     if failed := _failed(said):
         return Reply(_stopped(failed))
+    if _in_steps(said):
+        return Reply(_PAUSE_READ)
+    return _test(said)
+
+
+def _test(said: Conversation) -> Reply:
     return _step(said, "test", "Now the test.", _TEST)
 
 
@@ -157,7 +179,7 @@ def _after_fix(said: Conversation) -> Reply:
 def _after_retest(said: Conversation) -> Reply:
     if failed := _failed(said):
         return Reply(_stopped(failed))
-    return _prune(said, "It passes.")
+    return Reply(_PAUSE_FIXED) if _in_steps(said) else _prune(said, "It passes.")
 
 
 def _prune(said: Conversation, words: str) -> Reply:
@@ -180,7 +202,8 @@ def _after_prune(said: Conversation) -> Reply:
     parts = [pruned(result)]
     if said.memos and has_pruned(result):
         parts += ["All that I still see of it is the memo:", quoted(said.memos[-1])]
-    parts += [_COMMANDS, f"The project is in {code(FOLDER + '/')}; delete it when you like."]
+    commands = _COMMANDS_NEXT if _in_steps(said) else _COMMANDS
+    parts += [commands, f"The project is in {code(FOLDER + '/')}; delete it when you like."]
     return Reply("\n\n".join(parts))
 
 
@@ -192,6 +215,27 @@ Now it is your turn:
 - `/undo` takes the last prune back, `/prune` prunes by strategy at once
 - `/cost` is the bill; the demo model costs nothing
 - `help` tells what else I understand
+
+{REAL_MODEL}"""
+
+_PAUSE_READ = """\
+That was reading. Look at the last line of the screen but one: it counts the tokens of tool results, which are most \
+of what an agent sends, again with every request.
+
+**Enter** goes on: I run the test and fix the bug."""
+
+_PAUSE_FIXED = """\
+It passes. The files and the test's output are of no more use now, but every request would still carry them.
+
+**Enter** goes on: I prune them. Nothing is lost by it, as you will see."""
+
+_COMMANDS_NEXT = f"""\
+Now it is your turn. The line at the bottom proposes the next command, **Enter** runs it:
+
+- `/undo` takes the prune back: everything is in the context again
+- `/prune-stats` is the bill: tokens scanned, pruned, protected, and the cost; the demo model costs nothing
+
+After that: `/context` shows the whole window and why each entry is in it, `help` tells what else I understand.
 
 {REAL_MODEL}"""
 

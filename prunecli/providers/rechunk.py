@@ -15,7 +15,8 @@ _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n", re.IGNO
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r\n", re.IGNORECASE)
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,8}[ \t]*")
 _MOST_HEAD = 100_000
-"""Bytes; longer heads, and longer lines of sizes, are left to the parser."""
+_LONGEST_SIZE = 1_000
+"""Bytes; longer heads and longer lines with the size of a chunk are left to the parser."""
 
 
 class Rechunker:
@@ -84,34 +85,40 @@ class Rechunker:
     def _chunks(self) -> bool:
         """All chunks that are there, the last perhaps in part."""
         buffer, place, size = self._buffer, 0, len(self._buffer)
-        joined = self._joined
         while place < size:
-            if self._left:
-                stop = min(size, place + self._left)
-                if stop == place + self._left and stop - place > 1 and buffer[stop - 2 : stop] != b"\r\n":
-                    self._buffer = buffer[place:]
-                    return self._give_up()
-                data = min(stop, place + self._left - 2)
-                if data > place:
-                    joined.append(buffer[place:data])
+            if self._left > 2:
+                stop = min(size, place + self._left - 2)
+                self._joined.append(buffer[place:stop])
                 self._left -= stop - place
-                place = stop
-                continue
-            end = buffer.find(b"\r\n", place, place + 1_000)
-            if end < 0:
-                break
-            if not _SIZE.fullmatch(buffer, place, end):
-                self._buffer = buffer[place:]
-                return self._give_up()
-            length = int(buffer[place:end], 16)
-            if not length:
-                self._buffer = buffer[place:]
-                self._join()
-                self._read = self._trailer
-                return True
-            place, self._left = end + 2, length + 2
+            elif self._left:
+                stop = place + 2
+                if stop > size:
+                    break
+                if buffer[place:stop] != b"\r\n":
+                    return self._give_up_at(place)
+                self._left = 0
+            else:
+                end = buffer.find(b"\r\n", place, place + _LONGEST_SIZE)
+                if end < 0:
+                    break
+                length = int(buffer[place:end], 16) if _SIZE.fullmatch(buffer, place, end) else -1
+                if length < 0:
+                    return self._give_up_at(place)
+                if not length:
+                    self._buffer = buffer[place:]
+                    self._join()
+                    self._read = self._trailer
+                    return True
+                stop, self._left = end + 2, length + 2
+            place = stop
+        if size - place >= _LONGEST_SIZE:
+            return self._give_up_at(place)
         self._buffer = buffer[place:]
-        return self._give_up() if len(self._buffer) > 900 else False
+        return False
+
+    def _give_up_at(self, place: int) -> bool:
+        self._buffer = self._buffer[place:]
+        return self._give_up()
 
     def _join(self) -> None:
         if self._joined:
@@ -164,8 +171,8 @@ class _Stream:
         self._rechunker = Rechunker()
         self.write, self.aclose, self.get_extra_info = stream.write, stream.aclose, stream.get_extra_info
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  # as it is called
-        while data := await self._stream.read(max_bytes, timeout):
+    async def read(self, *given: Any, **named: Any) -> bytes:
+        while data := await self._stream.read(*given, **named):
             if out := self._rechunker.feed(data):
                 return out
         return self._rechunker.rest()

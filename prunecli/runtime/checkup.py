@@ -184,8 +184,8 @@ async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:
 
 def _sandbox(patient: Patient, config: Config) -> Finding:
     """No sandbox is built in so far: it is said, and what one could be made of."""
-    bwrap = "bwrap is there" if program_in(patient.environ, "bwrap") else "bwrap is not there"
-    said = f"commands run without one, with your rights ({bwrap}; sandbox.mode is {config.sandbox.mode})"
+    there = "is" if program_in(patient.environ, "bwrap") else "is not"
+    said = f"none so far: commands run with your rights (bwrap {there} there)"
     return Finding("sandbox", "ok" if config.sandbox.mode == "off" else "warning", said)
 
 
@@ -203,7 +203,7 @@ def _sessions(patient: Patient) -> Finding:
     if problem:
         return Finding("sessions", "problem", f"{shown}: {problem}", "set PRUNECLI_HOME to another folder")
     free = patient.free(there)
-    said = f"{shown}, {free / 1e9:.1f} GB free"
+    said = f"{free / 1e9:.1f} GB free, {shown}"
     if free < LITTLE_BYTES:
         return Finding("sessions", "warning", said, "a session that can't be written stops")
     return Finding("sessions", "ok", said)

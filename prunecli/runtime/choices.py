@@ -95,8 +95,12 @@ class Choices:
 
     def price(self, model: str, usage: Usage) -> float:
         """USD of a usage, 0 where no price is known."""
+        return self.known_price(model, usage) or 0.0
+
+    def known_price(self, model: str, usage: Usage) -> float | None:
+        """As `price`, None where a price is not known."""
         info = self.info_of(model) if model else self.model
-        return cost(usage, info, self.config.model.cache_ttl) or 0.0
+        return cost(usage, info, self.config.model.cache_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
         configured = self.config.pruning.strategies

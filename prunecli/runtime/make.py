@@ -11,7 +11,7 @@ from prunecli.agent.unattended import unattended_environment
 from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
 from prunecli.config.credentials import Credentials, credentials
-from prunecli.errors import UsageError
+from prunecli.errors import SessionLocked, UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
@@ -72,6 +72,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         *config.notices,
         *([f"No API key: this is the demo model. {NO_KEY_HINT}"] if demo else []),
     ]
+    runtime.guide = list(asked.guide)
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
@@ -121,17 +122,36 @@ def _needs_demo(config: Config, found: Credentials) -> bool:
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:
-    resume = runtime.open_session if asked.headless else runtime.resume
     if asked.continue_last:
-        resume(runtime.store.last(runtime.setup.cwd), fork=asked.fork)
+        _open_path(runtime, asked, runtime.store.last(runtime.setup.cwd))
     elif asked.resume == PICKER:
         if asked.headless:
             raise UsageError("--resume: which session?", "prunecli sessions list shows them")
         runtime.opening.append("/resume")
     elif asked.resume:
-        resume(runtime.store.find(asked.resume), fork=asked.fork)
+        wanted, at = _copied_until(asked.resume) if asked.fork else (asked.resume, None)
+        if at is None:
+            _open_path(runtime, asked, runtime.store.find(wanted))
+        else:
+            runtime.open_session(runtime.store.find(wanted), fork=True, at=at)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
+
+
+def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
+    """Continues a session. One that another process writes to is offered as a copy, where there is a screen."""
+    try:
+        (runtime.open_session if asked.headless else runtime.resume)(path, fork=asked.fork)
+    except SessionLocked:
+        if asked.headless:
+            raise
+        runtime.opening.append(f"/resume {path.stem}")
+
+
+def _copied_until(resume: str) -> tuple[str, int | None]:
+    """`ID@17`: the session, and the record up to which it is copied; None for the whole of it."""
+    wanted, mark, at = resume.rpartition("@")
+    return (wanted, int(at)) if mark and wanted and at.isdecimal() else (resume, None)
 
 
 def _warm(provider: Provider) -> None:

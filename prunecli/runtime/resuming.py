@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.model.events import Record
+from prunecli.runtime.half_done import clear_half_done
 from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
 
@@ -23,7 +24,9 @@ class Resuming:
     Raises SessionLocked, StorageFailed, OSError.
     """
 
-    def __init__(self, path: Path, context: Context, runtime: "Runtime", *, fork: bool = False) -> None:
+    def __init__(
+        self, path: Path, context: Context, runtime: "Runtime", *, writable: bool = True, fork: bool = False
+    ) -> None:
         self.path = path
         self.context = context
         self.size = path.stat().st_size
@@ -32,7 +35,9 @@ class Resuming:
         self._bill = Bill()
         self._session: Session | None = None
         self._read = 0
-        self._steps: Steps = Session.load_steps(path, context, writable=not fork, clock=runtime.setup.clock)
+        self._steps: Steps = Session.load_steps(
+            path, context, writable=writable and not fork, clock=runtime.setup.clock
+        )
         next(self._steps)
 
     def tail(self) -> list[Record]:
@@ -70,15 +75,10 @@ class Resuming:
         """When all steps are done: the runtime goes on with the session."""
         if self._session is None:
             raise RuntimeError("it is not read yet")
+        if not self._fork:
+            clear_half_done(self._session, self._runtime.setup.cwd)
         self._runtime.switch(self._session, self._bill)
         return self._session
-
-    def finish_at_once(self) -> None:
-        """All steps, for whoever has nothing else to do meanwhile. Raises SessionCorrupt, StorageFailed, OSError."""
-        for _ in self.steps():
-            pass
-        self.copy()
-        self.finish()
 
     def close(self) -> None:
         """It is not wanted any more: the lock is let go."""

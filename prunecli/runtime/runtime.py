@@ -28,9 +28,11 @@ from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime import standing
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
+from prunecli.runtime.saving import FileSaver
 from prunecli.runtime.setup import Setup, Status
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
@@ -43,6 +45,7 @@ class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
+    `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -60,12 +63,14 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
+        self.guide: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
         self._retired: list[Provider] = []
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
+        self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
@@ -87,29 +92,28 @@ class Runtime:
         self.switch(self._new_session())
         return self.session
 
-    def open_session(self, path: Path, *, writable: bool = True, fork: bool = False) -> Session:
-        """Continues the session of a file, or a copy of it. Raises SessionError, OSError; the present one then
-        stays."""
+    def open_session(
+        self, path: Path, *, writable: bool = True, fork: bool = False, at: int | None = None
+    ) -> Session:
+        """Continues the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError; the
+        present one then stays."""
         clock = self.setup.clock
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self.new_context(), self.store, self.setup.cwd)
+            session = session.forked(self.new_context(), self.store, self.setup.cwd, at=at)
+        else:
+            clear_half_done(session, self.setup.cwd)
         self.switch(session)
         return session
 
-    def resume(self, path: Path, *, fork: bool = False) -> None:
+    def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
         """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
         it. Raises SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
-            self.open_session(path, fork=fork)
+            self.open_session(path, writable=writable, fork=fork)
         else:
-            self.resuming = Resuming(path, self.new_context(), self, fork=fork)
-
-    def finish_resuming(self) -> None:
-        """Reads the rest of the session that is resuming at once. Raises SessionError, OSError."""
-        if self.resuming is not None:
-            self.resuming.finish_at_once()
+            self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
         """The session that is being read is not wanted any more."""
@@ -122,7 +126,7 @@ class Runtime:
         self.session.close()
         self.resuming = None
         self.mailbox = Mailbox()
-        self._files_seen = FilesSeen()
+        self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
         for told in self.on_session:
@@ -178,6 +182,7 @@ class Runtime:
         try:
             return await self._run().run()
         finally:
+            await self.files.after()
             self._task = None
 
     @property
@@ -213,7 +218,7 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper)
+        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper, self.files.before)
         return Run(
             self.session,
             self.provider,
@@ -230,6 +235,7 @@ class Runtime:
 
     def prepare(self) -> None:
         """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+        self.session.mend()
         trusted, window = self.gatekeeper.trusted, self.choices.window
         records = self.session.records
         begun = records[0].timestamp if records else self.setup.clock()
@@ -245,7 +251,7 @@ class Runtime:
             self.setup.cwd,
             self.setup.cwd,
             self.setup.approved_env if approved else self.setup.child_env,
-            self._files_seen,
+            self.files_seen,
             ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
             recall=lambda seq: standing.original(self.session.context, seq),
@@ -290,10 +296,8 @@ class Runtime:
 
     async def load_tokenizer(self) -> None:
         """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
-        if (
-            self.config.pruning.estimator == "tiktoken"
-            and self.session.context.tally.counter.name != "tiktoken"
-        ):
+        counter = self.session.context.tally.counter.name
+        if counter != "tiktoken" == self.config.pruning.estimator:
             await recount(self.session.context)
 
     # What commands do ----------------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
         "name": digest.name,
         "title": one.title,
         "cwd": digest.cwd,
-        "parent": digest.parent or None,
         "started": digest.started,
         "changed": one.changed,
         "bytes": one.size,

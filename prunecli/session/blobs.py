@@ -1,7 +1,13 @@
-"""Large payloads beside the log: images and texts over 64 KiB lie in `blobs/<sha256>`, named by their content."""
+"""Large payloads beside the log: images and texts over 64 KiB lie in `blobs/<sha256>`, named by their content.
+
+A blob is there before the record that names it, and durable before that record is.
+"""
 
 import base64
 import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -9,16 +15,24 @@ from pathlib import Path
 from prunecli.errors import StorageFailed
 from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
 from prunecli.model.messages import Blob, Block, Image, Text
+from prunecli.session.writer import WAY_OUT, make_private, sync_folder
 
 INLINE_BYTES = 65_536
 """Texts up to this many bytes stay in the record."""
 
 
-class Blobs:
-    """The folder of a log's blobs; it is made when the first one is stored."""
+_NAME = re.compile(r"[0-9a-f]{64}")
+_PART = re.compile(r"[0-9a-f]{64}\.([0-9]+)\.part")
 
-    def __init__(self, folder: Path) -> None:
+
+class Blobs:
+    """The folder of a log's blobs; it is made when the first one is stored. `sync` is a seam, os.fsync."""
+
+    def __init__(self, folder: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         self._folder = folder
+        self._sync = sync
+        self._unsynced: dict[str, bytes] = {}
+        self._doubtful: set[str] = set()
 
     def stored(self, event: Event) -> Event:
         """The event as it is written: large payloads replaced by references to stored blobs.
@@ -40,10 +54,47 @@ class Blobs:
         content = tuple(self._get(block, notices) for block in event.content)
         return replace(event, content=content), notices
 
+    def keep(self, data: bytes, media_type: str = "application/octet-stream") -> Blob:
+        """Stores some bytes as they are. Raises StorageFailed."""
+        return self._write(data, media_type)
+
+    def commit(self) -> None:
+        """Makes every stored blob durable; may be called from a thread. Raises StorageFailed.
+
+        What a sync failed for is written anew before it is synced again: the system may have dropped it.
+        """
+        for name, data in list(self._unsynced.items()):
+            path = self._folder / name
+            try:
+                if name in self._doubtful:
+                    self._place(name, data)
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    self._sync(descriptor)
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                self._doubtful.add(name)
+                raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
+            sync_folder(self._folder)
+            self._doubtful.discard(name)
+            self._unsynced.pop(name, None)
+
+    def clear_leftovers(self) -> None:
+        """Removes what a process that is no more had begun to write."""
+        with suppress(OSError):
+            for name in os.listdir(self._folder):
+                begun = _PART.fullmatch(name)
+                if begun and not _alive(int(begun[1])):
+                    (self._folder / name).unlink()
+
     def _put(self, block: Block) -> Block:
         if isinstance(block, Image):
+            data = _decoded(block.data)
+            if data is None:
+                return block
             size = f";width={block.width};height={block.height}" if block.width else ""
-            return self._write(base64.b64decode(block.data), block.media_type + size)
+            return self._write(data, block.media_type + size)
         if isinstance(block, Text) and len(block.text) > INLINE_BYTES // 4:
             data = block.text.encode("utf-8", "replace")
             if len(data) > INLINE_BYTES:
@@ -55,7 +106,7 @@ class Blobs:
             return block
         path = self._folder / block.sha256
         try:
-            if not block.sha256.isalnum():
+            if not _NAME.fullmatch(block.sha256):
                 raise OSError("not a blob's name")
             data = path.read_bytes()
         except OSError as error:
@@ -77,17 +128,51 @@ class Blobs:
         name = sha256(data).hexdigest()
         path = self._folder / name
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            if not path.exists():
-                part = self._folder / f"{name}.{os.getpid()}.part"
-                fd = os.open(
-                    part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-                )
-                with open(fd, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                part.replace(path)
+            if not _holds(path, data):
+                make_private(self._folder)
+                self._place(name, data)
+                self._unsynced[name] = data
         except OSError as error:
-            raise StorageFailed(f"{path}: {error.strerror}", "free some space, then send again") from error
+            raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
         return Blob(name, len(data), media_type)
+
+    def _place(self, name: str, data: bytes) -> None:
+        """All of a blob or nothing. Raises OSError, with nothing left behind."""
+        part = self._folder / f"{name}.{os.getpid()}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(part, flags, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+            part.replace(self._folder / name)
+        except OSError:
+            with suppress(OSError):
+                part.unlink()
+            raise
+
+
+def _decoded(text: str) -> bytes | None:
+    """The bytes of a base64 text, or None where they would not give the same text again."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+    return data if base64.b64encode(data).decode("ascii") == text else None
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file holds exactly this; one that was altered is stored anew."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -8,7 +8,7 @@ from prunecli.errors import SessionNotFound, StorageFailed
 from prunecli.model.events import Record, SettingChanged
 from prunecli.session.clock import Clock, next_timestamp
 from prunecli.session.loading import last_record
-from prunecli.session.log import LogWriter
+from prunecli.session.writer import LogWriter
 
 
 def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:

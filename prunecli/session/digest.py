@@ -51,6 +51,7 @@ class Digest:
     first: str = ""
     last: str = ""
     parent: str = ""
+    parent_at: int = -1
     started: int = 0
     changed: int = 0
     prompts: int = 0
@@ -86,8 +87,10 @@ class Digest:
         match record.event:
             case SessionStarted(id_, cwd, _, _, parent) if not self.id:
                 self.id, self.cwd, self.started = id_, cwd, record.timestamp
-                self.parent = str((parent or {}).get("id") or "")
-            case UserMessage(content, origin) if origin != "command":
+                origin = parent if isinstance(parent, dict) else {}
+                at = origin.get("seq")
+                self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
+            case UserMessage(content, came) if came != "command":
                 words = plain_text(content).strip()[:PROMPT_CHARS]
                 self.first = self.first or words
                 self.last = words or self.last

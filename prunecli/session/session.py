@@ -3,20 +3,23 @@
 An event that a reader has seen is in the file. Nothing here is asynchronous: nothing can interrupt it half-way.
 """
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.state import Context
-from prunecli.errors import SessionTooNew
+from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
+from prunecli.model.codec import block_to_json
 from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult
-from prunecli.model.messages import Text
+from prunecli.model.messages import Json, Text, ToolUse
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.log import Loaded, LogWriter, quarantine, require_records, take_line
-from prunecli.session.store import Store, new_id, random_bytes
+from prunecli.session.log import Loaded, quarantine, require_records, take_line
+from prunecli.session.store import Store, free_path, new_id, random_bytes
+from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[Any], None]
 """Is told each Record when it is in the file, and each transient signal (a delta, a progress line)."""
@@ -39,6 +42,15 @@ KNOWN_FEATURES: frozenset[str] = frozenset()
 """Names in `requires` that this version understands."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileMoved:
+    """Told to readers when the session's file was lost and a new one holds everything (LOG-34); `why` begins
+    with a verb."""
+
+    why: str
+    path: Path
+
+
 class Session:
     """One session. Its file is made with the first event, so that a session nobody used leaves none."""
 
@@ -56,7 +68,10 @@ class Session:
         self.context = context
         self.records: list[Record] = []
         self.notices: list[str] = []
-        self.read_only = False
+        self.read_only = ""
+        """Why nothing can be added to it, or ""."""
+        self._too_new = False
+        self._owed: list[tuple[int, Event]] = []
         self._started = started
         self._clock = clock
         self._open_log = open_log
@@ -86,27 +101,108 @@ class Session:
     def emit(self, event: Event) -> Record:
         """Appends an event to the log, folds it and tells the readers.
 
-        Raises StorageFailed, then nothing has changed; SessionTooNew for a session that may only be read.
+        Raises StorageFailed, then nothing has changed; SessionReadOnly for a session that may only be read.
         """
         if self.read_only:
-            raise SessionTooNew(f"session {self.id} can only be read", "continue a copy with --fork")
+            refusal = SessionTooNew if self._too_new else SessionReadOnly
+            raise refusal(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
+        self._pay()
         if not self.records:
             self._append(self._started)
         return self._append(event)
 
-    def _append(self, event: Event, at: int | None = None) -> Record:
+    def keep(self, event: Event) -> None:
+        """As `emit`, for what has happened and can't be asked for again, an answer or a tool's result.
+
+        Where it can't be written now it is owed: written before anything else as soon as that is possible.
+        Raises StorageFailed all the same, for nothing else may happen until then.
+        """
+        try:
+            self.emit(event)
+        except StorageFailed:
+            self._owed.append((self._clock(), event))
+            raise
+
+    def keep_bytes(self, data: bytes) -> Json:
+        """Stores bytes beside the log and gives the blob block that names them; None for a session without a
+        file. Raises StorageFailed."""
+        return block_to_json(self._blobs.keep(data)) if self._blobs else None
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last write or sync failed, or something is owed."""
+        return bool(self._owed) or (self._log is not None and self._log.stuck)
+
+    def mend(self) -> None:
+        """After a failure: finds out whether the file can be written again. Does nothing where nothing is wrong.
+
+        May block on the disk and may be called from a thread. Raises StorageFailed.
+        """
+        if self._log is not None:
+            with suppress(LogLost):  # the next write finds that out, and goes on in a new file
+                self._log.mend()
+
+    def settle(self) -> None:
+        """Before a run: writes what is owed, and answers each call that was started and has no result: it may
+        have partly run and is never run again. Raises StorageFailed."""
+        self._pay()
+        exchange = self.context.in_progress
+        for call in exchange.unanswered if exchange else ():
+            if exchange and call.id in exchange.started:
+                self._answer(call)
+
+    def _pay(self) -> None:
+        while self._owed:
+            at, event = self._owed[0]
+            self._append(event, at)
+            self._owed.pop(0)
+
+    def _append(
+        self,
+        event: Event,
+        at: int | None = None,
+        extra: Mapping[str, Json] | None = None,
+        seq: int | None = None,
+    ) -> Record:
         last = self.records[-1] if self.records else None
         timestamp = next_timestamp(self._clock() if at is None else at, last.timestamp if last else 0)
-        record = Record(last.seq + 1 if last else 0, timestamp, event)
-        if self.path is not None and self._blobs is not None:
+        record = Record((last.seq + 1 if last else 0) if seq is None else seq, timestamp, event, extra)
+        if self.path is not None:
             if self._log is None:
                 self._log = self._open_log(self.path)
-            stored = self._blobs.stored(event)
-            self._log.append(record if stored is event else Record(record.seq, timestamp, stored))
+            try:
+                self._write(self._log, record)
+            except LogLost as lost:
+                self._move(lost)
+                self._write(self._log, record)
         self.records.append(record)
         self.context.apply(record)
         self.tell(record)
         return record
+
+    def _write(self, log: LogWriter, record: Record) -> None:
+        stored = self._blobs.stored(record.event) if self._blobs else record.event
+        log.append(record if stored is record.event else replace(record, event=stored))
+
+    def _move(self, lost: LogLost) -> None:
+        """The file is gone or not ours any more: goes on in a new one that holds everything. What is at the old
+        place is left as it is. Raises StorageFailed, then the next write tries again."""
+        if self.path is None:
+            raise lost
+        path = free_path(self.path)
+        log = self._open_log(path)
+        try:
+            for record in self.records:
+                self._write(log, record)
+            log.commit()
+        except StorageFailed:
+            path.unlink(missing_ok=True)
+            log.close()
+            raise
+        if self._log is not None:
+            self._log.close()
+        self._log, self.path = log, path
+        self.tell(FileMoved(lost.why, path))
 
     def tell(self, signal: object) -> None:
         """Tells the readers something transient, which is not kept."""
@@ -116,11 +212,17 @@ class Session:
     def commit(self) -> None:
         """Makes everything emitted so far durable; may block on the disk. Raises StorageFailed."""
         if self._log is not None:
+            if self._blobs is not None:
+                self._blobs.commit()
             self._log.commit()
 
     def close(self) -> None:
-        """Closes the file and lets its lock go."""
+        """Makes what can be made durable so, closes the file and lets its lock go."""
         if self._log is not None:
+            with suppress(StorageFailed):  # whoever closes was told when it happened
+                self.mend()
+                self._pay()
+                self.commit()
             self._log.close()
             self._log = None
 
@@ -135,8 +237,8 @@ class Session:
         clock: Clock = system_clock,
         open_log: Callable[[Path], LogWriter] = LogWriter,
     ) -> "Session":
-        """The session of a file. Writable takes the lock and answers what a crash left open; else nothing is
-        written. Raises SessionCorrupt, SessionLocked, OSError."""
+        """The session of a file. Writable takes the lock and answers what a crash left open; else it can only be
+        read and nothing is written. Raises SessionCorrupt, SessionLocked, OSError."""
         steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
         while True:
             try:
@@ -187,29 +289,37 @@ class Session:
         self.notices[:0] = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
         unknown = [name for name in started.requires if name not in KNOWN_FEATURES]
         if unknown or started.version > LOG_VERSION:
-            self.read_only = True
-            self.notices.append(f"read-only: it needs {', '.join(unknown) or 'a newer version'}")
-        if writable and self.path and not self.read_only:
+            self._too_new = True
+            self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
+        elif not writable:
+            self.read_only = "read-only: it was opened to be looked at"
+        if self.read_only:
+            self.notices.append(self.read_only)
+            self.close()
+        elif self.path and self._blobs:
+            self._blobs.clear_leftovers()
             place = quarantine(self.path, loaded.bad)
             if place:
                 self.notices.append(f"damaged lines were copied to {place.name}")
             self.answer_open_calls()
 
-    def forked(self, context: Context, store: Store, cwd: Path) -> "Session":
-        """A new session that begins with all that this one holds. The copy's file is made at once."""
+    def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
+        """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
+        made at once; its records keep their numbers, so every request in it can be proved. Raises
+        SessionNotFound."""
+        records = [record for record in self.records if at is None or record.seq <= at]
+        if at is not None and (not records or records[-1].seq != at):
+            raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
         now = self._clock()
-        last = self.records[-1].seq if self.records else -1
-        started = SessionStarted(
-            new_id(now, random_bytes()),
-            str(cwd),
-            self._started.model,
-            parent={"id": self.id, "seq": last},
-        )
+        parent = {"id": self.id, "seq": records[-1].seq if records else -1}
+        started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
         path = store.new_path(cwd, started.id)
         copy = Session(started, context, path=path, clock=self._clock, open_log=self._open_log)
-        for record in self.records:
-            first = isinstance(record.event, SessionStarted)
-            copy._append(started if first else record.event, record.timestamp)
+        if records:
+            copy._append(started, records[0].timestamp, records[0].extra, 0)
+        for record in records:
+            if not isinstance(record.event, SessionStarted):
+                copy._append(record.event, record.timestamp, record.extra, record.seq)
         copy.commit()
         copy.answer_open_calls()
         return copy
@@ -220,7 +330,7 @@ class Session:
             event, missing = self._blobs.resolved(record.event) if self._blobs else (record.event, [])
             if event is not record.event:
                 self.notices += missing
-                records[at] = Record(record.seq, record.timestamp, event)
+                records[at] = replace(record, event=event)
             self.context.apply(records[at])
         self.records += records
         return records
@@ -229,5 +339,8 @@ class Session:
         """Answers every call that has no result as interrupted: it may have partly run and is never run again."""
         exchange = self.context.in_progress
         for call in exchange.unanswered if exchange else ():
-            content = (Text(render.INTERRUPTED),)
-            self.emit(ToolResult(call.id, call.name, content, is_error=True, details={"interrupted": True}))
+            self._answer(call)
+
+    def _answer(self, call: ToolUse) -> None:
+        content = (Text(render.INTERRUPTED),)
+        self.emit(ToolResult(call.id, call.name, content, is_error=True, details={"interrupted": True}))

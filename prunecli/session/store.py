@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
@@ -38,6 +38,11 @@ class Listed:
     def cwd(self) -> str:
         """The directory that it belongs to."""
         return self.digest.cwd
+
+    @property
+    def started(self) -> int:
+        """When it was begun, in unix ms."""
+        return self.digest.started
 
     @property
     def name(self) -> str:
@@ -116,6 +121,12 @@ class Store:
                         with suppress(OSError):
                             status = entry.stat()
                             yield File(entry.path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def free_path(path: Path) -> Path:
+    """The path, or where something is there the first of `ID-2.jsonl`, `ID-3.jsonl` … that is free."""
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
 def _is_session(path: Path) -> bool:

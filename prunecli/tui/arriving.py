@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from prunecli.context.lineage import branch
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SessionNotFound
 from prunecli.model.events import Record
 from prunecli.runtime.resuming import Resuming
 from prunecli.tui.showing.changes import Anew
-from prunecli.tui.showing.present import REWOUND, Presenter, branch
+from prunecli.tui.showing.present import REWOUND, Presenter
 
 if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation

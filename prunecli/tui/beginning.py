@@ -93,6 +93,11 @@ class Beginning:
 
 
 async def _count_precisely(runtime: "Runtime", conversation: "Conversation") -> None:
+    from prunecli.tui.arriving import Pace
+
     await runtime.load_tokenizer()
     conversation.show_status()
+    pace = Pace(conversation)
+    for _ in conversation.stage.recount():
+        await pace.breathe()
     gc.freeze()

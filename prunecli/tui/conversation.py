@@ -11,7 +11,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
-from prunecli.session.session import Session
+from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
 from prunecli.tui.bridge import Bridge
@@ -35,11 +35,13 @@ from prunecli.tui.stage import Stage
 from prunecli.tui.transcript.entries import Level
 from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
 
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
 
+READ_ONLY = "This session is open read-only: it can be looked at, /resume ID --fork continues a copy"
 LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
@@ -80,6 +82,7 @@ class Conversation:
         self.runtime.asker = self._asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
+        self.show_guide()
         self.go_on_resuming()
         self.frame.listen(self.take)
         self.listening = True
@@ -121,7 +124,8 @@ class Conversation:
             self.say(f"This session belongs to {shown}; the agent works here now.", Level.WARNING)
         for notice in session.notices:
             self.say(notice, Level.WARNING)
-        self.runs.can_go_on = self.runtime.unfinished
+        self.runs.can_go_on = self.runtime.unfinished and not session.read_only
+        self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
             self.say(
                 "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
@@ -178,6 +182,9 @@ class Conversation:
         other = False
         for told in batch:
             other = self._doing.take(told) or other
+            if isinstance(told, FileMoved):
+                place = self.runtime.setup.places.shown(told.path)
+                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         if any(isinstance(told, Record) for told in batch):
@@ -191,7 +198,8 @@ class Conversation:
         self.show_waiting()
 
     def tick(self) -> None:
-        """The cache got older."""
+        """The cache got older, and a disk may have space again."""
+        self.runs.tick()
         if status := self.frame.status.status:
             self.frame.status.show_cache(self._cache(status))
 
@@ -211,6 +219,9 @@ class Conversation:
         if not text.strip():
             if self.runs.can_go_on and not self.runs.busy:
                 self.runs.go_on()
+            elif self.runtime.guide and not self.runs.busy:
+                self._said(self.runtime.guide.pop(0), follow_up=False)
+                self.show_guide()
             return
         self.keeping.sent(text, self.runtime.setup.clock())
         self.frame.transcript.end()
@@ -229,6 +240,11 @@ class Conversation:
                 self.runs.shell(command, show_model=not hidden)
         else:
             self.submit(text, follow_up=follow_up)
+
+    def show_guide(self) -> None:
+        """What Enter alone says next stands in the empty prompt."""
+        guide = [] if self.runs.busy else self.runtime.guide
+        self.frame.prompt.placeholder = f"Enter: {guide[0]}" if guide else PLACEHOLDER
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
         """What was said while nobody could listen."""
@@ -253,12 +269,13 @@ class Conversation:
 
     def rewind(self) -> None:
         """Goes back to an earlier prompt."""
-        from prunecli.commands.command import command_names
+        self.command("/rewind")
 
-        if "rewind" in command_names():
-            self.command("/rewind")
-        else:
-            self.say("Going back to an earlier prompt is not possible yet.", Level.WARNING)
+    def fill_prompt(self, text: str) -> None:
+        """Puts a text into the prompt, to be changed and sent; what is being typed stays in front of it."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{prompt.typed}\n\n{text}")
+        prompt.focus()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
         """The user wants a pruned entry back."""
@@ -278,6 +295,7 @@ class Conversation:
         """Work began."""
         self._doing = Doing()
         self.frame.activity.begin(words)
+        self.frame.prompt.placeholder = PLACEHOLDER
 
     def ended(self, seconds: float, *, interrupted: bool) -> None:
         """Work is over. After an interruption what still waited comes back into the prompt."""
@@ -288,6 +306,11 @@ class Conversation:
         self.show_status()
         if seconds >= LONG_SECONDS:
             self.frame.program.notify_user("is done")
+
+    def give_back(self, text: str) -> None:
+        """What could not be said stands in the prompt again."""
+        if self.frame.prompt.is_empty:
+            self.frame.prompt.set_text(text)
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""

@@ -13,14 +13,17 @@ from prunecli.commands.command import (
     Copy,
     EditFile,
     Effect,
+    FillPrompt,
     GoOn,
     InThread,
     PickSession,
     Quit,
     Reconfigured,
+    RewindNow,
     Say,
     SetMouse,
     SetTheme,
+    ShowContext,
     Submit,
     SwitchSession,
     Table,
@@ -56,7 +59,7 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table() | Choose() | AskSecret() | PickSession():
+                case Table() | ShowContext() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
@@ -64,10 +67,10 @@ class Effects:
                     self._dress(effect)
                 case EditFile(path, then):
                     app.run_worker(self._edit(path, then), group="editor")
-                case GoOn():
-                    conversation.runs.go_on()
-                case CompactNow(focus):
-                    conversation.runs.compact(focus)
+                case GoOn() | CompactNow() | RewindNow():
+                    self._work(effect)
+                case FillPrompt(text):
+                    conversation.fill_prompt(text)
                 case Copy(text, what):
                     self._copy(text, what)
                 case InThread(words, work):
@@ -76,6 +79,17 @@ class Effects:
                     app.leave()
                 case SwitchSession():
                     conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
+
+    def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
+        """What takes its time, and Esc stops."""
+        runs = self._conversation.runs
+        match effect:
+            case GoOn():
+                runs.go_on()
+            case CompactNow(focus):
+                runs.compact(focus)
+            case RewindNow():
+                runs.rewind(effect)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
         """How it looks and what it listens to."""
@@ -90,11 +104,13 @@ class Effects:
                 app.use_mouse(ui.mouse)
                 app.frame.keys.use(ui.keys)
 
-    def _open(self, effect: Table | Choose | AskSecret | PickSession) -> None:
+    def _open(self, effect: Table | ShowContext | Choose | AskSecret | PickSession) -> None:
         """What has a screen of its own."""
         match effect:
             case Table():
                 self._table(effect)
+            case ShowContext():
+                self._inspect()
             case Choose():
                 self._choose(effect)
             case AskSecret():
@@ -145,6 +161,12 @@ class Effects:
         from prunecli.tui.screens.table import TableScreen
 
         self._app.push_screen(TableScreen(table))
+
+    def _inspect(self) -> None:
+        from prunecli.tui.screens.context import ContextScreen
+
+        frame = self._conversation.frame
+        self._app.push_screen(ContextScreen(self._runtime, lambda: frame.activity.asking))
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.errors import PrunecliError, SessionNotFound
+from prunecli.errors import PrunecliError
 from prunecli.model.events import SettingChanged
 from prunecli.session import changing
 from prunecli.session.search import Hit, search
@@ -37,23 +37,11 @@ class Picking:
         self._conversation.frame.program.push_screen(screen, self._chosen)
 
     def _chosen(self, chosen: "Chosen | None") -> None:
-        if chosen is None:
-            return
-        runtime, conversation = self._runtime, self._conversation
-        if runtime.running:
-            conversation.say("The agent is working: Esc stops it.")
-            return
-        try:
-            if chosen.path == runtime.session.path and not chosen.fork:
-                return
-            runtime.resume(chosen.path, fork=chosen.fork)
-        except OSError as error:
-            conversation.complain(SessionNotFound(f"{error.filename}: {error.strerror}"))
-        except PrunecliError as error:
-            conversation.complain(error)
-        else:
-            conversation.go_on_resuming()
-            conversation.show_status()
+        if chosen is not None and (chosen.fork or chosen.path != self.current):
+            how = " --fork" if chosen.fork else ""
+            self._conversation.command(
+                f"/resume {chosen.path.stem}{how}"
+            )  # it knows what to offer for a locked one
 
     # What the screen asks for --------------------------------------------------------------------------------
 

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from prunecli.agent.decide import Done
-from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageFailed, ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
 from prunecli.tui.live_command import LiveCommand
+from prunecli.tui.messages import Wake
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
+    from prunecli.commands.command import RewindNow
     from prunecli.tui.conversation import Conversation
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again."
+GOES_ON = "It then goes on by itself; Enter on an empty prompt tries now, Esc leaves it."
+SAY_AGAIN = "Enter sends it again."
 
 
 class Runs:
@@ -30,6 +34,8 @@ class Runs:
         self._front = front
         self._worker: Worker[None] | None = None
         self.can_go_on = False
+        self._stalled = False
+        self._looking: Worker[None] | None = None
         self.loading = False
         self._idle = asyncio.Event()
 
@@ -40,7 +46,18 @@ class Runs:
 
     def submit(self, text: str) -> None:
         """Says something to the idle agent."""
-        self._start("Waiting for the model", lambda: self._runtime.submit(text))
+        self._start("Waiting for the model", lambda: self._submit(text))
+
+    async def _submit(self, text: str) -> Done:
+        """What can't be recorded was not said: it comes back into the prompt."""
+        before = len(self._runtime.session.records)
+        try:
+            return await self._runtime.submit(text)
+        except SessionError:
+            new = self._runtime.session.records[before:]
+            if not any(isinstance(record.event, UserMessage) for record in new):
+                self._front.give_back(text)
+            raise
 
     def go_on(self) -> None:
         """Goes on from where the session is."""
@@ -67,6 +84,24 @@ class Runs:
 
         self._start("Summarising", run)
 
+    def rewind(self, asked: "RewindNow") -> None:
+        """Goes back or forward, and fills the prompt with what was said there."""
+        from prunecli.runtime.rewinding import rewind
+
+        async def run() -> Done | None:
+            conversation, files = asked.conversation, asked.files
+            restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
+            self._front.take(Wake())  # what is said now stands below what the rewind shows
+            if files:
+                self._front.say(restored.words)
+            for path, why in restored.left:
+                self._front.say(f"{path} stays as it is: {why}", Level.WARNING)
+            if asked.text:
+                self._front.fill_prompt(asked.text)
+            return None
+
+        self._start("Going back", run)
+
     def shell(self, command: str, *, show_model: bool) -> None:
         """Runs a command of the user's own."""
 
@@ -89,7 +124,7 @@ class Runs:
         if self.busy:
             self._front.say("The agent is working: Esc stops it.", Level.WARNING)
             return
-        self.can_go_on = False
+        self.can_go_on = self._stalled = False
         self._front.planning.withdraw()
         self._worker = self._front.frame.run_worker(self._run(words, work), group="run")
 
@@ -115,8 +150,14 @@ class Runs:
             self.can_go_on = True
             self._front.say("\n".join(filter(None, [error.message, error.hint, TRY_AGAIN])), Level.ERROR)
         except StorageFailed as error:
-            self.can_go_on = True
-            self._front.warn(f"{error.message}. Nothing runs until the session can be written. {TRY_AGAIN}")
+            self.can_go_on = self._stalled = self._runtime.unfinished
+            path = self._runtime.session.path
+            why = error.message.removeprefix(f"{path}: ") if path else error.message
+            way = error.hint or "check the disk"
+            self._front.warn(
+                f"The session can't be written: {why}. Nothing runs until it can: {way}. "
+                + (GOES_ON if self._stalled else SAY_AGAIN)
+            )
         except PrunecliError as error:
             self._front.complain(error)
         except ToolError as error:
@@ -132,6 +173,7 @@ class Runs:
         """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
         if self.busy:
             return
+        self._front.show_guide()
         if any(self.waiting()):
             self.go_on()
         else:
@@ -140,9 +182,25 @@ class Runs:
     def interrupt(self) -> bool:
         """Stops the work; False if there is none."""
         if self._worker is None or self._worker.is_finished:
-            return False
+            stalled, self._stalled = self._stalled, False
+            if stalled:
+                self._front.say(TRY_AGAIN)
+            return stalled
         self._worker.cancel()
         return True
+
+    def tick(self) -> None:
+        """Looks whether a session that could not be written can be by now."""
+        if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
+            self._looking = self._front.frame.run_worker(self._look(), group="mend")
+
+    async def _look(self) -> None:
+        try:
+            await asyncio.to_thread(self._runtime.session.mend)
+        except StorageFailed:
+            return
+        if self._stalled and not self.busy:
+            self.go_on()
 
     async def stopped(self, seconds: float) -> None:
         """Stops the work and waits until it has left everything in order, at most so long."""

@@ -89,6 +89,16 @@ class Stage:
                 self._apply(change)
         return True
 
+    def recount(self) -> Iterator[None]:
+        """Shows the tokens of all entries as they are counted now, one entry for each step."""
+        presenter = self._presenter
+        for change in presenter.recounted():
+            if presenter is not self._presenter:
+                return
+            if change is not None:
+                self._apply(change)
+            yield
+
     def _apply(self, change: Change) -> None:
         transcript = self._transcript
         match change:

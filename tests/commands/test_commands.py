@@ -98,7 +98,7 @@ async def test_prune_stats_shows_the_ledger_and_each_prune(tmp_path: Path) -> No
     run_line(runtime, "/prune")
     effects = list(run_line(runtime, "/stats"))
     table = next(e for e in effects if isinstance(e, Table))
-    assert table.rows[0][1:3] == ("user", "pi")
+    assert table.rows[0][2:4] == ("user", "pi")
     assert "scanned" in say(effects)
 
 
@@ -266,3 +266,25 @@ async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Pa
     body = runtime.session.context.messages()
     assert any(b"The gist." in message.canonical for message in body)
     assert any(b"two" in message.canonical for message in body)
+
+
+async def test_redo_prunes_again_what_undo_brought_back(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    assert "Nothing to redo" in say(list(run_line(runtime, "/redo")))
+    run_line(runtime, "/prune")
+    pruned = runtime.session.context.messages()
+    run_line(runtime, "/undo")
+    assert runtime.session.context.messages() != pruned
+    assert "Pruned again: 1 prune" in say(list(run_line(runtime, "/redo")))
+    assert runtime.session.context.messages() == pruned
+    assert "Nothing to redo" in say(list(run_line(runtime, "/redo")))
+
+
+async def test_undo_takes_one_prune_by_its_number(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    run_line(runtime, "/prune")
+    table = next(e for e in run_line(runtime, "/prune-stats") if isinstance(e, Table))
+    number = table.rows[0][0]
+    assert "/prune-stats shows them" in say(list(run_line(runtime, f"/undo {int(number) - 1}")))
+    assert "Undone: 1 prune" in say(list(run_line(runtime, f"/undo {number}")))
+    assert not runtime.session.context.pruns

@@ -9,6 +9,7 @@ from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -44,7 +45,7 @@ class Draft:
 
 
 STEPS = ("user", "assistant", "assistant", "result", "result", "result", "steer", "command", "prune", "prune")
-RARE = ("revert", "pin", "rewind", "compact", "orphan", "sent", "refusal", "thinking")
+RARE = ("revert", "pin", "rewind", "compact", "saved", "orphan", "sent", "refusal", "thinking")
 
 
 @st.composite
@@ -94,6 +95,11 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(_result(draw, ToolUse("toolu_nobody", "read", {})))
         case "sent":
             log.add(RequestSent("m", 10, "00"))
+        case "saved":
+            moment = draw(st.sampled_from(["before", "after"]))
+            log.add(
+                FilesSaved("0" * 40, "/w", moment, draw(st.sampled_from(["tools", "rewind"])), ("big",), 3)
+            )
         case _:
             _decide(draw, log, step)
 

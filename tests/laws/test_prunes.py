@@ -12,6 +12,7 @@ from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.ledger import prun_applied
 from prunecli.context.project import project
 from prunecli.context.prun import plan_edits, plan_prun
+from prunecli.context.redo import redo
 from prunecli.context.state import Context
 from prunecli.context.strategies import pi
 from prunecli.context.tokens import Chars4
@@ -159,6 +160,19 @@ def test_undo_of_everything_is_never_having_pruned(records: list[Record], acts: 
     story.undo_all()
     assert story.context.messages() == untouched
     assert story.context.tally.pruned_tokens == 0
+
+
+@given(sessions(), st.sampled_from(["strategy", "prun", "memo"]))
+@settings(QUICK, max_examples=100)
+def test_redo_of_an_undo_gives_the_same_request(records: list[Record], what: str) -> None:
+    story = Story(records)
+    story.undo_all()
+    if act(story, what):
+        pruned = story.context.messages()
+        story.add(PrunReverted((story.records[-1].seq,)))
+        for event in redo(story.view, story.records):
+            story.add(event)
+        assert story.context.messages() == pruned
 
 
 @given(sessions(), st.sampled_from(["strategy", "prun", "memo"]))

@@ -9,7 +9,7 @@ from prunecli.agent.execute import Answer
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, plain_text
-from prunecli.providers.demo_tour import BUG, FIXED, FOLDER, MEMO, PARSER
+from prunecli.providers.demo_tour import BUG, FIXED, FOLDER, GUIDE, MEMO, PARSER, STEP_BY_STEP
 from tests.providers.demo_bench import TOOLS, Bench
 
 WHOLE = [
@@ -41,6 +41,25 @@ async def test_the_tour_fixes_a_bug_and_prunes_what_it_read(tmp_path: Path) -> N
     assert f"> {MEMO}" in last
     for command in ("/prune-stats", "/context", "/undo"):
         assert command in last
+
+
+async def test_step_by_step_it_waits_for_the_person(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    assert "**Enter** goes on" in await bench.talk(STEP_BY_STEP)
+    assert bench.names() == WHOLE[:3]
+    assert "**Enter** goes on" in await bench.talk(GUIDE[0])
+    assert bench.names() == WHOLE[:6]
+    last = await bench.talk(GUIDE[1])
+    assert bench.names() == WHOLE
+    assert bench.prunes()[0].memo == MEMO
+    for command in GUIDE[2:]:
+        assert f"`{command}`" in last
+
+
+async def test_going_on_where_nothing_waits_says_so(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    assert "does not wait" in await bench.talk(GUIDE[0])
+    assert bench.names() == []
 
 
 async def test_the_tour_begins_by_saying_what_speaks(tmp_path: Path) -> None:

@@ -150,7 +150,8 @@ def test_a_session_folder_that_cannot_be_used_is_a_problem(tmp_path: Path) -> No
     (tmp_path / "taken").write_text("")
     found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "taken")})
     assert (found["sessions"].state, "no folder" in found["sessions"].said) == ("problem", True)
-    open_to_all = tmp_path / "open" / "sessions"
+    environ = {"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "open")}
+    open_to_all = Places.of(environ).sessions_of(tmp_path)
     open_to_all.mkdir(parents=True)
     open_to_all.chmod(0o755)
     found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "open")})

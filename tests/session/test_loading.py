@@ -14,8 +14,9 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import encode_record
 from prunecli.session import session as session_module
 from prunecli.session.loading import last_record, tail
-from prunecli.session.log import LogWriter, read_log
+from prunecli.session.log import read_log
 from prunecli.session.session import Session
+from prunecli.session.writer import LogWriter
 from tests.laws.logs import logs
 from tests.session.written import answer, lines, prompt
 

@@ -14,7 +14,9 @@ from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
 from prunecli.model.events import Record, SessionStarted, ToolResult, Unknown, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
-from prunecli.session.log import LogWriter, lock_holder, quarantine, read_log
+from prunecli.session.holder import lock_holder
+from prunecli.session.log import quarantine, read_log
+from prunecli.session.writer import LogWriter
 
 START = SessionStarted("s", "/w", "m")
 

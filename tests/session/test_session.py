@@ -24,10 +24,11 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.record_codec import encode_record
-from prunecli.session.log import LogWriter, read_log
+from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
+from prunecli.session.writer import LogWriter
 
 PIXEL = "iVBORw0KGgo="
 

@@ -12,8 +12,9 @@ from prunecli.model.messages import plain_text
 from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from prunecli.runtime.resuming import Resuming
-from prunecli.session.log import LogWriter, read_log
+from prunecli.session.log import read_log
 from prunecli.session.session import Step
+from prunecli.session.writer import LogWriter
 from prunecli.tui.transcript.entries import ToolCall
 from tests.benchmarks.long_sessions import events, write
 from tests.starting import start
@@ -211,11 +212,18 @@ async def test_a_file_that_turns_out_to_be_no_session_is_said_and_changes_nothin
         assert runtime.session is before
 
 
+def finish(runtime: Runtime) -> None:
+    """Reads the rest at once, as a front end without a screen does."""
+    assert runtime.resuming is not None
+    for _ in runtime.resuming.steps():
+        pass
+    runtime.resuming.finish()
+
+
 def test_without_a_screen_it_is_read_at_once(tmp_path: Path) -> None:
     runtime, path = long_one(tmp_path)
     runtime.resume(path)
-    assert runtime.resuming is not None
-    runtime.finish_resuming()
+    finish(runtime)
     assert runtime.session.path == path
     assert runtime.bill.requests == ENTRIES // 2 + 1
     runtime.session.close()
@@ -249,4 +257,4 @@ def test_a_broken_one_raises_where_there_is_no_screen(tmp_path: Path) -> None:
     path.write_bytes(b"x\n" * 400_000)
     runtime.resume(path)
     with pytest.raises(SessionCorrupt):
-        runtime.finish_resuming()
+        finish(runtime)

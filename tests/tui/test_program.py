@@ -1,8 +1,10 @@
 """The program in a pseudo-terminal: what only a real one shows."""
 
 import fcntl
+import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -232,20 +234,167 @@ def test_a_configuration_that_is_wrong_ends_the_start_with_a_line(program: Calla
     assert terminal.is_cooked()
 
 
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {"TERM": "dumb"},
-        {"TERM": "linux", "LANG": "C", "LC_ALL": "C"},
-        {"TERM": "screen", "NO_COLOR": "1"},
-        {"TERM": "vt100", "LANG": "en_US.ISO-8859-1", "LC_ALL": "en_US.ISO-8859-1"},
-    ],
-)
-def test_poor_terminals_get_a_screen_too(program: Callable[..., Terminal], environ: dict[str, str]) -> None:
-    """TUI-11."""
-    terminal = program(**environ).ready()
+LOCALES = ({"LANG": "C.UTF-8"}, {"LANG": "C"}, {"LC_ALL": "en_US.ISO-8859-1"})
+MATRIX = [
+    *({"TERM": term, **locale} for term in ("screen", "linux", "vt100") for locale in LOCALES),
+    {"TERM": "xterm", "NO_COLOR": "1"},
+    {"TERM": "dumb", "LANG": "C"},
+    {"TERM": ""},
+]
+
+
+@pytest.mark.parametrize("environ", MATRIX, ids=lambda environ: " ".join(map("=".join, environ.items())))
+def test_poor_terminals_are_readable(program: Callable[..., Terminal], environ: dict[str, str]) -> None:
+    """TUI-11: 12 environments. Where there is no UTF-8 only ASCII is written, without colours none."""
+    unset = {"LC_ALL": "", "LANG": "", **environ}
+    terminal = program(**unset).ready()
     terminal.send("hello\r")
-    terminal.shows("hit 0%")
+    terminal.shows("demo model: a script")
+    terminal.shows("$0.00")
     assert not terminal.has_ended()
+    if environ["TERM"] in ("", "dumb"):
+        assert b"\x1b" not in terminal.seen
+    elif environ["TERM"] == "linux" or environ.get("LANG") == "C" or "LC_ALL" in environ:
+        assert terminal.seen.isascii()
+        assert b"sk, or / for commands" in terminal.seen  # the cursor stands on the first letter
+    else:
+        assert "❯".encode() in terminal.seen
     if "NO_COLOR" in environ:
-        assert b"\x1b[38;2;130;170;255" not in terminal.seen
+        assert not re.search(rb"\x1b\[[0-9;]*(?:38|48);[25]", terminal.seen)
+
+
+def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    terminal.send("not sent yet ")
+    terminal.send("\x1b[200~" + "pasted \x1b[7m line\r" * 40 + "\x1b[201~")
+    terminal.shows("[Pasted #1")
+    drafts = terminal.home / ".local" / "share" / "prunecli" / "drafts"
+    terminal.until(lambda: any("Pasted" in path.read_text() for path in drafts.glob("*.json")))
+    os.kill(terminal.child, signal.SIGKILL)
+    terminal.until(terminal.has_ended)
+    again = program().ready()
+    again.shows("not sent yet")
+    again.shows("[Pasted #1")
+    again.send("\r")
+    sessions = terminal.home / ".local" / "share" / "prunecli" / "sessions"
+    again.until(lambda: any("UserMessage" in path.read_text() for path in sessions.rglob("*.jsonl")))
+    (log,) = [path for path in sessions.rglob("*.jsonl") if "UserMessage" in path.read_text()]
+    records = map(json.loads, log.read_text().splitlines())
+    (sent,) = [record["content"][0]["text"] for record in records if record["type"] == "UserMessage"]
+    assert sent == "not sent yet " + "pasted \x1b[7m line\n" * 40
+
+
+@pytest.mark.parametrize("delay_ms", [-500, -100, 0, 50, 150, 250])
+def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
+    program: Callable[..., Terminal], delay_ms: int
+) -> None:
+    """SEC-16: 0 accidental approvals from -500 to +300 ms, typed or pasted."""
+    terminal = program().ready()
+    target = terminal.work / "made"
+    terminal.send(f"run touch {target}\r")
+    if delay_ms >= 0:
+        terminal.shows("wants to run a command")
+        time.sleep(delay_ms / 1000)
+    else:
+        time.sleep(max(0.0, 0.6 + delay_ms / 1000))
+    for burst in ("y\r", "\x1b[200~y\r\x1b[201~", "1y"):
+        terminal.send(burst)
+    terminal.shows("wants to run a command")
+    terminal.until(lambda: b"y" in terminal.seen)
+    time.sleep(0.5)
+    assert not target.exists()
+    terminal.send("\x1b")
+    terminal.shows("denied")
+    assert not target.exists()
+
+
+def test_a_paste_while_something_lies_over_the_prompt_is_no_answer_and_breaks_nothing(
+    program: Callable[..., Terminal],
+) -> None:
+    """TUI-08: with the end of a paste inside of it, too."""
+    terminal = program().ready()
+    terminal.send("\x10")
+    terminal.shows("Everything")
+    terminal.send("\x1b[200~/quit\r\x1b[201~")
+    terminal.shows("quit")
+    terminal.send("\x1b")
+    time.sleep(0.2)
+    terminal.forget()
+    terminal.send("\x1b[200~one\x1b[201~two\r\x1b[201~")
+    terminal.shows("two")
+    assert not terminal.has_ended()
+    terminal.send("\x03\x04")
+    terminal.until(terminal.has_ended)
+    assert terminal.ended == 0
+
+
+def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
+    program: Callable[..., Terminal],
+) -> None:
+    terminal = program("--inline").ready()
+    assert b"\x1b[?1049h" not in terminal.seen
+    terminal.send("list\r")
+    terminal.shows("names")
+    terminal.forget()
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    left = terminal.seen.rpartition(b"\x1b[?1004l")[2].decode()
+    assert "> list\r\n" in left
+    assert "[ls] done" in left
+    assert "prunecli --resume" in left
+    assert terminal.ended == 0
+    assert terminal.is_cooked()
+
+
+def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
+    program: Callable[..., Terminal],
+) -> None:
+    terminal = program("--plain")
+    terminal.shows("> ")
+    terminal.send("list\x1b[D\x1b[D\x1b[C\x1b[C\r")
+    terminal.shows("[ls] done")
+    terminal.send("run touch made\r")
+    terminal.shows("y allows it once")
+    terminal.until(lambda: terminal.seen.endswith(b": "))
+    time.sleep(0.5)
+    terminal.send("y\r")
+    terminal.until((terminal.work / "made").exists)
+    terminal.until(lambda: terminal.seen.endswith(b"\n> "))
+    terminal.forget()
+    terminal.send("\x1b[A\x1b[A\r")
+    terminal.shows("[ls] done")
+    terminal.until(lambda: terminal.seen.endswith(b"\n> "))
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    assert terminal.ended == 0
+    assert b"\x1b" not in terminal.seen
+
+
+def test_plain_what_was_typed_before_a_question_is_no_answer(program: Callable[..., Terminal]) -> None:
+    """SEC-16."""
+    terminal = program("--plain")
+    terminal.shows("> ")
+    terminal.send("run touch made\ry\r")
+    terminal.shows("y allows it once")
+    terminal.until(lambda: terminal.seen.endswith(b": "))
+    terminal.send("y\r")
+    terminal.shows("typed before the question")
+    time.sleep(0.5)
+    assert not (terminal.work / "made").exists()
+    terminal.send("n\r")
+    terminal.shows("[bash] denied")
+
+
+def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[..., Terminal]) -> None:
+    terminal = program("--plain")
+    terminal.shows("> ")
+    terminal.send("!echo begun; sleep 600\r")
+    time.sleep(1.0)
+    terminal.send("\x03")
+    terminal.shows("Interrupted.")
+    terminal.shows("begun")
+    terminal.send("!echo still here\r")
+    terminal.until(lambda: terminal.seen.count(b"still here") >= 2)
+    os.kill(terminal.child, signal.SIGTERM)
+    terminal.until(terminal.has_ended)
+    assert terminal.ended == 143

@@ -19,6 +19,7 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
+    summarised,
     why,
     words,
 )
@@ -29,7 +30,6 @@ _OF_THE_PROGRAM = re.compile(
 )
 _TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
-_SUMMARY = "[A summary of the conversation so far.]\n"
 
 
 def is_codex(row: Row) -> bool:
@@ -194,7 +194,7 @@ class _Reader:
                 self.to.skip("encrypted summaries")
         summary = "\n\n".join(dict.fromkeys(text for text in said if text.strip()))
         if summary:
-            self.to.compacted(_SUMMARY + summary, when)
+            self.to.compacted(summarised(summary), when)
         else:
             self.to.skip("compactions without a readable summary")
 

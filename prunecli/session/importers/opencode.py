@@ -17,12 +17,12 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
+    summarised,
     why,
     words,
 )
 
 _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
-_SUMMARY = "[A summary of the conversation so far.]\n"
 
 
 def is_opencode(value: Json) -> bool:
@@ -114,7 +114,7 @@ class _Reader:
             start = self._seq_of.get(self._kept) if isinstance(self._kept, str) else None
             self._kept = None
             if text.strip():
-                self.to.compacted(_SUMMARY + text, when, tail_start=start)
+                self.to.compacted(summarised(text), when, tail_start=start)
             else:
                 self.to.skip("compactions without a summary")
             return

@@ -18,6 +18,7 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
+    summarised,
     why,
     words,
 )
@@ -26,7 +27,6 @@ from prunecli.session.importers.tree import Node, Tree, shared
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use", "aborted": "interrupted"}
-_SUMMARY = "[A summary of the conversation so far.]\n"
 _BRANCH = "[A summary of a branch that was left.]\n"
 
 
@@ -117,6 +117,7 @@ class _Reader:
         self._to = transcript
         self._seq_of: dict[str, int] = {}
         self._call_of: dict[str, str] = {}
+        self._responses: dict[str, int] = {}
 
     def take(self, row: Row) -> None:
         """Adds what an entry says. Raises one of MALFORMED for an entry of the wrong shape."""
@@ -130,7 +131,9 @@ class _Reader:
                 kept = value.get("firstKeptEntryId")
                 start = self._seq_of.get(kept) if isinstance(kept, str) else None
                 tokens = count(value.get("tokensBefore"))
-                self._to.compacted(_SUMMARY + string(value["summary"]), when, tail_start=start, tokens=tokens)
+                self._to.compacted(
+                    summarised(string(value["summary"])), when, tail_start=start, tokens=tokens
+                )
             case "branch_summary":
                 self._to.user((Text(_BRANCH + string(value["summary"])),), when)
             case "custom_message":
@@ -148,7 +151,7 @@ class _Reader:
             case "user":
                 self._to.user(self._said(message["content"]), when)
             case "assistant":
-                self._assistant(message, given or when)
+                self._responses[entry] = self._assistant(message, given or when)
             case "toolResult":
                 call = words(message["toolCallId"])
                 self._call_of[entry] = call
@@ -157,13 +160,13 @@ class _Reader:
             case "bashExecution" if message.get("excludeFromContext"):
                 self._to.skip("commands kept out of the context")
             case "bashExecution":
-                self._to.command(string(message["command"]), words(message.get("output")), when)
+                self._to.command("!" + string(message["command"]), words(message.get("output")), when)
             case "custom" | "hookMessage":
                 self._to.user(self._said(message["content"]), when)
             case "branchSummary":
                 self._to.user((Text(_BRANCH + string(message["summary"])),), when)
             case "compactionSummary":
-                self._to.compacted(_SUMMARY + string(message["summary"]), when)
+                self._to.compacted(summarised(string(message["summary"])), when)
             case "developer" | "system":
                 self._to.skip("messages of the program to the model")
             case role:
@@ -182,18 +185,18 @@ class _Reader:
                 self._to.skip(f"{words(block.get('type'))[:40] or 'nameless'} blocks")
         return tuple(found)
 
-    def _assistant(self, message: Json, when: int | None) -> None:
+    def _assistant(self, message: Json, when: int | None) -> int:
         signed = message.get("api") == "anthropic-messages"
         content = message["content"]
         shown = [Text(string(content))] if isinstance(content, str) else self._answered(content, signed)
         given = message.get("stopReason")
         if given == "error" and not shown:
             self._to.skip("failed responses")
-            return
+            return len(self._to)
         stop = _STOPS.get(words(given), "end_turn")
         model, request = words(message.get("model")), words(message.get("responseId"))
         usage = _usage(part(message.get("usage")))
-        self._to.assistant(AssistantMessage(tuple(shown), model, stop, usage, request), when)
+        return self._to.assistant(AssistantMessage(tuple(shown), model, stop, usage, request), when)
 
     def _answered(self, content: Json, signed: bool) -> list[Block]:
         found: list[Block] = []
@@ -215,15 +218,18 @@ class _Reader:
         return found
 
     def _edit(self, value: Json, when: int | None) -> None:
-        """An entry that the model no longer saw, or saw as something else: kept for results of tools."""
-        target = value.get("targetId")
-        call = self._call_of.get(target) if isinstance(target, str) else None
-        if call is None:
-            self._to.skip("context_edit of a message")
-            return
+        """An entry that the model no longer saw, or saw as something else: kept for responses that were left out
+        and for results of tools."""
+        target = words(value.get("targetId"))
         replacement = value.get("replacement")
-        shown = plain_text(self._said(replacement["content"])) if replacement else "[removed]"
-        self._to.cleared([call], when, shown, by="pi")
+        if target in self._responses:
+            memo = plain_text(self._said(replacement["content"])) if replacement else ""
+            self._to.dropped(self._responses[target], when, memo, by="pi")
+        elif target in self._call_of:
+            shown = plain_text(self._said(replacement["content"])) if replacement else "[removed]"
+            self._to.cleared([self._call_of[target]], when, shown, by="pi")
+        else:
+            self._to.skip("context_edit of a message")
 
 
 def _usage(value: Json) -> Usage:

@@ -33,6 +33,7 @@ MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overfl
 
 CLEARED = "[Old tool result content cleared]"
 """Stands for a result that the source's program had cleared without saying what the model saw instead."""
+_REPLACED = "[Earlier messages were replaced by this summary.]"
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _LAST_MS = 4_102_444_800_000  # the year 2100: later times are no times
@@ -144,6 +145,12 @@ class Transcript:
             edits = tuple(Edit("clear", seq, self._use_id(seq), text) for seq in seqs)
             self.add(PrunApplied("strategy", edits, by, messages_removed=len(edits)), when)
 
+    def dropped(self, seq: int, when: int | None = None, memo: str = "", by: str = "source") -> None:
+        """The source's program had left a response out, with its results; `memo` stood in their place."""
+        if seq < len(self) and isinstance(self._events[seq][1], AssistantMessage):
+            noted = (Edit("memo", seq, None, memo),) if memo else ()
+            self.add(PrunApplied("strategy", (Edit("drop", seq), *noted), by, messages_removed=1), when)
+
     def _use_id(self, seq: int) -> str | None:
         event = self._events[seq][1]
         return event.tool_use_id if isinstance(event, ToolResult) else None
@@ -156,6 +163,11 @@ class Transcript:
             last = next_timestamp(when if when is not None else last + 1, last)
             records.append(Record(seq, last, event))
         return records
+
+
+def summarised(text: str) -> str:
+    """A summary as the model is to see it: said to be one, as our own are."""
+    return text if text.startswith(_REPLACED) else f"{_REPLACED}\n<summary>\n{text.strip()}\n</summary>"
 
 
 def why(error: BaseException) -> str:

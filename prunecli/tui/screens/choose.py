@@ -1,6 +1,6 @@
 """A list to choose from: /model, /theme, /resume. Typing filters it, and what is marked can be tried on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events
@@ -39,7 +39,7 @@ class ChooseScreen(ModalScreen[str | None]):
         super().__init__()
         self._choose = choose
         self._look = look
-        self._by_label = {_label(choice): choice for choice in choose.choices}
+        self._by_label = _labelled(choose.choices)
         self._list = OfferList()
 
     def compose(self) -> ComposeResult:
@@ -119,6 +119,17 @@ class ChooseScreen(ModalScreen[str | None]):
         message.stop()
         if self._list.chosen:
             self.dismiss(self._list.chosen.value)
+
+
+def _labelled(choices: Iterable[Choice]) -> dict[str, Choice]:
+    """The choices by their labels; of several with the same one each has another number of spaces behind it."""
+    found: dict[str, Choice] = {}
+    for choice in choices:
+        label = _label(choice)
+        while label in found:
+            label += " "
+        found[label] = choice
+    return found
 
 
 def _label(choice: Choice) -> str:

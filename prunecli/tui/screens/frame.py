@@ -234,5 +234,4 @@ class Frame(Screen[None], inherit_bindings=False):
         """It was answered, or is not asked any more."""
         self.activity.set_asking(False)
         self.prompt.focus()
-        panel.display = False
-        self.call_after_refresh(panel.remove)  # a transcript in it must not be drawn once it has no screen
+        panel.remove()

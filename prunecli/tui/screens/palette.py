@@ -13,7 +13,7 @@ def palette(keys: Keys) -> ChooseScreen:
     """The screen; it gives `/command` or the name of an action."""
     commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands()]
     actions = [
-        Choice(one.name, one.help, " ".join(map(shown, keys.of(one.name))))
+        Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")
         for one in ACTIONS
         if one.name not in _TYPING and keys.of(one.name)
     ]

@@ -56,6 +56,12 @@ class Rows(ScrollView, can_focus=True):
         self._table = table
         self._columns: list[int] = []
 
+    def show(self, table: Table) -> None:
+        """Another table."""
+        self._table = table
+        self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self.on_resize()
+
     def on_resize(self) -> None:
         """Lays the columns out for another width."""
         room = self.scrollable_content_region.width

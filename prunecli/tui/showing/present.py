@@ -1,10 +1,10 @@
 """Records and signals become changes of the transcript, in order. Pure: it knows what it said so far, no screen."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
-from prunecli.context.lineage import Lineage
+from prunecli.context.lineage import branch
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
@@ -219,6 +219,19 @@ class Presenter:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
 
+    def recounted(self) -> Iterator[Change | None]:
+        """Brings the figures of all entries up to date, once tokens are counted in another way; None where an
+        entry stays as it is."""
+        for seq, slots in tuple(self._slots_of.items()):
+            for slot in slots:
+                entry = self.board.entries[slot]
+                tokens = self._tokens(seq) if isinstance(entry, shown.ToolCall) else None
+                if not isinstance(entry, shown.ToolCall) or entry.tokens in (None, tokens):
+                    yield None
+                    continue
+                mark = label(self._marks.on(seq), tokens) if entry.pruned else ""
+                yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
+
     def _compacted(self, event: CompactionApplied) -> list[Change]:
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
         body = shown.Output(event.summary, "markdown")
@@ -258,28 +271,14 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     )
 
 
-def branch(records: Sequence[Record]) -> tuple[list[Record], bool]:
-    """The records that lead to the present, and whether there was a rewind."""
-    if not any(isinstance(record.event, Rewound) for record in records):
-        return list(records), False
-    lineage, present = Lineage(), list[Record]()
-    for record in records:
-        if isinstance(record.event, Rewound):
-            present = lineage.rewind(record.seq, record.event.to_seq)
-        else:
-            lineage.append(record)
-            present.append(record)
-    return present, True
-
-
 def present_all(
     presenter: Presenter, records: Sequence[Record], *, running: bool = False
 ) -> list[shown.Entry]:
     """The entries of a whole session as they stand after its last record: entry i is in slot i."""
-    present, rewound = branch(records)
+    present, _ = branch(records)
     for record in present:
         presenter.take(record)
-    if rewound:
+    if any(isinstance(record.event, Rewound) for record in records):
         presenter.take(REWOUND)
     if not running:
         presenter.abandon()

@@ -72,7 +72,10 @@ class Heights(Generic[T]):
     def insert_after(self, above: T, block: T) -> None:
         """Adds a block below another one."""
         page: Page[T] = above.page
-        page.blocks.insert(page.blocks.index(above) + 1, block)
+        if page.blocks[-1] is above:  # as it is while a text streams in
+            page.blocks.append(block)
+        else:
+            page.blocks.insert(page.blocks.index(above) + 1, block)
         self._grown(page, block)
         if len(page.blocks) > 2 * PAGE_SIZE:
             self._split(page)

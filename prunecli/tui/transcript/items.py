@@ -173,7 +173,7 @@ def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
         "think",
         one_line(gist(item)) if item.folded else "",
         subject_style=inks.muted,
-        time="" if milliseconds is None else duration(milliseconds),
+        time=duration(milliseconds) if milliseconds else "",
         pruned=one_line(entry.pruned),
         fold="▸" if item.folded else "▾",
     )

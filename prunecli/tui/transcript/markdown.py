@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-LEX_AHEAD = 12_000
-"""Characters of a long fence that are lexed for one piece of it; at worst about 40 ms."""
+LEX_AHEAD = 4_000
+"""Characters of a long fence that are lexed for one piece of it; at worst about 15 ms."""
 
 
 class Sheet(NamedTuple):

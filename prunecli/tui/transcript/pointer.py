@@ -46,7 +46,9 @@ class Pointer(Canvas):
         return Span(start.y if start else EVERYTHING.start, end.y if end else EVERYTHING.end)
 
     def select(self, span: Span | None) -> None:
-        """Selects a range of text, or nothing."""
+        """Selects a range of text, or nothing. Nothing happens once the widget has no screen."""
+        if not self.is_attached:
+            return
         others = {widget: value for widget, value in self.screen.selections.items() if widget is not self}
         if span is not None and span.end > span.start:
             others = {self: Selection(Offset(0, span.start), Offset(0, span.end))}

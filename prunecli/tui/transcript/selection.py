@@ -73,9 +73,10 @@ def line_at(document: Document, line: Line) -> Span:
 def selected_text(document: Document, span: Span) -> str:
     """The text of a span as it was written: unwrapped, without bars and margins, with bullets and signs.
 
-    Lays out what it covers.
+    Lays out what it covers. A single word is copied without the bullet or the sign of its line.
     """
     out: list[str] = []
+    first_lead = ""
     block = document.block_at(span.start)
     while block is not None and block.point < span.end:
         for row in document.layout.rows(block):
@@ -86,8 +87,11 @@ def selected_text(document: Document, span: Span) -> str:
             text = row.body[low - start : high - start]
             if row.join is None or not out:
                 lead = row.lead if low == start and row.join is None else ""
-                out.append(lead + text)
+                first_lead = first_lead if out else lead
+                out.append(lead + text if out else text)
             else:
                 out[-1] += row.join + text
         block = document.layout.heights.beside(block, 1)
+    if len(out) > 1 or (out and not _WORD.fullmatch(out[0])):
+        out[0] = first_lead + out[0]
     return "\n".join([line.rstrip() for line in out])

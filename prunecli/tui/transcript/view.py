@@ -125,8 +125,7 @@ class Transcript(Navigator, can_focus=True):
         """Forgets everything. Keys given before are never given again."""
         self.document.clear()
         self._scan = self._hit = self._fold_scan = self.cursor = None
-        if self.is_attached:
-            self.select(None)
+        self.select(None)
         self.window.follow = True
         self._touch()
 

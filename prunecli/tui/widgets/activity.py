@@ -55,6 +55,11 @@ class Activity(Widget):
         self._words = words
         self._retry = (self._clock() + retry[0], retry[1]) if retry else None
 
+    @property
+    def asking(self) -> bool:
+        """Whether the agent waits for an answer of the user's."""
+        return self._asking
+
     def set_asking(self, asking: bool) -> None:
         """Whether it is the user who is waited for."""
         self._asking = asking

@@ -146,7 +146,7 @@ async def test_a_session_is_removed_only_after_a_yes_and_can_be_moved_back(tmp_p
 
 
 async def test_a_session_that_is_open_elsewhere_is_neither_renamed_nor_removed(tmp_path: Path) -> None:
-    from prunecli.session.log import LogWriter
+    from prunecli.session.writer import LogWriter
 
     paths = three(tmp_path)
     log = LogWriter(paths["parser"])

@@ -305,3 +305,25 @@ def test_what_has_nothing_to_show_shows_nothing() -> None:
     ]
     assert told(*records(*quiet), object()) == []
     assert told(Notice("careful", "warning")) == [Add(0, shown.Notice("careful", shown.Level.WARNING))]
+
+
+def test_tokens_that_are_counted_in_another_way_are_shown_anew() -> None:
+    counted = {"by": 100}
+    shows = Presenter(lambda name, given: name, lambda seq: seq * counted["by"])
+    use = ToolUse("t1", "read", {"path": "a"})
+    events = records(
+        UserMessage((Text("go"),)),
+        AssistantMessage((use,), stop_reason="tool_use"),
+        ToolStarted("t1", "read", {}),
+        ToolResult("t1", "read", (Text("text"),)),
+    )
+    for record in events:
+        shows.take(record)
+    assert not any(shows.recounted())
+    counted["by"] = 90
+    (put,) = [change for change in shows.recounted() if change]
+    assert isinstance(put, Put)
+    assert isinstance(put.entry, shown.ToolCall)
+    assert put.entry.tokens == 270
+    assert shows.board.entries[put.slot] == put.entry
+    assert not any(shows.recounted())

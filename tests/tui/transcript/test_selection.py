@@ -7,9 +7,19 @@ from textual.selection import SELECT_ALL
 
 from prunecli.tui.transcript.entries import Assistant, Diff, Notice, Output, Prompt, ToolCall, ToolState
 from prunecli.tui.transcript.pointer import EVERYTHING
-from prunecli.tui.transcript.selection import selected_text
+from prunecli.tui.transcript.selection import Span, selected_text
 from prunecli.tui.transcript.view import Transcript
-from tests.tui.transcript.showing import MARKDOWN, Showing, document, position, screen, showing, until
+from tests.tui.transcript.showing import (
+    MARKDOWN,
+    Showing,
+    blocks,
+    document,
+    position,
+    rows,
+    screen,
+    showing,
+    until,
+)
 
 SENTENCE = (
     "These are quite a lot of words that have to be wrapped on a screen that is as narrow as this one is."
@@ -60,6 +70,17 @@ def test_lists_quotes_and_signs_are_copied_with_their_marks():
     assert copied(Assistant(text)) == text
     diff = ToolCall("edit", "x", ToolState.OK, body=Diff("@@ -1,2 +1,2 @@\n a\n-b\n+c"))
     assert copied(diff).split("\n")[1:] == [" a", "-b", "+c"]
+
+
+def test_a_single_word_is_copied_without_the_bullet_of_its_line() -> None:
+    made = document(Assistant("- word\n- two words\n"))
+    word, words = [row for row in rows(made) if row.text.strip()]
+    block = blocks(made)[0]
+    start = block.point + word.place
+    assert selected_text(made, Span(start, start + 4)) == "word"
+    assert selected_text(made, Span(start, block.point + words.place + 3)) == "- word\n- two"
+    start = block.point + words.place
+    assert selected_text(made, Span(start, start + 9)) == "- two words"
 
 
 @pytest.mark.parametrize("width", [20, 33, 60, 100])

@@ -421,3 +421,23 @@ async def test_what_is_on_the_terminal_is_what_is_on_the_screen():
             await pilot.pause(0.04)
             shown = [strip.text for strip in app.screen._compositor.render_strips()]
             assert [row[:49].rstrip() for row in shown] == [text[:49] for text in painted(transcript)]
+
+
+async def test_a_transcript_that_was_taken_away_is_drawn_and_used_without_harm() -> None:
+    """What was due is still drawn between a widget's end and the next layout of its screen."""
+    async with showing(Assistant("some words\n\n" * 40), ToolCall("bash", "sleep 9")) as (t, pilot, app):
+        t.search("words")
+        await pilot.pause()
+        await t.remove()
+        key = t.append(Assistant(streaming=True))
+        t.feed(key, "more")
+        t.finish(key)
+        t.text_select_all()
+        t.scroll_rows(-3)
+        t.set_palette(Palette(accent="#ff0000"))
+        assert not t.selected
+        assert t.render_lines(Region(0, 0, 60, 20))
+        t.vertical_scrollbar.refresh()
+        app.screen._compositor.render_strips()
+        t.clear()
+        await pilot.pause()

@@ -1,0 +1,140 @@
+"""`prunecli sessions import` and `export`: sessions of other agents in, sessions of ours out."""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prunecli.cli_errors import complaining
+from prunecli.errors import PrunecliError, SessionError
+from prunecli.launch import complain
+from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
+from prunecli.paths import Places
+from prunecli.sanitize import visible
+from prunecli.session.exporters.formats import exported
+from prunecli.session.exporters.output import write_new
+from prunecli.session.importers.saving import Saved, save
+from prunecli.session.importers.source import Source, read_source
+from prunecli.session.store import Store, random_bytes
+
+_NAMED_LINES = 5
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="Session files of other agents; .gz is fine.")],
+    branches: Annotated[bool, typer.Option("--branches", help="Other lines too, as forks.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Another copy of what was imported before.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
+) -> None:
+    """Makes sessions of Claude Code, pi, Codex, OpenCode or Gemini CLI files, agent-session/1 or messages."""
+    store = Store(Places.of(os.environ).sessions)
+    rows: list[dict[str, Any]] = []
+    failed = 0
+    for path in files:
+        try:
+            source = _read(path)
+            saved = save(source, store, Path.cwd(), branches=branches, again=random_bytes() if again else b"")
+        except PrunecliError as error:
+            failed = failed or complain(error)
+            continue
+        rows.append(_row(path, source, saved))
+        if not as_json:
+            typer.echo(visible(_told(rows[-1])))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+    if failed:
+        raise typer.Exit(failed)
+
+
+def export(
+    session: Annotated[str, typer.Argument(help="Id, unique prefix or name, or a file of any known kind.")],
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help="markdown, html, pi or messages.")
+    ] = "markdown",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A new file; else standard output.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="As if nothing had been pruned or summarised.")
+    ] = False,
+    keep_secrets: Annotated[
+        bool, typer.Option("--keep-secrets", help="Leave in what looks like a key or a token.")
+    ] = False,
+) -> None:
+    """Writes a session as Markdown, one HTML page, pi's JSONL or Anthropic Messages JSON."""
+    with complaining():
+        path = Path(session) if Path(session).is_file() else _store().find(session)
+        source = _read(path)
+        done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
+        for notice in source.notices:
+            typer.echo(f"prunecli: {visible(notice)}", err=True)
+        if done.redacted:
+            typer.echo(
+                f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True
+            )
+        if output is None:
+            typer.echo(done.text, nl=False)
+        else:
+            write_new(output, done.text, force=force)
+            typer.echo(visible(f"wrote {output}"), err=True)
+
+
+def _store() -> Store:
+    return Store(Places.of(os.environ).sessions)
+
+
+def _read(path: Path) -> Source:
+    try:
+        return read_source(path, compactions=True)
+    except OSError as error:
+        raise SessionError(
+            f"{path}: {error.strerror or 'cannot be read'}", "is that the right name?"
+        ) from error
+
+
+def _row(path: Path, source: Source, saved: tuple[Saved, ...]) -> dict[str, Any]:
+    main, *others = saved
+    return {
+        "file": str(path),
+        "id": main.id,
+        "path": str(main.path),
+        "new": main.made,
+        "source": source.imported.origin.to_json(),
+        "kept": _kept(source.records),
+        "left_out": dict(source.imported.left_out),
+        "damaged": list(source.notices),
+        "branches": len(source.branches),
+        "forks": [{"id": other.id, "path": str(other.path), "new": other.made} for other in others],
+    }
+
+
+def _kept(records: list[Record]) -> dict[str, int]:
+    kinds = Counter(type(record.event) for record in records)
+    return {
+        "prompts": kinds[UserMessage],
+        "responses": kinds[AssistantMessage],
+        "results": kinds[ToolResult],
+    }
+
+
+def _told(row: dict[str, Any]) -> str:
+    """The report on one file."""
+    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items())
+    done = "imported" if row["new"] else "imported before (--again makes another copy):"
+    lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
+    if row["left_out"]:
+        parts = sorted(row["left_out"].items(), key=lambda one: -one[1])
+        lines.append("  left out: " + ", ".join(f"{number} {what}" for what, number in parts))
+    lines += [f"  passed over: {said}" for said in row["damaged"][:_NAMED_LINES]]
+    if len(row["damaged"]) > _NAMED_LINES:
+        lines.append(f"  passed over: {len(row['damaged']) - _NAMED_LINES} more lines")
+    for fork in row["forks"]:
+        lines.append(f"  branch: {fork['id']}")
+    if row["branches"] and not row["forks"]:
+        lines.append(f"  {row['branches']} other branches stay behind: --branches imports them as forks")
+    lines.append(f"  go on with: prunecli --resume {row['id']}")
+    return "\n".join(lines)

@@ -1,0 +1,91 @@
+"""/cost: what was paid, per model and per request, and what pruning did to it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from prunecli.commands.command import Effect, Say, Table
+from prunecli.context.spending import Paid, Pruning, paid, pruning
+from prunecli.figures import money, share, short
+from prunecli.runtime import Runtime
+
+_HEADINGS = ("", "", "requests", "input", "cache read", "cache write", "hit", "output", "cost", "withheld")
+UNKNOWN = "$ ?"
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Show tokens and cost per model and per request, and what pruning saved and cost."""
+    choices = runtime.choices
+    scale = runtime.session.context.tally.anchor.tokens_per_char * 4
+    responses = paid(
+        runtime.session.records, choices.known_price, scale=scale, ttl_ms=choices.policy.market.ttl_ms
+    )
+    if not responses:
+        return [Say("Nothing was paid so far: no request has been answered.")]
+    models = list(dict.fromkeys(one.model for one in responses))
+    rows = [
+        _row(
+            "models" if not at else "", model or "(no name)", [one for one in responses if one.model == model]
+        )
+        for at, model in enumerate(models)
+    ]
+    if len(models) > 1:
+        rows.append(_row("", "all", responses))
+    rows += [
+        _row("requests" if not at else "", _when(one), [one]) for at, one in enumerate(reversed(responses))
+    ]
+    note = _note(pruning(responses, choices.known_price), responses)
+    return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(2, 10)), note)]
+
+
+def _row(group: str, name: str, responses: Sequence[Paid]) -> tuple[str, ...]:
+    usages = [one.usage for one in responses]
+    read = sum(usage.cache_read_input_tokens or 0 for usage in usages)
+    written = sum(usage.cache_creation_input_tokens or 0 for usage in usages)
+    prompt = sum(usage.prompt_tokens for usage in usages)
+    return (
+        group,
+        name,
+        str(len(responses)),
+        short(sum(usage.input_tokens for usage in usages)),
+        short(read),
+        short(written),
+        share(read / prompt) if prompt else "-",
+        short(sum(usage.output_tokens for usage in usages)),
+        _total(responses),
+        f"~{short(sum(one.withheld for one in responses))}" if any(one.withheld for one in responses) else "",
+    )
+
+
+def _total(responses: Sequence[Paid]) -> str:
+    """The known cost; an unknown part of it is said."""
+    known = [one.cost for one in responses if one.cost is not None]
+    if not known:
+        return UNKNOWN
+    return money(sum(known)) + (" + ?" if len(known) < len(responses) else "")
+
+
+def _when(one: Paid) -> str:
+    when = datetime.fromtimestamp(one.timestamp / 1000).astimezone().strftime("%H:%M:%S")
+    return f"{when} entry {one.seq}" + (" (summary)" if one.summary else "")
+
+
+def _note(found: Pruning, responses: Sequence[Paid]) -> str:
+    lines = []
+    unknown = sorted({one.model or "(no name)" for one in responses if one.cost is None})
+    if unknown:
+        names = ", ".join(unknown)
+        lines.append(f'No price is known for {names}: [models."NAME"] prices in config.toml.')
+    if not found.withheld and not found.rewritten:
+        lines.append("Pruning withheld nothing from any request.")
+    elif found.saved is None or found.cost is None or found.net is None:
+        lines.append(
+            f"Pruning withheld ~{short(found.withheld)} tokens from requests and had ~{short(found.rewritten)} "
+            "written again; $ unknown."
+        )
+    else:
+        net = ("saved " if found.net >= 0 else "cost ") + f"~{money(abs(found.net))} net"
+        lines.append(
+            f"Pruning withheld ~{short(found.withheld)} tokens from requests (~{money(found.saved)} of cache reads) "
+            f"and had ~{short(found.rewritten)} written again (~{money(found.cost)}): it {net}."
+        )
+    return "\n".join(lines)

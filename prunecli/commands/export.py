@@ -1,0 +1,23 @@
+"""/export: the session as a file that others can read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from prunecli.commands.command import Effect, Say
+from prunecli.runtime import Runtime
+from prunecli.session.exporters.formats import ENDINGS, exported, format_named
+from prunecli.session.exporters.output import write_new
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Write this session to a file: /export [markdown|html|pi|messages] [file]."""
+    first, _, rest = arguments.partition(" ")
+    name, place = format_named(first or "markdown"), rest.strip()
+    if not runtime.session.context.entries:
+        return [Say("Nothing was said yet.", "warning")]
+    path = Path(place or f"prunecli-{runtime.session.id}{ENDINGS[name]}").expanduser()
+    path = path if path.is_absolute() else runtime.setup.cwd / path
+    done = exported(runtime.session.records, name)
+    write_new(path, done.text)
+    hidden = f"; {done.redacted} secrets were replaced" if done.redacted else ""
+    return [Say(f"Wrote {path}{hidden}.")]

@@ -1,0 +1,115 @@
+"""/rewind: back to before an earlier prompt, with the files or without; and forward again."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Choice, Choose, Effect, InThread, RewindNow, Say, Table
+from prunecli.errors import SnapshotFailed, UsageError
+from prunecli.figures import age
+from prunecli.model.codec import well_formed
+from prunecli.runtime import Runtime
+from prunecli.runtime.rewinding import outlook_of, points_of
+from prunecli.session.restoring import Outlook
+from prunecli.session.timeline import Point
+
+WHAT = {"both": (True, True), "conversation": (True, False), "files": (False, True)}
+_NAMED = 3
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Go back to before an earlier prompt: conversation, files or both; and forward again."""
+    if runtime.running:
+        return [Say("The agent is working: Esc stops it.", "warning")]
+    found = points_of(runtime)
+    if not found:
+        return [Say("Nothing to go back to: nothing was said yet.")]
+    number, _, what = arguments.partition(" ")
+    if not number:
+        return [InThread("Looking at the files", lambda: _picker(runtime, found))]
+    point = next((one for one in found if number == str(one.seq)), None)
+    if point is None or what not in (*WHAT, "show", ""):
+        raise UsageError(f"/rewind {arguments}: there is no such point", "/rewind shows the points")
+    if what in WHAT:
+        conversation, files = WHAT[what]
+        again = point.text if conversation and not point.forward else ""
+        return [RewindNow(point.seq, conversation, files, again)]
+    return [InThread("Looking at the files", lambda: _asked(runtime, point, show=what == "show"))]
+
+
+def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
+    """What would happen to the files, and why that can't be told or done, or ""."""
+    if runtime.files.off:
+        return [Outlook() for _ in seqs], runtime.files.off
+    try:
+        return outlook_of(runtime, seqs), ""
+    except SnapshotFailed as error:
+        return [Outlook() for _ in seqs], error.message
+
+
+def _picker(runtime: Runtime, found: Sequence[Point]) -> Sequence[Effect]:
+    outlooks, why = _looked(runtime, [point.seq for point in found])
+    now = runtime.setup.clock()
+    choices = [
+        Choice(str(point.seq), _label(point), _detail(point, outlook, now))
+        for point, outlook in zip(found, outlooks, strict=True)
+    ]
+    note: list[Effect] = [Say(f"Only the conversation can go back: {why}.")] if why else []
+    return [*note, Choose("Go back to before …", "rewind", tuple(choices))]
+
+
+def _label(point: Point) -> str:
+    first = point.text.strip().split("\n")[0] or "(no text)"
+    return f"↷ forward to: {first}" if point.forward else first
+
+
+def _detail(point: Point, outlook: Outlook, now: int) -> str:
+    prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} left by a rewind" if point.forward else ""
+    return " · ".join(filter(None, [age(now - point.at), prompts, _counts(outlook)]))
+
+
+def _counts(outlook: Outlook) -> str:
+    if not outlook.changes:
+        return ""
+    files = len(outlook.changes)
+    return f"{files} file{'s' * (files > 1)} +{outlook.added} −{outlook.removed}"
+
+
+def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
+    """Which of the two shall go back; directly where no file would change."""
+    (outlook,), why = _looked(runtime, [point.seq])
+    left = ", ".join(map(well_formed, outlook.unknown))
+    if show:
+        return [_table(outlook, f"can't be brought back: {left}" if left else "")]
+    unchanged = f"No file changes: {why or 'the agent changed none since'}."
+    if left:
+        unchanged = f"Not saved, so not brought back: {left}."
+    if not outlook.changes:
+        return [Say(unchanged), *run(runtime, f"{point.seq} conversation")]
+    seq = point.seq
+    choices = (
+        Choice(f"{seq} both", "Conversation and files", _named(outlook)),
+        Choice(f"{seq} conversation", "Conversation only", "the files stay as they are"),
+        Choice(f"{seq} files", "Files only", "the conversation stays as it is"),
+        Choice(f"{seq} show", "Show what would change in the files", _counts(outlook)),
+    )
+    where = "Forward to" if point.forward else "Back to before"
+    asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
+    return [Say(f"Not saved, so not brought back: {left}.", "warning"), asked] if left else [asked]
+
+
+def _named(outlook: Outlook) -> str:
+    names = [f"{well_formed(change.path)}{'' if change.new else ' (goes)'}" for change in outlook.changes]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    foreign = (
+        f"; yours too: {', '.join(map(well_formed, outlook.foreign[:_NAMED]))}" if outlook.foreign else ""
+    )
+    return f"{', '.join(names[:_NAMED])}{more}{foreign}"
+
+
+def _table(outlook: Outlook, note: str) -> Table:
+    rows = []
+    for change in outlook.changes:
+        what = "comes back" if change.old is None else "is deleted" if change.new is None else "changes"
+        lines = "binary" if change.added < 0 else f"+{change.added} −{change.removed}"
+        yours = "changed by others since" if change.path in outlook.foreign else ""
+        rows.append((well_formed(change.path), what, lines, yours))
+    return Table("What would change", ("file", "", "lines", ""), tuple(rows), (2,), note)

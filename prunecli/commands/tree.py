@@ -1,0 +1,28 @@
+"""/tree: the sessions of this directory, each under the one it was copied from."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.figures import age
+from prunecli.runtime import Runtime
+from prunecli.session.family import family
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+    """Choose a session of this directory from the tree of copies; /rewind goes back inside of one."""
+    if runtime.running:
+        return [Say("The agent is working: Esc stops it.", "warning")]
+    now = runtime.setup.clock()
+    choices = [
+        Choice(
+            member.session.id,
+            f"{member.lines}{member.session.name or member.session.title or member.session.id}",
+            age(now - member.session.changed)
+            + (f" · copied at {member.at}" if member.at is not None else ""),
+            member.session.id == runtime.session.id,
+        )
+        for member in family(runtime.store.list(runtime.setup.cwd))
+    ]
+    if not choices:
+        return [Say("No session of this directory yet.")]
+    return [Choose("Sessions of this directory", "resume", tuple(choices))]

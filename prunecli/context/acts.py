@@ -1,0 +1,279 @@
+"""What the user may do to a node of the context by hand, as events, or why not (PRUNING.md sections 1, 2, 10).
+
+Nothing is asked of the model and no gate holds anything back. Doing the same twice does nothing the second time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.context import render
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.labels import Key
+from prunecli.context.ledger import prun_applied
+from prunecli.context.outline import Outline
+from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+from prunecli.model.events import Event, Pinned, PrunApplied, PrunReverted
+
+Act: TypeAlias = Literal["prune", "memo", "restore", "pin", "undo"]
+
+BY_HAND = "by hand"
+"""The reason that a prune from the inspector records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would happen: `events` in their order, and `what` in a few words. Without events `refusal` says why."""
+
+    events: tuple[Event, ...] = ()
+    what: str = ""
+    refusal: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.events)
+
+
+def refused(why: str) -> Plan:
+    """Nothing is done, and why."""
+    return Plan(refusal=why)
+
+
+def plan(view: View, outline: Outline, act: Act, key: Key, memo: str = "") -> Plan:
+    """What an act on a node would do now. A memo without words is planned as if it had a short one."""
+    if act == "undo":
+        return _undo(view)
+    if key.kind in ("system", "instructions", "tools"):
+        return refused("the system prompt and the tools always stay")
+    match act:
+        case "prune":
+            return _prune(view, outline, key)
+        case "memo":
+            return _memo(view, outline, key, memo)
+        case "restore":
+            return _restore(view, outline, key)
+        case "pin":
+            return _pin(view, outline, key)
+
+
+# Pruning -----------------------------------------------------------------------------------------------------
+
+
+def _prune(view: View, outline: Outline, key: Key) -> Plan:
+    if key.kind == "memo":
+        return _without_memo(view, key)
+    if key.kind == "turn":
+        return _prune_turn(view, outline, key)
+    entry = view.context.entries[key.seq]
+    if key.kind == "result":
+        return _clear(view, [entry], "this result")
+    assert entry.exchange is not None  # noqa: S101  # every other node is a part of one
+    return _drop(view, [entry.exchange], "")
+
+
+def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
+    turn = outline.turn(key.seq)
+    if turn.head is not None and turn.head.kind == "summary":
+        return refused("a summary stands for what is gone; /rewind goes back before it")
+    results = [entry for head in turn.items for entry in _results(head)]
+    if turn.head and turn.head.kind == "command" and not turn.exchanges:
+        return _clear(view, results, "the output of this command")
+    if not results:
+        return refused("no tool result in this turn, and your words always stay")
+    free = [entry for entry in results if not view.locked(entry)]
+    return _clear(view, free or results, "the results of this turn")
+
+
+def _results(head: Entry) -> list[Entry]:
+    if head.exchange:
+        return head.exchange.results
+    return [head] if head.kind == "command" else []
+
+
+def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
+    edits: list[Edit] = []
+    why = ""
+    for entry in entries:
+        reason, edit = _cleared(view, entry)
+        why = why or reason
+        edits += [edit] if edit else []
+    if not edits:
+        return refused(why)
+    pinned = tuple(edit.seq for edit in edits if edit.seq in view.context.pinned)
+    count = f"{len(edits)} of {len(entries)} results" if len(entries) > 1 else what
+    free = [Pinned(pinned, pinned=False)] if pinned else []
+    return Plan((*free, _applied(view, edits)), f"{'unpins and ' if pinned else ''}clears {count}")
+
+
+def _cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
+    """The edit that clears a result, or why there is none."""
+    if why := _untouchable(view, entry):
+        return why, None
+    if entry.exchange and view.context.dropped(entry.exchange):
+        return "its exchange is dropped already", None
+    edit = view.text_edit(entry)
+    if edit is not None and edit.kind == "clear":
+        return "it is cleared already", None
+    what = f"output pruned — ~{view.tokens(entry):,} tokens"
+    made = view.replaced("clear", entry, view.placeholder(entry, what))
+    return ("" if made else "its placeholder would be no shorter"), made
+
+
+def _untouchable(view: View, item: Entry | Exchange) -> str:
+    """Why even the user may not prune this: the pairing of calls and results, or what was not seen yet."""
+    entries = item.entries if isinstance(item, Exchange) else [item]
+    home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
+    if home < view.context.boundary:
+        return "it survived a compaction: it counts as your words now"
+    whys = {view.locked(entry) for entry in entries}
+    return "in progress: the model has not answered to it yet" if "in progress" in whys else ""
+
+
+def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
+    """Drops exchanges, with a memo in their place if there are words."""
+    free: list[Exchange] = []
+    why = ""
+    for exchange in exchanges:
+        reason = _untouchable(view, exchange)
+        if not reason and view.context.dropped(exchange):
+            reason = "it is dropped already"
+        if not reason and not exchange.head.wire:
+            reason = "it is not sent anyway"
+        why = why or reason
+        free += [] if reason else [exchange]
+    edits = view.keeping_thinking([view.drop(exchange) for exchange in free])
+    if not edits:
+        return refused(
+            why or "the open tool loop must begin with its thinking: drop it after the next prompt"
+        )
+    chosen = [exchange for exchange in free if any(edit.seq == exchange.seq for edit in edits)]
+    if memo:
+        text = render.memo(memo, entry_ranges(view, chosen), by="user")
+        note = Edit("memo", chosen[0].seq, None, text, 0, view.count(text))
+        edits = (note, *edits)
+    if (net := sum(edit.tokens_saved for edit in edits)) <= 0:
+        return refused(f"it would save nothing: {-net:,} tokens more than now")
+    pinned = tuple(entry.seq for one in chosen for entry in one.entries if entry.seq in view.context.pinned)
+    unpin = [Pinned(pinned, pinned=False)] if pinned else []
+    count = "this exchange" if len(chosen) == 1 else f"{len(chosen)} exchanges"
+    results = sum(len(exchange.results) for exchange in chosen)
+    with_them = f" with {results} result{'s' * (results > 1)}" if results else ""
+    what = f"{'unpins and ' if pinned else ''}drops {count}{with_them}"
+    return Plan((*unpin, _applied(view, edits, memo or None)), what + (", memo in place" if memo else ""))
+
+
+def _applied(view: View, edits: Sequence[Edit], memo: str | None = None) -> PrunApplied:
+    return prun_applied(view, "user", edits, memo=memo, reason=BY_HAND)
+
+
+# Memos -------------------------------------------------------------------------------------------------------
+
+
+def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
+    if key.kind == "memo":
+        return refused("it is a memo already; p removes it, r restores what it stands for")
+    if len(words) > MAX_MEMO_CHARS:
+        return refused(f"a memo has at most {MAX_MEMO_CHARS:,} characters, this has {len(words):,}")
+    words = words.strip() or "(your words)"
+    if key.kind == "turn":
+        turn = outline.turn(key.seq)
+        exchanges = [head.exchange for head in turn.exchanges if head.exchange]
+        free = [one for one in exchanges if not view.context.dropped(one) and not view.locked(one)]
+        if not exchanges:
+            return refused("no exchange in this turn, and your words always stay")
+        return _drop(view, free or exchanges, words)
+    exchange = view.context.entries[key.seq].exchange
+    assert exchange is not None  # noqa: S101  # only turns and the preamble have none
+    return _drop(view, [exchange], words)
+
+
+def _without_memo(view: View, key: Key) -> Plan:
+    """The same drops without their memo: the prune is taken back and made again."""
+    event = view.context.pruns[key.part].event
+    edits = event.edits if isinstance(event, PrunApplied) else ()
+    drops = [edit for edit in edits if edit.kind == "drop" and view.context.in_force(key.part, edit)]
+    again = prun_applied(view, "user", drops, reason="without its memo")
+    return Plan((PrunReverted((key.part,)), again), "removes this memo; what it stands for stays dropped")
+
+
+# Bringing back -----------------------------------------------------------------------------------------------
+
+
+def _restore(view: View, outline: Outline, key: Key) -> Plan:
+    context = view.context
+    if key.kind == "memo":
+        event = context.pruns[key.part].event
+        edits = event.edits if isinstance(event, PrunApplied) else ()
+        targets = [e.seq for e in edits if e.kind == "drop" and context.in_force(key.part, e)]
+        return Plan((PrunReverted(tuple(targets)),), f"restores {_entries(targets)} in its place")
+    if key.kind == "turn":
+        parts = [part for head in outline.turn(key.seq).items for part in _with_results(head)]
+    else:
+        entry = context.entries[key.seq]
+        parts = [entry] if key.kind == "result" else _with_results(entry)
+    targets = []
+    for part in parts:
+        if part.exchange and context.dropped(part.exchange):
+            targets.append(part.exchange.seq)
+        if context.text_edit(part.seq) is not None:
+            targets.append(part.seq)
+    targets = list(dict.fromkeys(targets))
+    if not targets:
+        return refused("nothing is pruned here")
+    return Plan((PrunReverted(tuple(targets)),), f"restores and pins {_entries(targets)}")
+
+
+def _with_results(head: Entry) -> list[Entry]:
+    return head.exchange.entries if head.exchange else [head]
+
+
+def _entries(seqs: Sequence[int]) -> str:
+    return f"entry {seqs[0]}" if len(seqs) == 1 else f"{len(seqs)} entries"
+
+
+def _undo(view: View) -> Plan:
+    live = view.context.live_pruns()
+    if not live:
+        return refused("no prune is in force")
+    event = live[-1].event
+    assert isinstance(event, PrunApplied)  # noqa: S101  # only these are kept there
+    who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
+    count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
+    return Plan((PrunReverted((live[-1].seq,)),), f"takes {who[event.source]} newest prune back: {count}")
+
+
+# Pins --------------------------------------------------------------------------------------------------------
+
+
+def _pin(view: View, outline: Outline, key: Key) -> Plan:
+    context = view.context
+    if key.kind == "memo":
+        return refused("no strategy removes a memo anyway")
+    if key.kind == "turn":
+        turn = outline.turn(key.seq)
+        seqs = [head.seq for head in turn.exchanges]
+        if turn.head and turn.head.kind == "command":
+            seqs.insert(0, turn.head.seq)
+    else:
+        entry = context.entries[key.seq]
+        seqs = [entry.seq] if key.kind == "result" or not entry.exchange else [entry.exchange.seq]
+    seqs = [seq for seq in seqs if seq > context.boundary]
+    if not seqs:
+        return refused("nothing prunes it anyway")
+    pinned = tuple(seq for seq in seqs if seq in context.pinned)
+    if len(pinned) == len(seqs):
+        return Plan(
+            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: strategies may prune it again"
+        )
+    free = tuple(seq for seq in seqs if seq not in pinned and not _is_pruned(context.entries[seq], view))
+    if not free:
+        return refused("it is pruned: r restores and pins it")
+    return Plan((Pinned(free),), f"pins {_entries(free)}: no strategy and no prun touches it")
+
+
+def _is_pruned(entry: Entry, view: View) -> bool:
+    dropped = entry.exchange is not None and view.context.dropped(entry.exchange)
+    return dropped or view.context.text_edit(entry.seq) is not None

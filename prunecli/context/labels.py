@@ -1,0 +1,182 @@
+"""What a node of the outline is called, which state it is in, and why: read from the fold when it is asked for."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from prunecli.context import render
+from prunecli.context.exchange import Entry, call_argument
+from prunecli.context.state import Context
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
+from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
+
+NodeKind: TypeAlias = Literal[
+    "system", "instructions", "tools", "turn", "exchange", "memo", "text", "thinking", "calls", "result"
+]
+State: TypeAlias = Literal[
+    "live", "trimmed", "cleared", "repaired", "dropped", "memo", "summary", "in progress", "pinned", "kept"
+]
+Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+"""(tool, input) -> its one-line description, "" for a tool that is not known."""
+
+_LABEL_CHARS = 300
+_STATES: Mapping[str, State] = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
+
+
+class Key(NamedTuple):
+    """Names a node. `seq` is an entry (a turn's is its user message, -1 for none); `part` a prune for a memo, else
+    a number among its like."""
+
+    kind: NodeKind
+    seq: int
+    part: int = 0
+
+
+def preamble(context: Context) -> list[tuple[Key, str]]:
+    """System prompt, instruction files and tools as (key, canonical text)."""
+    pieces = [piece.decode() for piece in context.preamble.system]
+    texts = [
+        (Key("instructions" if _is_instructions(piece) else "system", -1, at), piece)
+        for at, piece in enumerate(pieces)
+    ]
+    tools = "\n".join(piece.decode() for piece in context.preamble.tools)
+    return [*texts, (Key("tools", -1), tools)] if tools else texts
+
+
+def memo_of(context: Context, key: Key) -> Edit:
+    """The memo of its node. Raises StopIteration once it is gone."""
+    return next(edit for prun, edit in context.memos_of(key.seq) if prun == key.part)
+
+
+def label(context: Context, key: Key, summary: Summary) -> str:
+    """What the node is, in one line, as long as its text; not yet fit for a terminal."""
+    match key.kind:
+        case "system":
+            return "system prompt"
+        case "instructions":
+            text = dict(preamble(context))[key]
+            return "instructions " + text.partition('file=\\"')[2].partition('\\"')[0]
+        case "tools":
+            return f"{len(context.preamble.tools)} tools"
+        case "turn" if key.seq == -1:
+            return "before the first prompt"
+        case "memo":
+            return "memo: " + _first_line(_memo_words(memo_of(context, key).text or ""))
+        case _:
+            return _entry_label(context.entries[key.seq], key, summary)
+
+
+def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
+    if key.kind == "result" and entry.call:
+        return _described(entry.call, summary)
+    if key.kind == "calls":
+        return "calls " + ", ".join(call.name for call in entry.exchange.calls) if entry.exchange else ""
+    if key.kind in ("text", "thinking"):
+        texts = texts_of(entry, key.kind)
+        return ("thinking: " if key.kind == "thinking" else "") + _first_line(texts[0] if texts else "")
+    if entry.kind == "summary":
+        return "summary of what was compacted"
+    if isinstance(entry.event, UserMessage | AssistantMessage):
+        said = _first_line(plain_text(entry.event.content))
+        if said or entry.exchange is None:
+            return said
+        return "calls " + ", ".join(_described(call, summary) for call in entry.exchange.calls)
+    return ""
+
+
+def state(context: Context, key: Key) -> State:
+    """How the node stands in the next request."""
+    if key.kind == "memo":
+        return "memo"
+    if key.seq == -1:
+        return "live"
+    entry = context.entries[key.seq]
+    if entry.kind == "summary":
+        return "summary"
+    if entry.exchange and context.dropped(entry.exchange):
+        return "dropped"
+    if key.kind in ("result", "turn") and (edit := context.text_edit(entry.seq)):
+        return _STATES[edit.kind]
+    if entry.exchange and entry.exchange is context.in_progress:
+        return "in progress"
+    home = entry.exchange.seq if entry.exchange else entry.seq
+    if entry.seq in context.pinned or home in context.pinned:
+        return "pinned"
+    return "kept" if home < context.boundary else "live"
+
+
+def why(context: Context, key: Key) -> str:
+    """Why it is in its state, in plain words; "" where there is nothing to say."""
+    entry, found = context.entries.get(key.seq), state(context, key)
+    if entry is None:
+        return ""
+    match found:
+        case "dropped":
+            edits = context.edits_of(entry.exchange.seq) if entry.exchange else []
+            return decided(context, next((prun for prun, edit in edits if edit.kind == "drop"), -1))
+        case "cleared" | "trimmed" | "repaired":
+            return decided(
+                context, [prun for prun, edit in context.edits_of(entry.seq) if edit.kind in _STATES][-1]
+            )
+        case "memo":
+            return decided(context, key.part)
+        case "in progress":
+            return "the model has not answered to it yet"
+        case "pinned":
+            return "no strategy and no prun touches it"
+        case "kept":
+            return "survived a compaction"
+        case "summary":
+            return "the model's; it stands for what was compacted"
+        case _:
+            home = entry.exchange.seq if entry.exchange else entry.seq
+            return context.locked(entry.seq) or context.locked(home)
+
+
+def decided(context: Context, prun: int) -> str:
+    """Who decided a prune, and why."""
+    record = context.pruns.get(prun)
+    event = record.event if record else None
+    if not isinstance(event, PrunApplied):
+        return ""
+    who = {"model": "the model", "user": "you", "strategy": event.strategy or "a strategy"}[event.source]
+    return f"{who}: {event.reason}" if event.reason else who
+
+
+def parts_of(head: Entry) -> list[Key]:
+    """The parts of an assistant message that cost something."""
+    kinds: list[NodeKind] = ["thinking", "text", "calls"]
+    return [Key(kind, head.seq) for kind in kinds if any(text.strip() for text in texts_of(head, kind))]
+
+
+def _is_instructions(piece: str) -> bool:
+    return piece.startswith('{"text":"<instructions file=')
+
+
+def texts_of(entry: Entry, kind: str) -> list[str]:
+    """The texts of one part of an assistant message, as they are counted."""
+    found: list[str] = []
+    for block in entry.event.content if isinstance(entry.event, AssistantMessage) else ():
+        match block:
+            case Text(text) if kind == "text":
+                found.append(text)
+            case Thinking(thinking, signature) if kind == "thinking" and signature:
+                found.append(thinking)
+            case ToolUse(_, name, given) if kind == "calls":
+                found.append(name + render.compact(given))
+            case _:
+                pass
+    return found
+
+
+def _described(call: ToolUse, summary: Summary) -> str:
+    argument = summary(call.name, call.input) or (call_argument(call.input) or ("", ""))[1]
+    return f"{call.name} {_first_line(argument)}".rstrip()
+
+
+def _memo_words(text: str) -> str:
+    return text.partition(">")[2].removesuffix("</pruned-memo>")
+
+
+def _first_line(text: str) -> str:
+    return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]

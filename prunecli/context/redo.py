@@ -1,0 +1,56 @@
+"""Redo: what an undo took back is pruned again, with the same texts, as a decision of its own.
+
+Source: PRUNING.md section 10.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from prunecli.context.ledger import prun_applied
+from prunecli.context.view import View
+from prunecli.model.events import PrunApplied, PrunReverted, Record
+
+REDONE = "the user wanted it again"
+
+
+def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
+    """The prunes that the newest undo took back and that were not pruned again; none after another prune."""
+    applied: dict[int, PrunApplied] = {}
+    stack: list[tuple[PrunApplied, ...]] = []
+    for record in records:
+        match record.event:
+            case PrunApplied(reason=reason) as event:
+                applied[record.seq] = event
+                if reason != REDONE:
+                    stack.clear()
+                elif stack:
+                    stack[-1] = stack[-1][1:]
+                    del stack[len(stack) - (not stack[-1]) :]
+            case PrunReverted(seqs):
+                back = tuple(applied[seq] for seq in sorted(seqs) if seq in applied)
+                stack += [back] if back else []
+            case _:
+                pass
+    return stack[-1] if stack else ()
+
+
+def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
+    """The events that prune again what the newest undo took back, as far as it may still be pruned."""
+    events: list[PrunApplied] = []
+    for event in undone(records):
+        edits = [edit for edit in event.edits if edit.kind == "memo" or _may(view, edit.seq)]
+        if all(edit.kind == "memo" for edit in edits):
+            continue
+        events.append(
+            prun_applied(view, "user", edits, strategy=event.strategy, memo=event.memo, reason=REDONE)
+        )
+        view = view.after(edits)
+    return events
+
+
+def _may(view: View, seq: int) -> bool:
+    """Whether the user may have this pruned again: it shows, and is not pinned or in progress."""
+    entry = view.context.entries.get(seq)
+    if entry is None or not view.shows(entry):
+        return False
+    target = entry.exchange if entry.exchange and entry.kind == "assistant" else entry
+    return view.locked(target) in ("", "restored by undo")

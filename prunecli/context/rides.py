@@ -1,0 +1,127 @@
+"""How often each entry was sent: what it has cost so far, in tokens times requests.
+
+An entry rides along with every request that is made while it is in the context; under an edit it rides as the
+shorter text.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from prunecli.context.exchange import Entry
+from prunecli.context.tally import Tally
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+)
+
+
+class _Change(NamedTuple):
+    """At record `at` an edit of `target` came (`edit`) or went: that of one prune, or all of them (`prun` None)."""
+
+    at: int
+    target: int
+    prun: int | None
+    edit: Edit | None
+
+
+class Rides:
+    """Follows a log; `take` costs O(edits) for each record.
+
+    A response without a recorded request, as imported sessions have them, counts as a request of its own.
+    """
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self.sent: list[int] = []
+        self._open = False
+        self._changes: dict[int, list[_Change]] = {}
+        self._targets: dict[int, tuple[int, ...]] = {}
+        for record in records:
+            self.take(record)
+
+    def take(self, record: Record) -> None:
+        """The log goes on with this record."""
+        match record.event:
+            case RequestSent():
+                self.sent.append(record.seq)
+                self._open = True
+            case AssistantMessage():
+                if not self._open:
+                    self.sent.append(record.seq)
+                self._open = False
+            case PrunApplied(edits=edits):
+                self._targets[record.seq] = tuple(edit.seq for edit in edits if edit.kind != "memo")
+                for edit in edits:
+                    if edit.kind in ("drop", "clear", "trim", "repair"):
+                        self._note(edit.seq, _Change(record.seq, edit.seq, record.seq, edit))
+            case PrunReverted(seqs=seqs):
+                for seq in seqs:
+                    if seq in self._targets:
+                        self._gone(seq, record.seq)
+                    else:
+                        self._note(seq, _Change(record.seq, seq, None, None))
+            case Rewound(to_seq=to_seq):
+                for prun in [prun for prun in self._targets if prun > to_seq]:
+                    self._gone(prun, record.seq)
+            case _:
+                pass
+
+    def _note(self, target: int, change: _Change) -> None:
+        self._changes.setdefault(target, []).append(change)
+
+    def _gone(self, prun: int, at: int) -> None:
+        for target in self._targets.pop(prun):
+            self._note(target, _Change(at, target, prun, None))
+
+    @property
+    def requests(self) -> int:
+        """How many requests there have been."""
+        return len(self.sent)
+
+    def since(self, seq: int) -> int:
+        """How many requests were made after this record."""
+        return len(self.sent) - bisect_right(self.sent, seq)
+
+    def carried(self, entry: Entry, tally: Tally) -> int:
+        """Raw tokens of an entry, each counted as often as it was sent."""
+        original = tally.tokens(entry)
+        own = self._changes.get(entry.seq, [])
+        home = entry.exchange.seq if entry.exchange else entry.seq
+        if home != entry.seq and home in self._changes:
+            own = sorted([*own, *(c for c in self._changes[home] if _drops(c))], key=lambda change: change.at)
+        if not own:
+            return original * self.since(entry.seq)
+        total, start, shown = 0, entry.seq, original
+        stack: list[_Change] = []
+        for change in own:
+            total += shown * self._between(start, change.at)
+            if change.edit is not None:
+                stack.append(change)
+            else:
+                stack = [one for one in stack if not _takes_back(change, one)]
+            start, shown = change.at, _shown(tally, entry, stack)
+        return total + shown * self.since(start)
+
+    def _between(self, start: int, end: int) -> int:
+        return bisect_left(self.sent, end) - bisect_right(self.sent, start)
+
+
+def _drops(change: _Change) -> bool:
+    return change.edit is None or change.edit.kind == "drop"
+
+
+def _takes_back(change: _Change, one: _Change) -> bool:
+    return change.target == one.target and change.prun in (None, one.prun)
+
+
+def _shown(tally: Tally, entry: Entry, stack: list[_Change]) -> int:
+    """The tokens that an entry has under these edits: dropped ones have none, else the newest text counts."""
+    edits = [change.edit for change in stack if change.edit]
+    if any(edit.kind == "drop" for edit in edits):
+        return 0
+    return tally.shown_tokens(entry, edits[-1] if edits else None)

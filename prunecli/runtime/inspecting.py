@@ -1,0 +1,67 @@
+"""Looking at the context of a session and editing it by hand: what the inspector asks and does.
+
+Nothing here has a screen. An edit is planned anew when it is carried out, so that what happens is what holds then.
+"""
+
+from prunecli.context.acts import Act, Plan, plan
+from prunecli.context.impact import Impact, impact
+from prunecli.context.labels import Key
+from prunecli.context.map import WindowMap, window_map
+from prunecli.context.outline import Outline
+from prunecli.context.pressure import room
+from prunecli.runtime.runtime import Runtime
+
+
+class Inspecting:
+    """The map and the tree of the runtime's present session. `refresh` follows its log."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._follow()
+
+    def _follow(self) -> None:
+        runtime = self._runtime
+        session, tools = runtime.session, runtime.tools
+        self._session = session
+        self.outline = Outline(
+            session.context,
+            session.records,
+            lambda name, given: tools[name].summary(given) if name in tools else "",
+        )
+        self._look()
+
+    def _look(self) -> None:
+        policy = self._runtime.policy
+        self.ledger = policy.ledger(self._session.context)
+        reserve = policy.window - room(policy.window, policy.max_tokens)
+        self.map: WindowMap = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+
+    def refresh(self) -> bool:
+        """Whether anything is different since the last time."""
+        if self._session is not self._runtime.session or self.outline.context is not self._session.context:
+            self._follow()
+            return True
+        if not self.outline.take(self._session.records):
+            return False
+        self._look()
+        return True
+
+    def why(self, key: Key) -> str:
+        """Why a live result stays, by the strategies in force; "" for one that would go, and for anything else."""
+        return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
+
+    def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
+        """What an act would do now, or why nothing."""
+        return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
+
+    def impact(self, planned: Plan) -> Impact:
+        """What a plan would do to tokens, cache and cost."""
+        return impact(self._session.context, planned.events, self._runtime.policy.market)
+
+    def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
+        """Records what the act does now; a plan without events does nothing. Raises StorageFailed, SessionTooNew."""
+        planned = self.plan(act, key, memo)
+        for event in planned.events:
+            self._runtime.emit(event)
+        self.refresh()
+        return planned

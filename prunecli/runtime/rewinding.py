@@ -1,0 +1,56 @@
+"""Going back to an earlier point of a session, or forward again: the conversation, the files, or both."""
+
+import asyncio
+
+from prunecli.errors import SnapshotFailed
+from prunecli.model.events import Rewound
+from prunecli.runtime.runtime import Runtime
+from prunecli.session.restoring import Outlook, Restored, outlooks, restore
+from prunecli.session.timeline import Point, points
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.tool import FilesSeen
+
+
+def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
+    """What going back to each of these points would do to the files. May block. Raises SnapshotFailed."""
+    if runtime.files.off:
+        return [Outlook() for _ in seqs]
+    snapshots = runtime.files.snapshots
+    return outlooks(snapshots, tuple(runtime.session.records), seqs, snapshots.save())
+
+
+def points_of(runtime: Runtime) -> list[Point]:
+    """The points of the present session."""
+    return points(tuple(runtime.session.records))
+
+
+async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
+    """Goes to the state right after record `seq`. The files are saved first, so that this can be undone too.
+
+    Raises SnapshotFailed, with the conversation as it was; StorageFailed.
+    """
+    restored = await _files(runtime, seq) if files else Restored((), ())
+    if conversation:
+        runtime.emit(Rewound(seq))
+        runtime.files_seen = (
+            FilesSeen()
+        )  # what was read may be known no longer: it is read again before a write
+        await asyncio.to_thread(runtime.session.commit)
+    return restored
+
+
+async def _files(runtime: Runtime, seq: int) -> Restored:
+    if why := runtime.files.off:
+        raise SnapshotFailed(f"the files can't go back: {why}")
+    snapshots, session = runtime.files.snapshots, runtime.session
+    records = tuple(session.records)
+    now = await asyncio.to_thread(snapshots.save)
+    (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
+    if not outlook.changes:
+        return Restored((), ())
+    runtime.files.record(now, "before", "rewind")
+    await asyncio.to_thread(session.commit)
+    try:
+        return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
+    finally:
+        runtime.files.record(await asyncio.to_thread(snapshots.save), "after", "rewind")

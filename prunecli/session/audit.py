@@ -1,0 +1,234 @@
+"""The audit of a session: what each request was thought to be, what the endpoint reported, and what it cost.
+
+Everything is worked out from the log: the estimate as the screen showed it, and which part of the request the
+endpoint had seen and so should have read from its cache.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from prunecli.context.state import Context
+from prunecli.figures import money, share, short
+from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RequestSent
+from prunecli.model.messages import Usage
+
+LEAST_CACHED = 1_024
+"""Tokens below which endpoints cache nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request. Tokens; what the endpoint did not report is None. `error` is (estimate - report) / report;
+    `proved` says that the recorded hash is that of what the log gives. A summary's request has no estimate."""
+
+    seq: int
+    at: int
+    model: str
+    kind: str = "request"
+    proved: bool = True
+    estimated: int | None = None
+    pruned: int = 0
+    reported: int | None = None
+    error: float | None = None
+    cache_expected: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    output: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All requests of a session, and the figures over them."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def errors(self) -> list[float]:
+        """The estimate's relative errors, absolute, from the smallest to the largest."""
+        return sorted(abs(row.error) for row in self.rows if row.error is not None)
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as a JSON object; errors are None where nothing was reported."""
+        errors = self.errors
+        told = [row for row in self.rows if row.cache_read is not None and row.cache_expected is not None]
+        return {
+            "requests": len(self.rows),
+            "answered": sum(row.reported is not None for row in self.rows),
+            "not_proved": sum(not row.proved for row in self.rows),
+            "error_median": _at(errors, 0.5),
+            "error_p90": _at(errors, 0.9),
+            "error_worst": _at(errors, 1.0),
+            "prompt_tokens": sum(row.reported or 0 for row in self.rows),
+            "output_tokens": sum(row.output for row in self.rows),
+            "cache_expected": sum(row.cache_expected or 0 for row in told),
+            "cache_read": sum(row.cache_read or 0 for row in told),
+            "cost": sum(row.cost for row in self.rows),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """`requests` and `summary`."""
+        return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
+
+    def lines(self) -> list[str]:
+        """A table for a person, and the figures over it."""
+        head = (
+            "record",
+            "time",
+            "estimate",
+            "reported",
+            "error",
+            "read exp.",
+            "read",
+            "written",
+            "pruned",
+            "out",
+            "cost",
+        )
+        rows = [head, *map(_cells, self.rows)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+        table = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
+        return [*table, *_words(self.summary())]
+
+
+@dataclass(slots=True)
+class _Caches:
+    """What the endpoint has cached, as far as the log tells: ends of prefixes with their tokens and last use."""
+
+    ttl_ms: int
+    known: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)
+
+    def expected(self, model: str, chain: Sequence[bytes], now: int) -> int:
+        """Tokens of the longest prefix that is there still; it stays for another while."""
+        for digest in reversed(chain):
+            tokens, used = self.known.get((model, digest), (0, 0))
+            if tokens >= LEAST_CACHED and now - used <= self.ttl_ms:
+                self.known[model, digest] = tokens, now
+                return tokens
+        return 0
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request without its response."""
+
+    row: dict[str, Any]
+    chain: tuple[bytes, ...]
+    ends: list[int]
+    marks: tuple[int, ...]
+
+
+def audit(
+    records: Sequence[Record], context: Context, price: Callable[[str, Usage], float], ttl_ms: int = 300_000
+) -> Audit:
+    """Folds the records into an empty context and puts each request beside its report. `price` gives USD."""
+    rows: list[Row] = []
+    caches = _Caches(ttl_ms)
+    waiting: _Sent | None = None
+    for record in records:
+        event = record.event
+        if isinstance(event, RequestSent):
+            if waiting:
+                rows.append(Row(**waiting.row))
+            waiting = _sent(record, event, context, caches)
+        elif isinstance(event, AssistantMessage) and waiting and event.usage.prompt_tokens:
+            rows.append(_answered(waiting, record, event, price, caches))
+            waiting = None
+        elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
+            usage = _usage(event.usage, price(event.model, event.usage))
+            rows.append(Row(record.seq, record.timestamp, event.model, "summary", **usage))
+        context.apply(record)
+    if waiting:
+        rows.append(Row(**waiting.row))
+    return Audit(tuple(rows))
+
+
+def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches) -> _Sent:
+    chain = context.wire.digests(context.preamble.digest())
+    fixed = sum(map(len, (*context.preamble.system, *context.preamble.tools)))
+    ends = [fixed + context.wire.bytes_between(0, index) for index in range(len(chain))]
+    row = {
+        "seq": record.seq,
+        "at": record.timestamp,
+        "model": event.model,
+        "proved": context.sha256() == event.sha256,
+        "estimated": context.tally.context_tokens,
+        "pruned": context.tally.pruned_tokens,
+        "cache_expected": caches.expected(event.model, chain, record.timestamp),
+    }
+    return _Sent(row, chain, ends, event.cache_marks)
+
+
+def _answered(
+    sent: _Sent,
+    record: Record,
+    event: AssistantMessage,
+    price: Callable[[str, Usage], float],
+    caches: _Caches,
+) -> Row:
+    """The row of a request, and what is cached now: until each breakpoint, tokens by its share of the bytes."""
+    reported = event.usage.prompt_tokens
+    for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
+        tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
+        caches.known[sent.row["model"], sent.chain[end]] = tokens, record.timestamp
+    error = (sent.row["estimated"] - reported) / reported
+    return Row(**sent.row, error=error, **_usage(event.usage, price(event.model, event.usage)))
+
+
+def _usage(usage: Usage, cost: float) -> dict[str, Any]:
+    return {
+        "reported": usage.prompt_tokens,
+        "cache_read": usage.cache_read_input_tokens,
+        "cache_write": usage.cache_creation_input_tokens,
+        "output": usage.output_tokens,
+        "cost": cost,
+    }
+
+
+def _at(sorted_values: Sequence[float], part: float) -> float | None:
+    """The value below which this part of all lies (nearest rank), None of none."""
+    if not sorted_values:
+        return None
+    return sorted_values[max(0, -(-round(part * 1000) * len(sorted_values) // 1000) - 1)]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    def tokens(value: int | None) -> str:
+        return "-" if value is None else short(value)
+
+    return (
+        f"{row.seq}{'' if row.proved else ' ✗'}",
+        datetime.fromtimestamp(row.at / 1000).astimezone().strftime("%m-%d %H:%M:%S"),
+        tokens(row.estimated) if row.kind == "request" else "summary",
+        tokens(row.reported) if row.reported is not None else "no answer",
+        "-" if row.error is None else f"{row.error:+.1%}",
+        tokens(row.cache_expected),
+        tokens(row.cache_read),
+        tokens(row.cache_write),
+        tokens(row.pruned),
+        tokens(row.output),
+        money(row.cost),
+    )
+
+
+def _words(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{found['requests']} requests, {found['answered']} answered: {short(found['prompt_tokens'])} prompt tokens, "
+        f"{short(found['output_tokens'])} of output, {money(found['cost'])}"
+    ]
+    if found["error_median"] is not None:
+        median, p90, worst = (found[f"error_{name}"] for name in ("median", "p90", "worst"))
+        lines.append(f"estimate's error: median {median:.1%}, p90 {p90:.1%}, worst {worst:.1%}")
+    if found["cache_expected"] or found["cache_read"]:
+        part = share(found["cache_read"] / found["cache_expected"]) if found["cache_expected"] else "-"
+        read, expected = short(found["cache_read"]), short(found["cache_expected"])
+        lines.append(f"cache: {read} tokens read, {expected} expected ({part})")
+    if found["not_proved"]:
+        lines.append(
+            f"{found['not_proved']} requests differ from what the log gives (✗): see `sessions verify`"
+        )
+    return lines

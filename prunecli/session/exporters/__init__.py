@@ -1,0 +1,1 @@
+"""Writing sessions for others: each file turns a session's records into one format."""

@@ -1,0 +1,157 @@
+"""A session as Markdown: prompts as quotations, results and thinking in fenced blocks, prunes said where they are.
+
+What was said cannot act in a viewer: HTML in it is escaped, and a fence in it is always closed.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from prunecli.model.events import AssistantMessage, Record
+from prunecli.model.messages import Json, Text, Thinking, ToolUse
+from prunecli.sanitize import one_line, source
+from prunecli.session.exporters.told import Story, Told, argument, placeholder, story
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_TAG = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|<(?=[a-zA-Z/!?])")
+_LONGEST_HEAD = 100
+
+
+def write(records: Sequence[Record]) -> str:
+    """The session of these records as Markdown, ending with a newline."""
+    return "\n".join(_lines(story(records))) + "\n"
+
+
+def _lines(told: Story) -> Iterator[str]:
+    yield f"# {_heading(told.title)}"
+    yield ""
+    for name, value in told.facts:
+        yield f"- {name}: {_code(value)}"
+    yield ""
+    for one in told.entries:
+        yield from _entry(one)
+
+
+def _entry(told: Told) -> Iterator[str]:
+    entry = told.entry
+    match entry.kind:
+        case "user" | "command":
+            yield f"## User · {told.when}"
+            yield ""
+            yield from _spoken_by_user(told)
+        case "assistant":
+            model = entry.event.model if isinstance(entry.event, AssistantMessage) else ""
+            yield f"## Assistant · {told.when}" + (f" · {_heading(model)}" if model else "")
+            yield ""
+            yield from _mark(told)
+            yield from _response(told)
+        case "result":
+            failed = " (failed)" if entry.is_error else ""
+            about = _code(argument(dict(entry.call.input))) if entry.call else ""
+            yield f"**Result of {_code(entry.tool_name)}{failed}** {about}".rstrip()
+            yield ""
+            yield from _mark(told)
+            yield from _fenced("\n".join(_texts(told)))
+        case _:
+            yield f"## Summary · {told.when}"
+            yield ""
+            yield from _mark(told)
+            yield from _prose(entry.text)
+            yield ""
+
+
+def _mark(told: Told) -> Iterator[str]:
+    """What became of the entry, and what the model sees instead of its text."""
+    if told.fate:
+        yield f"> ✂ pruned: {_heading(told.fate)}" + ("; the model sees:" if told.instead else "")
+        yield ""
+        if told.instead:
+            yield from _fenced(told.instead)
+
+
+def _spoken_by_user(told: Told) -> Iterator[str]:
+    yield from _mark(told)
+    if told.entry.kind == "command":
+        yield from (f"> {_code(typed)}" for typed in told.entry.typed)
+        yield ""
+        yield from _fenced(told.entry.text)
+        return
+    for text in _texts(told):
+        yield from (f"> {line}".rstrip() for line in _prose(text))
+    yield ""
+
+
+def _response(told: Told) -> Iterator[str]:
+    for block in told.content:
+        match block:
+            case Text(text) if text.strip():
+                yield from _prose(text.strip("\n"))
+                yield ""
+            case Thinking(thinking) if thinking.strip():
+                yield "*Thinking*"
+                yield ""
+                yield from _fenced(thinking)
+            case ToolUse(_, name, given):
+                yield f"**{_code(name)}** {_code(argument(dict(given)))}".rstrip()
+                yield ""
+                if not _is_told(given):
+                    yield from _fenced(json.dumps(given, ensure_ascii=False, indent=1), "json")
+            case _ if word := placeholder(block):
+                yield word
+                yield ""
+
+
+def _is_told(given: Mapping[str, Json]) -> bool:
+    """Whether the line above says all that a call asks for."""
+    said = argument(dict(given))
+    others = [value for name, value in given.items() if value != said and name != "description"]
+    return not others and "\n" not in said and len(said) <= _LONGEST_HEAD
+
+
+def _texts(told: Told) -> list[str]:
+    texts = [block.text if isinstance(block, Text) else placeholder(block) for block in told.content]
+    return [text for text in texts if text]
+
+
+def _heading(text: str) -> str:
+    """Text on one line in which nothing is markup."""
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", one_line(text.replace("\t", " ").strip()))
+
+
+def _code(text: str) -> str:
+    """A code span of one line; "" for no text."""
+    line = one_line(text.replace("\t", " ").strip().split("\n")[0])
+    line = line if len(line) <= _LONGEST_HEAD else line[: _LONGEST_HEAD - 1] + "…"
+    if not line:
+        return ""
+    ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", line)), default=0))
+    pad = " " if "`" in line else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def _fenced(text: str, language: str = "") -> Iterator[str]:
+    """A fenced block that nothing in the text can close."""
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    yield f"{ticks}{language}"
+    yield from source(text).rstrip("\n").split("\n")
+    yield ticks
+    yield ""
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Markdown that somebody wrote, without HTML that acts and with its last fence closed."""
+    fence = ""
+    for line in source(text).split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            yield line
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+            yield line
+        else:
+            yield _TAG.sub(lambda found: found[0] if found[1] else "\\<", line)
+    if fence:
+        yield fence

@@ -1,0 +1,24 @@
+"""A session as Anthropic Messages JSON: the next request as the endpoint would get it, edits and summaries in it."""
+
+import json
+from collections.abc import Sequence
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.events import Record
+
+
+def write(records: Sequence[Record]) -> str:
+    """`{"messages": [...]}`, with `system` and `tools` where the log knows them; ASCII, ending with a newline."""
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    preamble = context.preamble
+    body = {
+        "system": [json.loads(piece) for piece in preamble.system],
+        "tools": [json.loads(piece) for piece in preamble.tools],
+        "messages": [json.loads(message.canonical) for message in context.messages()],
+    }
+    return (
+        json.dumps({key: value for key, value in body.items() if value or key == "messages"}, indent=1) + "\n"
+    )

@@ -1,0 +1,106 @@
+"""Secrets of known shapes in a session, replaced before it is exported (ROBUSTNESS.md SEC-19).
+
+Shapes are what the issuers document: prefixes, lengths, alphabets. A secret without a shape of its own is known
+only by the name that it is given in an environment file or a header.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    PrunApplied,
+    Record,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Block, Json, Opaque, Text, Thinking, ToolUse
+from prunecli.session.exporters.secret_shapes import SHAPES
+
+_PATTERNS = tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
+
+
+def without_secrets(text: str) -> tuple[str, int]:
+    """The text with each secret replaced by `[redacted: what it was]`, and how many there were."""
+    found = 0
+    for name, pattern, hints in _PATTERNS:
+        if any(hint in text for hint in hints):
+            text, count = pattern.subn(f"[redacted: {name}]", text)
+            found += count
+    return text, found
+
+
+class _Redactor:
+    """Replaces secrets wherever a record holds text, and counts them."""
+
+    def __init__(self) -> None:
+        self.found = 0
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        clean, count = without_secrets(text)
+        self.found += count
+        return clean
+
+    def json(self, value: Json) -> Json:
+        """A JSON value without secrets; keys stay."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {key: self.json(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.json(item) for item in value]
+        return value
+
+    def block(self, block: Block) -> Block:
+        """A block without secrets. Thinking that held one loses its signature, which no longer fits."""
+        match block:
+            case Text(text):
+                return Text(self.text(text))
+            case Thinking(thinking, signature):
+                clean = self.text(thinking)
+                return Thinking(clean, signature if clean == thinking else "")
+            case ToolUse(id_, name, given):
+                return ToolUse(id_, name, self.json(dict(given)))
+            case Opaque(unknown):
+                return Opaque(self.json(dict(unknown)))
+            case _:
+                return block
+
+    def event(self, event: Event) -> Event:
+        """An event without secrets."""
+        match event:
+            case UserMessage() | AssistantMessage():
+                return replace(event, content=tuple(map(self.block, event.content)))
+            case ToolResult():
+                return replace(
+                    event,
+                    content=tuple(map(self.block, event.content)),
+                    details=self.json(dict(event.details)),
+                )
+            case ToolStarted():
+                return replace(event, input=self.json(dict(event.input)))
+            case CompactionApplied():
+                return replace(event, summary=self.text(event.summary), focus=self.text(event.focus))
+            case PrunApplied():
+                edits = tuple(self.edit(edit) for edit in event.edits)
+                memo = None if event.memo is None else self.text(event.memo)
+                return replace(event, edits=edits, memo=memo, reason=self.text(event.reason))
+            case _:
+                return event
+
+    def edit(self, edit: Edit) -> Edit:
+        """An edit without secrets."""
+        return edit if edit.text is None else replace(edit, text=self.text(edit.text))
+
+
+def redacted(records: Sequence[Record]) -> tuple[list[Record], int]:
+    """The records without secrets of known shapes, and how many were replaced."""
+    redactor = _Redactor()
+    clean = [Record(one.seq, one.timestamp, redactor.event(one.event)) for one in records]
+    return clean, redactor.found

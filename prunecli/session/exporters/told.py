@@ -1,0 +1,129 @@
+"""A session as somebody is to read it: every entry of the present line, and what the model sees instead of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, UserMessage
+from prunecli.model.messages import Block, Image, Json, Opaque, plain_text
+from prunecli.session.importers.origin import IMPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry with its fate: "" for one that the model sees whole; `instead` is what it sees for its text."""
+
+    entry: Entry
+    fate: str = ""
+    instead: str | None = None
+
+    @property
+    def when(self) -> str:
+        """Its time, UTC to the second."""
+        return moment(self.entry.timestamp)
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """Its blocks; none for a summary, which is `entry.text`."""
+        event = self.entry.event
+        return event.content if not hasattr(event, "summary") else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A session's head and its entries in order."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    entries: tuple[Told, ...]
+
+
+def moment(milliseconds: int) -> str:
+    """A time of the log, UTC to the second."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def story(records: Sequence[Record]) -> Story:
+    """What a session's records tell."""
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    entries = tuple(_told(context, entry) for _, entry in sorted(context.entries.items()))
+    return Story(_title(context), _facts(context, records), entries)
+
+
+def _told(context: Context, entry: Entry) -> Told:
+    head = entry.exchange.head if entry.exchange else entry
+    if not context.is_shown(head.seq):
+        return Told(entry, "replaced by a summary")
+    if entry.exchange and context.dropped(entry.exchange):
+        return Told(entry, f"left out{_by(context, head.seq)}")
+    edit = context.text_edit(entry.seq)
+    if edit is not None:
+        what = {"clear": "cleared", "trim": "trimmed"}.get(edit.kind, "replaced")
+        return Told(entry, f"{what}{_by(context, entry.seq)}", edit.text or "")
+    return Told(entry)
+
+
+def _by(context: Context, seq: int) -> str:
+    """Who decided the last edit of an entry."""
+    edits = context.edits_of(seq)
+    record = context.pruns.get(edits[-1][0]) if edits else None
+    if record is None or not isinstance(record.event, PrunApplied):
+        return ""
+    return f" by {record.event.strategy or 'the ' + record.event.source}"
+
+
+def _title(context: Context) -> str:
+    name = context.settings.get("session.name")
+    if isinstance(name, str) and name:
+        return name
+    for entry in context.entries.values():
+        if isinstance(entry.event, UserMessage):
+            first = plain_text(entry.event.content).strip().split("\n")[0]
+            if first:
+                return first[:80]
+    return "A session"
+
+
+def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
+    started = context.started
+    origin = context.settings.get(IMPORTED)
+    source = origin.get("kind") if isinstance(origin, dict) else ""
+    models = dict.fromkeys(
+        one.event.model for one in records if isinstance(one.event, AssistantMessage) and one.event.model
+    )
+    requests = [one.event.usage for one in records if isinstance(one.event, AssistantMessage)]
+    sent = sum(usage.prompt_tokens for usage in requests)
+    written = sum(usage.output_tokens for usage in requests)
+    facts: list[tuple[str, str]] = [
+        ("session", started.id if started else ""),
+        ("directory", started.cwd if started else ""),
+        ("model", ", ".join(models)),
+        ("imported from", str(source or "")),
+        ("begun", moment(records[0].timestamp) + " UTC" if records else ""),
+        ("tokens", f"{sent:,} sent, {written:,} written" if sent else ""),
+    ]
+    return tuple((name, value) for name, value in facts if value)
+
+
+def argument(given: Json) -> str:
+    """The one argument that says most about a call: a path, a command, a pattern; "" where none does."""
+    if not isinstance(given, dict):
+        return ""
+    for key in ("path", "command", "pattern", "query", "url", "description"):
+        if isinstance(given.get(key), str):
+            return str(given[key])
+    return next((value for value in given.values() if isinstance(value, str)), "")
+
+
+def placeholder(block: Block) -> str:
+    """A word for a block that is no text."""
+    if isinstance(block, Image):
+        return f"[image, {block.media_type}]"
+    if isinstance(block, Opaque):
+        return f"[{str(block.json.get('type') or 'block')[:40]}]"
+    return ""

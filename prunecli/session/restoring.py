@@ -1,0 +1,299 @@
+"""Bringing files back to an earlier snapshot: what would change, and the change itself, file by file.
+
+Only what the agent changed is touched. No link is followed, nothing that is ignored or was never saved is
+deleted, and a file that changed since it was saved a moment ago is left as it is.
+"""
+
+import contextlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha1
+from pathlib import Path, PurePosixPath
+
+from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
+from prunecli.model.events import FilesSaved, Record
+from prunecli.session.snapshots import FileChange, Saved, Snapshots, Version
+from prunecli.session.timeline import saved_after, spans
+from prunecli.tools.files.saving import create_file, locked, replace_content
+from prunecli.tools.files.workspace import Place
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK = "120000"
+_PROGRAM = "100755"
+_KNOWN = ("100644", _PROGRAM, _LINK)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What going back to a point does to the files: each change from what is there now. `foreign` are paths among
+    them that were changed by others since the agent's last work; `unknown` can't be brought back."""
+
+    changes: tuple[FileChange, ...] = ()
+    foreign: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def added(self) -> int:
+        """Lines that going back takes away: they were added since."""
+        return sum(max(0, change.removed) for change in self.changes)
+
+    @property
+    def removed(self) -> int:
+        """Lines that going back brings again."""
+        return sum(max(0, change.added) for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Paths that are as they were, and those that were left, each with the reason."""
+
+    paths: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> str:
+        """What was done, in a sentence."""
+        count = len(self.paths)
+        return (
+            f"{count} file{'s' * (count != 1)} brought back; /rewind can undo that."
+            if count
+            else "No file changed."
+        )
+
+
+def outlooks(
+    snapshots: Snapshots, records: Sequence[Record], seqs: Sequence[int], now: Saved
+) -> list[Outlook]:
+    """What going back to the state after each of these records would do. Raises SnapshotFailed."""
+    root = str(snapshots.workspace)
+    firsts = [saved_after(records, seq, root) for seq in seqs]
+    works = [
+        [(span.start, span.end or now.tree) for span in spans(records, seq, root)] if first else []
+        for seq, first in zip(seqs, firsts, strict=True)
+    ]
+    last = _last_end(records, root)
+    pairs = [(now.tree, first.tree) for first in firsts if first]
+    pairs += [pair for work in works for pair in work]
+    pairs += [(last, now.tree)] if last else []
+    asked = list(dict.fromkeys(pairs))
+    found = dict(zip(asked, snapshots.changes(asked), strict=True))
+    foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
+    touched = {pair: {change.path for change in changes} for pair, changes in found.items()}
+    return [
+        _outlook(
+            found[now.tree, first.tree], set().union(*(touched[pair] for pair in work)), foreign, first, now
+        )
+        if first
+        else Outlook()
+        for first, work in zip(firsts, works, strict=True)
+    ]
+
+
+def _last_end(records: Sequence[Record], root: str) -> str | None:
+    for record in reversed(records):
+        if isinstance(record.event, FilesSaved) and record.event.root == root:
+            return record.event.tree if record.event.moment == "after" else None
+    return None
+
+
+def _outlook(
+    changes: Sequence[FileChange], touched: set[str], foreign: set[str], first: FilesSaved, now: Saved
+) -> Outlook:
+    ours = [change for change in changes if change.path in touched]
+    unsaved = {*first.skipped, *now.skipped}
+    unknown = [change for change in ours if not _is_known(change, unsaved)]
+    kept = tuple(change for change in ours if change not in unknown)
+    return Outlook(
+        kept,
+        tuple(change.path for change in kept if change.path in foreign),
+        tuple(change.path for change in unknown),
+    )
+
+
+def _is_known(change: FileChange, unsaved: set[str]) -> bool:
+    modes = {version.mode for version in (change.old, change.new) if version}
+    return well_formed(change.path) not in unsaved and modes <= set(_KNOWN)
+
+
+# Restoring ---------------------------------------------------------------------------------------------------
+
+
+def restore(snapshots: Snapshots, changes: Sequence[FileChange], stop: threading.Event) -> Restored:
+    """Makes these changes, each file whole or not at all; stops between two files when told to.
+
+    What stands in the way of a folder goes first, then ignore files and all others are written, then files are
+    deleted that the rules, as they are again, do not ignore. Raises SnapshotFailed where contents are lost.
+    """
+    wanted = [change for change in changes if change.new]
+    gone = [change for change in changes if not change.new]
+    needed = {str(parent) for change in wanted for parent in PurePosixPath(change.path).parents}
+    covering = {change.path for change in wanted}
+    in_the_way = [
+        change
+        for change in gone
+        if change.path in needed
+        or any(str(parent) in covering for parent in PurePosixPath(change.path).parents)
+    ]
+    later = [change for change in gone if change not in in_the_way]
+    contents = snapshots.contents(change.new.blob for change in wanted if change.new)
+    work = _Work(snapshots.workspace, stop)
+    for change in in_the_way:
+        work.delete(change)
+    for change in wanted:
+        work.write(change, next(contents))
+    ignored = snapshots.ignored([change.path for change in later])
+    for change in later:
+        if change.path in ignored:
+            work.left.append((change.path, "it is ignored"))
+        else:
+            work.delete(change)
+    return Restored(tuple(work.done), tuple(work.left))
+
+
+class _Work:
+    """Restores one file after the other and keeps account of it."""
+
+    def __init__(self, workspace: Path, stop: threading.Event) -> None:
+        self._workspace = workspace
+        self._stop = stop
+        self.done: list[str] = []
+        self.left: list[tuple[str, str]] = []
+
+    def write(self, change: FileChange, data: bytes) -> None:
+        """Gives a file the content and mode that it had."""
+        self._account(change, lambda: self._write(change, data))
+
+    def delete(self, change: FileChange) -> None:
+        """Takes a file away that was not there, and the folders that are empty without it."""
+        self._account(change, lambda: self._delete(change))
+
+    def _account(self, change: FileChange, work: Callable[[], None]) -> None:
+        try:
+            if self._stop.is_set():
+                raise ToolError("interrupted")
+            work()
+        except OSError as error:
+            self.left.append((change.path, error.strerror or str(error)))
+        except ToolError as error:
+            self.left.append((change.path, str(error)))
+        else:
+            self.done.append(change.path)
+
+    def _write(self, change: FileChange, data: bytes) -> None:
+        with self._folder(change.path, create=True) as place:
+            if change.new and change.new.mode == _LINK:
+                _check(place, change.old)
+                _put_link(place, data)
+            else:
+                _put_file(place, change, data, self._stop)
+
+    def _delete(self, change: FileChange) -> None:
+        with self._folder(change.path) as place:
+            _check(place, change.old)
+            os.unlink(place.name, dir_fd=place.folder)
+        for parent in PurePosixPath(change.path).parents:
+            if str(parent) == ".":
+                break
+            try:
+                with self._folder(str(parent)) as place:
+                    os.rmdir(place.name, dir_fd=place.folder)
+            except OSError:
+                break  # not empty: it stays
+
+    @contextlib.contextmanager
+    def _folder(self, path: str, *, create: bool = False) -> Iterator[Place]:
+        """The place of a path, reached from the workspace without following a link. Raises OSError."""
+        *parents, name = path.split("/")
+        if not name or ".." in parents or name in (".", "..") or ".git" in (*parents, name):
+            raise ToolError("not a path that is restored")
+        folder = os.open(self._workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in parents:
+                if create:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=folder)
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            yield Place(folder, name, str(self._workspace / path))
+        finally:
+            os.close(folder)
+
+
+def _put_file(place: Place, change: FileChange, data: bytes, stop: threading.Event) -> None:
+    state = place.stat()
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        _check(place, change.old)
+        if stat.S_ISDIR(state.st_mode):
+            raise ToolError("a folder stands there")
+        os.unlink(place.name, dir_fd=place.folder)
+        state = None
+    if state is None:
+        if change.old is not None and change.old.mode != _LINK:
+            raise ToolError("it was changed at this moment")
+        create_file(place, data, stop)
+    else:
+        with locked(place, stop) as current:
+            if change.old is None or _name_of(current.data) != change.old.blob:
+                raise ToolError("it was changed at this moment")
+            if current.data != data:
+                replace_content(place, current, data, stop)
+    _set_mode(place, program=change.new is not None and change.new.mode == _PROGRAM)
+
+
+def _put_link(place: Place, data: bytes) -> None:
+    name = f".prunecli-{os.getpid()}-link.tmp"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=place.folder)
+    os.symlink(data, name.encode(), dir_fd=place.folder)
+    os.rename(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+
+
+def _set_mode(place: Place, *, program: bool) -> None:
+    """Whether a file can be run, for those who may read it; all other bits stay."""
+    state = place.stat()
+    if state is None or not stat.S_ISREG(state.st_mode):
+        return
+    mode = stat.S_IMODE(state.st_mode)
+    wanted = mode | (mode & 0o444) >> 2 if program else mode & ~0o111
+    if wanted != mode:
+        descriptor = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder)
+        try:
+            os.fchmod(descriptor, wanted)
+        finally:
+            os.close(descriptor)
+
+
+def _check(place: Place, expected: Version | None) -> None:
+    """Raises ToolError where something else is there than what was saved a moment ago."""
+    if not _is(place, expected):
+        raise ToolError("it was changed at this moment")
+
+
+def _is(place: Place, expected: Version | None) -> bool:
+    state = place.stat()
+    if state is None or expected is None:
+        return state is None and expected is None
+    link = stat.S_ISLNK(state.st_mode)
+    if link != (expected.mode == _LINK) or not (link or stat.S_ISREG(state.st_mode)):
+        return False
+    return _name_of(_content(place, link=link)) == expected.blob
+
+
+def _content(place: Place, *, link: bool) -> bytes:
+    if link:
+        return os.fsencode(os.readlink(place.name, dir_fd=place.folder))
+    descriptor = os.open(
+        place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place.folder
+    )
+    with open(descriptor, "rb") as file:
+        return file.read()
+
+
+def _name_of(data: bytes) -> str:
+    """git's name for a content."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

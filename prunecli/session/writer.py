@@ -1,0 +1,267 @@
+"""The one writer of a session file: appends, makes durable, and says at once when it can't (ROBUSTNESS.md rule 1).
+
+A record is one line and one write; after a short write or a full disk the file is cut back to the record's
+start. Nothing that was acknowledged is ever written anew but with the same bytes in the same place.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from prunecli.errors import SessionError, SessionLocked, StorageFailed
+from prunecli.model.events import Record
+from prunecli.model.record_codec import encode_record
+from prunecli.session.holder import lock_holder
+
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
+WAY_OUT = "free some space or check the disk"
+NO_SESSION = "make the folder writable, or start with --no-session"
+
+
+class LogLost(StorageFailed):
+    """The file was deleted, replaced or cut while it is open: what was written to it can't be found again.
+
+    `why` says which.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} {why}", WAY_OUT)
+        self.why = why
+
+
+class LogWriter:
+    """The one writer of a session file: holds an advisory lock for life.
+
+    `sync` is os.fdatasync and `write` os.write, or what a test puts in their place. `commit` may be called from
+    another thread than the rest. A failed sync stays a failure until `mend` has written again, in place, what was
+    appended since the last good one: the system may have dropped it and call the next sync good all the same.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        sync: Callable[[int], None] | None = None,
+        write: Callable[[int, bytes], int] = os.write,
+    ) -> None:
+        self.path = path
+        self._sync = sync or _sync
+        self._write = write
+        self._failed = ""
+        self._torn: int | None = None
+        self._wanted = 0
+        self._unsynced: list[tuple[int, bytes]] = []
+        self._writing, self._syncing = threading.Lock(), threading.Lock()
+        self._fd = _opened(path)
+        self._identity = _identity(os.fstat(self._fd))
+        self._end = os.fstat(self._fd).st_size
+        self._new = self._end == 0
+
+    def append(self, record: Record) -> None:
+        """Writes one record. Raises StorageFailed; the file is then as it was before.
+
+        LogLost, a StorageFailed, where the file is not there any more.
+        """
+        line = encode_record(record)
+        with self._writing:
+            size = self._size()
+            if self._failed:
+                raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
+            if size and not self._ends_line(size):
+                line = b"\n" + line
+            try:
+                self._put(line)
+            except OSError as error:
+                self._wanted = len(line)
+                self._cut_back(size)
+                raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
+            self._end, self._wanted = size + len(line), 0
+            self._unsynced.append((size, line))
+
+    def commit(self) -> None:
+        """Makes what was appended durable. Raises StorageFailed; after that nothing is accepted until `mend`."""
+        with self._syncing:
+            if self._failed:
+                raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
+            if self._unsynced:
+                self._make_durable()
+
+    def mend(self) -> None:
+        """After a failure: finds out whether the file can be written again, and writes what is not known to be on
+        the disk once more. Does nothing where nothing is wrong. Raises StorageFailed, LogLost."""
+        if not self.stuck:
+            return
+        with self._syncing, self._writing:
+            self._size()
+            try:
+                if self._torn is not None:
+                    os.ftruncate(self._fd, self._torn)
+                    self._torn = None
+                if self._failed:
+                    self._write_again()
+                if self._wanted:
+                    self._try_room()
+            except OSError as error:
+                raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
+            self._failed = ""
+            if self._unsynced:
+                self._make_durable()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last append or commit failed."""
+        return bool(self._failed or self._wanted)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the file was deleted, replaced or cut while it is open (LOG-34)."""
+        try:
+            self._size()
+        except StorageFailed:
+            return True
+        return False
+
+    def close(self) -> None:
+        """Lets the lock go. Safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _size(self) -> int:
+        """The file's size. Raises LogLost where it is not the file that was opened, or is shorter than it was."""
+        try:
+            there, size = os.stat(self.path), os.fstat(self._fd).st_size
+        except FileNotFoundError:
+            raise LogLost(self.path, "was deleted while it was open") from None
+        except OSError as error:
+            raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
+        if _identity(there) != self._identity:
+            raise LogLost(self.path, "was replaced by another file while it was open")
+        if size < self._end:
+            raise LogLost(self.path, "was cut by another program while it was open")
+        return size
+
+    def _put(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._write(self._fd, bytes(left)) :]
+
+    def _ends_line(self, size: int) -> bool:
+        return os.pread(self._fd, 1, size - 1) == b"\n"
+
+    def _cut_back(self, size: int) -> None:
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError as error:
+            self._torn = size
+            self._failed = f"could not be cut back after a failed write: {error.strerror}"
+
+    def _make_durable(self) -> None:
+        lines = len(self._unsynced)
+        try:
+            self._sync(self._fd)
+            if self._new:
+                sync_folder(self.path.parent)
+                self._new = False
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                self._failed = f"could not be synced: {error.strerror}"
+                raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT) from error
+        del self._unsynced[:lines]
+
+    def _write_again(self) -> None:
+        """The same bytes in the same place: at no moment is anything of the file missing."""
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if _identity(os.fstat(descriptor)) != self._identity:
+                raise OSError(errno.ESTALE, "another file has its name")
+            for at, line in self._unsynced:
+                data = memoryview(line)
+                while data:
+                    written = os.pwrite(descriptor, data, at)
+                    data, at = data[written:], at + written
+        finally:
+            os.close(descriptor)
+
+    def _try_room(self) -> None:
+        """Whether a record fits now: empty lines, which mean nothing, are written and cut off again."""
+        size = os.fstat(self._fd).st_size
+        try:
+            self._put(b"\n" * self._wanted)
+        finally:
+            os.ftruncate(self._fd, size)
+        self._wanted = 0
+
+
+def _opened(path: Path) -> int:
+    """The file, made where it is not there, with its lock. Raises StorageFailed, SessionLocked."""
+    while True:
+        try:
+            make_private(path.parent)
+            descriptor = os.open(path, _OPEN, 0o600)
+        except OSError as error:
+            raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
+        try:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise StorageFailed(f"{path} is not a regular file", NO_SESSION)
+            _lock(path, descriptor)
+            if state.st_mode & 0o077 and state.st_uid == os.geteuid():
+                os.fchmod(descriptor, 0o600)
+            if _is_at(path, state):
+                return descriptor
+        except OSError as error:
+            os.close(descriptor)
+            raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
+        except SessionError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # deleted or replaced before it was locked: the name stands for another file now
+
+
+def _lock(path: Path, descriptor: int) -> None:
+    """Takes the lock for life. A file system that has no locks is gone on with, as editors and git do."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise SessionLocked(path, lock_holder(path)) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL):
+            raise
+
+
+def _is_at(path: Path, state: os.stat_result) -> bool:
+    try:
+        return _identity(os.stat(path, follow_symlinks=False)) == _identity(state)
+    except FileNotFoundError:
+        return False
+
+
+def _identity(state: os.stat_result) -> tuple[int, int]:
+    return state.st_dev, state.st_ino
+
+
+def make_private(folder: Path) -> None:
+    """Makes a folder and what is missing above it, for the user alone whatever the umask is. Raises OSError."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        make_private(folder.parent)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes new names in a folder durable, where the system lets a folder be synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

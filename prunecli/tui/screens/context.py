@@ -1,0 +1,312 @@
+"""The inspector: the whole window as a map and as a tree, and what every key would do before it is pressed."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from prunecli.commands.command import Table
+from prunecli.context.acts import Act
+from prunecli.context.labels import Key
+from prunecli.errors import PrunecliError
+from prunecli.runtime import Runtime
+from prunecli.runtime.inspecting import Inspecting
+from prunecli.tui.screens.context_map import MapView
+from prunecli.tui.screens.context_tree import TreeRows
+from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.widgets.fitting import fitted
+
+REFRESH_SECONDS = 0.1
+_ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "P": "pin", "u": "undo"}
+_FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
+_HINT = "p prune  m memo  r restore  P pin  u undo  Enter text  d diff  / filter  ? help  q back"
+_SHORT_HINT = "p m r P u act · Enter text · d diff · / filter · ? help · q back"
+
+
+class ContextScreen(ModalScreen[None]):
+    """Looks at the runtime's session and edits its context until Esc."""
+
+    DEFAULT_CSS = """
+    ContextScreen {
+        background: $background; color: $foreground;
+        #detail { height: auto; padding: 0 1; border-top: solid $faint; }
+        #field, #field:focus { height: 1; border: none; padding: 0 1; background: $panel; display: none; }
+        #field.-shown { display: block; }
+        #hint { height: 1; padding: 0 1; color: $muted; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, runtime: Runtime, asking: Callable[[], bool] = lambda: False) -> None:
+        super().__init__()
+        self._runtime = runtime
+        self._asking = asking
+        self.inspecting = Inspecting(runtime)
+        self._open: set[Key] = set()
+        self._words = ""
+        self._asked: Key | None = None
+        self._due = False
+        self._said = ""
+        self._deeds: dict[str, Callable[[], object]] = {
+            "escape": self._leave,
+            "q": lambda: self.dismiss(None),
+            "ctrl+c": lambda: self.dismiss(None),
+            "E": self._fold_all,
+            "slash": lambda: self._open_field("show only", self._words),
+            "question_mark": self._help,
+            "f1": self._help,
+            "d": self._diff,
+        }
+        self._of_node: dict[str, Callable[[Key], object]] = {
+            **{key: partial(self._act, act) for key, act in _ACTS.items()},
+            **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
+            "enter": self._text,
+            "m": self._ask_memo,
+        }
+        self.tree_rows = TreeRows(self.inspecting.outline.node, self.inspecting.why)
+        turns = self.inspecting.outline.turns
+        if turns:
+            self._open.add(Key("turn", turns[-1].seq))
+
+    def compose(self) -> ComposeResult:
+        """The map, the tree, what the keys would do."""
+        yield MapView()
+        yield self.tree_rows
+        yield Static("", id="detail")
+        yield Input(id="field")
+        yield Static("", id="hint")
+
+    def on_mount(self) -> None:
+        """From the newest turn; follows the session from now on."""
+        self._unsubscribe = self._runtime.session.subscribe(lambda _: self._later())
+        rows = self.inspecting.outline.rows(self._open.__contains__)
+        turn = Key("turn", self.inspecting.outline.turns[-1].seq) if self.inspecting.outline.turns else None
+        at = next((at for at, row in enumerate(rows) if row.key == turn), 0)
+        self._show(at)
+        self.tree_rows.focus()
+
+    def on_unmount(self) -> None:
+        """The session is not followed any more."""
+        self._unsubscribe()
+
+    def on_resize(self) -> None:
+        """What fits is another."""
+        self._tell()
+
+    # Showing -------------------------------------------------------------------------------------------------
+
+    def _later(self) -> None:
+        """The session goes on: what is new is shown soon, and at once all of it that came."""
+        if not self._due:
+            self._due = True
+            self.set_timer(REFRESH_SECONDS, self._follow)
+
+    def _follow(self) -> None:
+        self._due = False
+        if self.inspecting.refresh():
+            self._show()
+        else:
+            self._tell()
+
+    def _show(self, at: int | None = None) -> None:
+        """The rows of now; the marked node stays marked."""
+        outline, tree = self.inspecting.outline, self.tree_rows
+        marked = tree.marked.key if tree.marked else None
+        rows = outline.found(self._words) if self._words else outline.rows(self._open.__contains__)
+        if at is None:
+            at = next((at for at, row in enumerate(rows) if row.key == marked), tree.at)
+        records = self._runtime.session.records
+        tree.show(rows, records[-1].seq if records else 0, at)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Map, detail and hint for the marked node."""
+        if not self.is_mounted:
+            return
+        found, outline = self.inspecting.map, self.inspecting.outline
+        doing = (
+            "the agent asks something: Esc" if self._asking() else "working" if self._runtime.running else ""
+        )
+        self.query_one(MapView).show(
+            found, title(found, self._runtime.model_name, outline.rides.requests, doing)
+        )
+        width = max(10, self.size.width - 2)
+        self.query_one("#detail", Static).update(self._details(width))
+        hint = self._said or (_HINT if width >= len(_HINT) else _SHORT_HINT)
+        self.query_one("#hint", Static).update(Content(hint[:width]))
+
+    def _details(self, width: int) -> Content:
+        """The marked node and what each key would do to it: what can be done first, as much as there is room for."""
+        row, most = self.tree_rows.marked, 3 if self.size.height < 32 else len(ORDER)
+        if row is None:
+            return Content("nothing like it" if self._words else "nothing was said yet")
+        inspecting = self.inspecting
+        node, why = inspecting.outline.node(row.key), inspecting.why(row.key)
+        market = self._runtime.policy.market
+        lines = [fitted(detail(node, why, market.read), (), width)]
+        planned = [(act, inspecting.plan(act, row.key)) for act in ORDER]
+        planned.sort(key=lambda one: not one[1].allowed)
+        for act, one in planned[:most]:
+            effect = inspecting.impact(one) if one.allowed else None
+            lines.append(fitted(*preview(act, one, effect, inspecting.map.window), width))
+        return Content("\n").join(lines)
+
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys of the tree; while something is typed only Esc."""
+        if self.focused is self.query_one("#field", Input):
+            if event.key in ("escape", "ctrl+c"):
+                self._close_field()
+            elif event.key in ("up", "down") and self._asked is None:
+                self._move(event.key)
+            else:
+                return
+        elif not (self._move(event.key) or self._deed(event.key)):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _move(self, key: str) -> bool:
+        tree = self.tree_rows
+        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -tree.page, "pagedown": tree.page}
+        ends = {"home": 0, "g": 0, "end": len(tree.rows), "G": len(tree.rows)}
+        if key in steps:
+            tree.move(tree.at + steps[key])
+        elif key in ends:
+            tree.move(ends[key])
+        else:
+            return False
+        return True
+
+    def _deed(self, key: str) -> bool:
+        """What a key does to the marked node or to the screen; False for a key that means nothing here."""
+        deed = self._deeds.get(key)
+        if deed is not None:
+            deed()
+            return True
+        marked = self.tree_rows.marked
+        of_node = self._of_node.get(key)
+        if of_node is not None and marked is not None:
+            of_node(marked.key)
+        return of_node is not None
+
+    def _leave(self) -> None:
+        if self._words:
+            self._filter("")
+        else:
+            self.dismiss(None)
+
+    def on_tree_rows_marked(self) -> None:
+        """Another node."""
+        self._said = ""
+        self._tell()
+
+    def on_tree_rows_folded(self, message: TreeRows.Folded) -> None:
+        """A click folds."""
+        self._fold(message.key)
+
+    def _fold(self, key: Key, *, unfold: bool | None = None) -> None:
+        row = self.tree_rows.marked
+        if row is None or self._words:
+            return
+        if unfold is False and not row.is_open and row.depth:
+            rows = self.tree_rows.rows
+            above = next(at for at in range(self.tree_rows.at, -1, -1) if rows[at].depth < row.depth)
+            self.tree_rows.move(above)
+        elif row.unfolds and unfold is not row.is_open:
+            self._open.symmetric_difference_update({key})
+            self._show()
+
+    def _fold_all(self) -> None:
+        """Unfolds everything, or folds it where nothing is folded."""
+        every = self.inspecting.outline.rows(lambda _: True)
+        keys = {row.key for row in every if row.unfolds}
+        self._open = set() if keys <= self._open else keys
+        self._show()
+
+    # Acts ----------------------------------------------------------------------------------------------------
+
+    def _act(self, act: Act, key: Key, memo: str = "") -> None:
+        planned = self.inspecting.plan(act, key, memo)
+        if not planned.allowed:
+            self._say(planned.refusal)
+            return
+        effect = self.inspecting.impact(planned)
+        try:
+            planned = self.inspecting.carry_out(act, key, memo)
+        except PrunecliError as error:
+            self._say(f"{error.message} {error.hint}".strip())
+            return
+        self._say(done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else ""))
+        self._show()
+
+    def _say(self, text: str) -> None:
+        self._said = text
+        self._tell()
+
+    def _ask_memo(self, key: Key) -> None:
+        planned = self.inspecting.plan("memo", key)
+        if not planned.allowed:
+            self._say(planned.refusal)
+            return
+        self._asked = key
+        self._open_field(f"memo in place of {selected_name(key)}", "")
+
+    def _open_field(self, placeholder: str, value: str) -> None:
+        field = self.query_one("#field", Input)
+        field.placeholder = placeholder
+        field.value = value
+        field.add_class("-shown")
+        field.focus()
+
+    def _close_field(self) -> None:
+        asked, self._asked = self._asked, None
+        self.query_one("#field", Input).remove_class("-shown")
+        self.tree_rows.focus()
+        if asked is None:
+            self._filter("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filters while one types."""
+        event.stop()
+        if self._asked is None and event.input.has_class("-shown"):
+            self._filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The memo is written, or the filter stays."""
+        event.stop()
+        asked, self._asked = self._asked, None
+        event.input.remove_class("-shown")
+        self.tree_rows.focus()
+        if asked is not None and event.value.strip():
+            self._act("memo", asked, event.value.strip())
+        elif asked is not None:
+            self._say("without words there is no memo")
+
+    def _filter(self, words: str) -> None:
+        self._words = words.strip()
+        self._show()
+
+    # Other screens -------------------------------------------------------------------------------------------
+
+    def _text(self, key: Key) -> None:
+        from prunecli.tui.screens.context_text import TextScreen
+
+        self.app.push_screen(TextScreen(self.inspecting.outline, key))
+
+    def _diff(self) -> None:
+        from prunecli.tui.screens.context_diff import DiffScreen
+
+        self.app.push_screen(DiffScreen(self._runtime.session.records, self.inspecting.outline))
+
+    def _help(self) -> None:
+        from prunecli.tui.screens.table import TableScreen
+
+        self.app.push_screen(TableScreen(Table("The inspector", ("key", "what it does"), HELP)))

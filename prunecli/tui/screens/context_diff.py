@@ -1,0 +1,162 @@
+"""What two requests that were sent differ in: which messages, how many tokens, and where the prompt cache broke."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from prunecli.commands.command import Table
+from prunecli.context.difference import Difference, Sent, difference, requests_sent
+from prunecli.context.labels import Key, NodeKind
+from prunecli.context.outline import Outline
+from prunecli.figures import short
+from prunecli.model.events import Record
+from prunecli.sanitize import one_line
+from prunecli.tui.screens.table import Rows
+
+_SIGNS = {"added": "+ added", "replaced": "~ replaced", "removed": "− removed"}
+_HEADINGS = ("", "entry", "what", "before", "after")
+
+
+def summary(found: Difference, number: int) -> list[str]:
+    """The lines above the list, for request `number` (from 1) and the next one."""
+    first, second = found.first, found.second
+    model = f"{one_line(first.model)} → {one_line(second.model)}" if found.model else one_line(second.model)
+    lines = [f"Request {number} → {number + 1} · {model}"]
+    if found.model:
+        cache = "the model changed: nothing was cached"
+    elif found.preamble:
+        cache = "system prompt or tools changed: the cache broke at the very beginning"
+    elif found.broken_at is None:
+        cache = "the cache stayed whole: only something new at the end"
+    else:
+        cache = f"the cache broke at entry {found.broken_at}"
+    messages = f"{found.same_messages} message{'s' * (found.same_messages != 1)}"
+    lines.append(f"{messages} the same (~{short(found.same)}), ~{short(found.new)} from there on · {cache}")
+    usage = second.usage
+    if usage.prompt_tokens:
+        read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+        told = f"read {short(read or 0)} from the cache, wrote {short(written or 0)}"
+        told += f", {short(usage.input_tokens)} beside it"
+        lines.append(
+            "the endpoint: " + (told if read is not None else f"{short(usage.prompt_tokens)} tokens")
+        )
+    else:
+        lines.append("the endpoint reported nothing")
+    return lines
+
+
+def table(found: Difference, outline: Outline) -> Table:
+    """A row for each entry of which something else is sent."""
+    rows = [
+        (
+            _SIGNS[one.change],
+            str(one.seq),
+            _label(outline, one.seq),
+            f"~{short(one.before)}" if one.change != "added" else "",
+            f"~{short(one.after)}" if one.change != "removed" else "",
+        )
+        for one in found.changes
+    ]
+    return Table("", _HEADINGS, tuple(rows), (1, 3, 4))
+
+
+def _label(outline: Outline, seq: int) -> str:
+    entry = outline.context.entries.get(seq)
+    if entry is None:
+        return "(no longer there)"
+    kind: NodeKind = (
+        "result" if entry.kind == "result" else "exchange" if entry.kind == "assistant" else "turn"
+    )
+    prefix = {"user": "❯ ", "command": "❯ "}.get(entry.kind, "")
+    return prefix + one_line(outline.label(Key(kind, seq)))
+
+
+class DiffScreen(ModalScreen[None]):
+    """Shows one difference after the other until Esc."""
+
+    DEFAULT_CSS = """
+    DiffScreen {
+        background: $background;
+        #said { height: 3; padding: 0 1; color: $foreground; }
+        Rows { height: 1fr; margin: 1 1 0 1; scrollbar-size-vertical: 1; }
+        Rows { background: $background; color: $foreground; }
+        Rows .rows--heading { color: $muted; background: $background; }
+        #help { height: 1; color: $muted; padding: 0 1; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, records: Sequence[Record], outline: Outline) -> None:
+        super().__init__()
+        self._records = list(records)
+        self._outline = outline
+        self._sent: list[Sent] = requests_sent(records)
+        self.number = max(1, len(self._sent) - 1)
+        self._typed = ""
+
+    def compose(self) -> ComposeResult:
+        """What can be said of it, the list, keys."""
+        yield Static("", id="said")
+        yield Rows(Table("", _HEADINGS, ()))
+        yield Static("", id="help")
+
+    def on_mount(self) -> None:
+        """The last two."""
+        self.query_one(Rows).focus()
+        self._compare()
+
+    def _compare(self) -> None:
+        last = len(self._sent) - 1
+        self.query_one("#help", Static).update(
+            Content(
+                f"Left Right or a number and Enter: request 1 to {last} · Esc closes"
+                if last > 0
+                else "Esc closes"
+            )
+        )
+        if last < 1:
+            lines = ["Fewer than two requests were sent so far."]
+            self.query_one("#said", Static).update(Content("\n".join(lines)))
+            return
+        self.number = max(1, min(self.number, last))
+        self.run_worker(self._work(self.number), group="difference", exclusive=True)
+
+    async def _work(self, number: int) -> None:
+        first, second = self._sent[number - 1], self._sent[number]
+        found = await asyncio.to_thread(difference, self._records, first, second)
+        self.query_one("#said", Static).update(Content("\n".join(summary(found, number))))
+        self.query_one(Rows).show(table(found, self._outline))
+
+    def on_key(self, event: events.Key) -> None:
+        """Left and Right choose; a number and Enter too; Esc closes."""
+        match event.key:
+            case "escape" | "q" | "ctrl+c":
+                self.dismiss(None)
+            case "left" | "h":
+                self._go(self.number - 1)
+            case "right" | "l":
+                self._go(self.number + 1)
+            case "enter":
+                if self._typed:
+                    self._go(int(self._typed))
+                else:
+                    self.dismiss(None)
+            case key if key.isdigit():
+                self._typed = (self._typed + key)[-7:]
+                self.query_one("#help", Static).update(Content(f"request {self._typed} · Enter"))
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _go(self, number: int) -> None:
+        self._typed = ""
+        self.number = number
+        self._compare()

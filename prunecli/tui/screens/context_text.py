@@ -1,0 +1,158 @@
+"""The full text of a node of the context: the original, and what the model sees of it now."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from prunecli.context import labels
+from prunecli.context.exchange import Entry
+from prunecli.context.labels import Key
+from prunecli.context.outline import Outline
+from prunecli.model.events import AssistantMessage, CompactionApplied
+from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript import entries as shown
+from prunecli.tui.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from prunecli.tui.app import PrunecliApp
+
+
+def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
+    """What is shown of a node: first what the model sees, where that is something else, then the original."""
+    context = outline.context
+    if key.kind in ("system", "instructions", "tools"):
+        yield shown.Divider("sent with every request")
+        yield _output(_readable(dict(labels.preamble(context))[key]), outline.label(key))
+        return
+    if key.kind == "memo":
+        yield shown.Divider("the model sees this in place of what was dropped")
+        yield _output(labels.memo_of(context, key).text or "", "memo")
+        return
+    if key.kind == "turn" and key.seq < 0:
+        yield shown.Notice("The session begins with the model's words.")
+        return
+    entry = context.entries[key.seq]
+    dropped = entry.exchange is not None and context.dropped(entry.exchange)
+    edit = context.text_edit(entry.seq)
+    if dropped:
+        yield shown.Divider("the model sees nothing of it")
+    elif edit is not None:
+        yield shown.Divider(f"the model sees this ({labels.state(context, key)})")
+        yield _output(edit.text or "", outline.label(key))
+    else:
+        yield shown.Divider("the model sees the original")
+    if dropped or edit is not None:
+        yield shown.Divider("the original")
+    yield from _original(outline, entry, key)
+
+
+def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]:
+    event = entry.event
+    if isinstance(event, CompactionApplied):
+        yield _output(event.summary, "summary")
+    elif isinstance(event, AssistantMessage):
+        kinds = {"text": Text, "thinking": Thinking, "calls": ToolUse}
+        for block in event.content:
+            if key.kind in kinds and not isinstance(block, kinds[key.kind]):
+                continue
+            match block:
+                case Text(text):
+                    yield shown.Assistant(text)
+                case Thinking(thinking):
+                    yield shown.Thinking(thinking, folded=False)
+                case ToolUse(_, name, given):
+                    yield _output(_json(given), f"call {name}", "json")
+                case _:
+                    yield shown.Notice(f"a block of kind {type(block).__name__}")
+        if key.kind == "exchange" and entry.exchange:
+            for result in entry.exchange.results:
+                yield _output(result.text, "result of " + outline.label(Key("result", result.seq)))
+    elif entry.kind == "result":
+        yield _output(entry.text, outline.label(key))
+    else:
+        yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
+    if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):
+        yield shown.Notice(f"{images} image{'s' * (images > 1)}")
+
+
+def _output(text: str, name: str, language: str = "") -> shown.ToolCall:
+    head, _, rest = name.partition(" ")
+    body = shown.Output(text or "(no output)", language)
+    return shown.ToolCall(head, rest, shown.ToolState.OK, body=body, folded=False)
+
+
+def _json(given: Json) -> str:
+    return json.dumps(given, ensure_ascii=False, indent=2)
+
+
+def _readable(pieces: str) -> str:
+    """The texts of system blocks as they are, schemas of tools as JSON with indentation."""
+    values = [json.loads(line) for line in pieces.split("\n")]
+    return "\n\n".join(str(value["text"]) if "text" in value else _json(value) for value in values)
+
+
+class TextScreen(ModalScreen[None]):
+    """Shows a node's text until Esc."""
+
+    DEFAULT_CSS = """
+    TextScreen {
+        background: $background;
+        #title { height: 1; text-style: bold; color: $accent; padding: 0 1; }
+        #help { height: 1; color: $muted; padding: 0 1; }
+        Transcript { height: 1fr; margin: 0 0 0 1; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, outline: Outline, key: Key) -> None:
+        super().__init__()
+        self._outline = outline
+        self._key = key
+
+    def compose(self) -> ComposeResult:
+        """Title, text, keys."""
+        app = cast("PrunecliApp", self.app)
+        label = one_line(self._outline.label(self._key)) or "(empty)"
+        number = f"{self._key.seq}  " if self._key.seq >= 0 else ""
+        yield Static(Content(f"{number}{label}"), id="title")
+        yield Transcript(app.palette)
+        yield Static(Content("Up Down PgUp PgDn Home End scroll · Esc closes"), id="help")
+
+    def on_mount(self) -> None:
+        """From its beginning."""
+        transcript = self.query_one(Transcript)
+        transcript.copy_on_select = True
+        transcript.append_many(entries_of(self._outline, self._key))
+        transcript.focus()
+        self.call_after_refresh(transcript.home)
+
+    def on_key(self, event: events.Key) -> None:
+        """Esc, q and Enter close; the others move."""
+        transcript = self.query_one(Transcript)
+        match event.key:
+            case "escape" | "q" | "enter" | "ctrl+c":
+                self.dismiss(None)
+            case "up" | "k":
+                transcript.scroll_rows(-1)
+            case "down" | "j":
+                transcript.scroll_rows(1)
+            case "pageup":
+                transcript.page_up()
+            case "pagedown" | "space":
+                transcript.page_down()
+            case "home" | "g":
+                transcript.home()
+            case "end" | "G":
+                transcript.end()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()

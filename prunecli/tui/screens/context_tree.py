@@ -1,0 +1,134 @@
+"""The tree of the inspector: only the rows in view are worked out and drawn, however long the session is."""
+
+from collections.abc import Callable, Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from prunecli.context.labels import Key
+from prunecli.context.outline import Node, Row
+from prunecli.tui.showing.inspected import Columns, is_pruned, tree_line
+
+
+class TreeRows(ScrollView, can_focus=True):
+    """Rows under a heading, one of which is marked. What is unfolded is decided by the screen."""
+
+    COMPONENT_CLASSES = {  # noqa: RUF012  # Textual's way
+        "tree--heading",
+        "tree--turn",
+        "tree--pruned",
+        "tree--pinned",
+        "tree--marked",
+    }
+    DEFAULT_CSS = """
+    TreeRows { height: 1fr; background: $background; color: $foreground; scrollbar-size-vertical: 1; }
+    TreeRows { overflow-x: hidden; overflow-y: scroll; }
+    TreeRows .tree--heading { color: $muted; background: $background; }
+    TreeRows .tree--turn { color: $foreground; background: $background; text-style: bold; }
+    TreeRows .tree--pruned { color: $muted; background: $background; }
+    TreeRows .tree--pinned { color: $accent; background: $background; }
+    TreeRows .tree--marked { color: $foreground; background: $selection; }
+    """
+
+    class Marked(Message):
+        """Another row is marked."""
+
+    class Folded(Message):
+        """This node is to be folded or unfolded."""
+
+        def __init__(self, key: Key) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, node: Callable[[Key], Node], why: Callable[[Key], str]) -> None:
+        super().__init__()
+        self._node = node
+        self._why = why
+        self.rows: Sequence[Row] = ()
+        self.at = 0
+        self._columns = Columns(80, 0)
+        self._last_seq = 0
+
+    @property
+    def marked(self) -> Row | None:
+        """The marked row."""
+        return self.rows[self.at] if self.at < len(self.rows) else None
+
+    @property
+    def page(self) -> int:
+        """Rows that are in view below the heading."""
+        return max(1, self.size.height - 1)
+
+    def show(self, rows: Sequence[Row], last_seq: int, at: int) -> None:
+        """Other rows, one of them marked."""
+        self.rows, self._last_seq = rows, last_seq
+        self.at = max(0, min(at, len(rows) - 1))
+        self._lay_out()
+        self.scroll_into_view()
+        self.refresh()
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width
+        self._columns = Columns(width, self._last_seq)
+        self.virtual_size = Size(width, len(self.rows) + 1)
+
+    def on_resize(self) -> None:
+        """The columns for another width."""
+        self._lay_out()
+        self.scroll_into_view()
+        self.refresh()
+
+    def move(self, to: int) -> None:
+        """Marks a row, the nearest there is."""
+        to = max(0, min(to, len(self.rows) - 1))
+        if to != self.at:
+            self.at = to
+            self.scroll_into_view()
+            self.refresh()
+            self.post_message(self.Marked())
+
+    def scroll_into_view(self) -> None:
+        """Scrolls by as little as shows the marked row."""
+        top = self.scroll_offset.y
+        wanted = min(max(top, self.at - self.page + 1), self.at)
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False, force=True, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        """The heading in the first row, always; the rows below."""
+        width = self.size.width
+        if y == 0:
+            style = self.get_component_rich_style("tree--heading")
+            return Strip([Segment(self._columns.heading(), style)]).adjust_cell_length(width, style)
+        at = y - 1 + self.scroll_offset.y
+        if at >= len(self.rows):
+            return Strip.blank(width, self.rich_style)
+        row = self.rows[at]
+        node = self._node(row.key)
+        look = "tree--marked" if at == self.at else _look(node)
+        style = self.get_component_rich_style(look) if look else self.rich_style
+        line = tree_line(node, row, self._columns, self._why(row.key) or node.why)
+        return Strip([Segment(line, style)]).adjust_cell_length(width, style)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click marks a row; on the fold's sign, or on the marked row, it folds."""
+        at = event.y - 1 + self.scroll_offset.y
+        if event.y < 1 or at >= len(self.rows):
+            return
+        again = at == self.at
+        self.move(at)
+        if again and self.rows[at].unfolds:
+            self.post_message(self.Folded(self.rows[at].key))
+
+
+def _look(node: Node) -> str:
+    """The component class of a row, "" for the widget's own style."""
+    if is_pruned(node):
+        return "tree--pruned"
+    if node.state == "pinned":
+        return "tree--pinned"
+    return "tree--turn" if node.key.kind == "turn" else "tree--heading" if node.key.seq < 0 else ""

@@ -1,0 +1,40 @@
+"""/export: the session that is open, as a file in the working directory."""
+
+import json
+from pathlib import Path
+
+from prunecli.commands.command import Say, run_line
+from prunecli.providers.scripted import says
+from tests.starting import start
+
+
+def answer(effects: object) -> Say:
+    assert isinstance(effects, list)
+    [said] = effects
+    assert isinstance(said, Say)
+    return said
+
+
+async def test_the_session_is_written_in_each_format(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hello there.")])
+    await runtime.submit("say hello")
+    folder = runtime.setup.cwd
+    assert answer(run_line(runtime, "/export")).level == "info"
+    assert "Hello there." in (folder / f"prunecli-{runtime.session.id}.md").read_text()
+    for name in ("html", "pi", "messages"):
+        assert answer(run_line(runtime, f"/export {name} out.{name}")).level == "info"
+    messages = json.loads((folder / "out.messages").read_text())["messages"]
+    assert messages[-1]["content"][0]["text"] == "Hello there."
+    assert (folder / "out.html").stat().st_mode & 0o777 == 0o600
+    await runtime.close()
+
+
+async def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hello there.")])
+    assert answer(run_line(runtime, "/export")).level == "warning"
+    await runtime.submit("say hello")
+    (runtime.setup.cwd / "there.md").write_text("mine")
+    assert "exists" in answer(run_line(runtime, "/export markdown there.md")).text
+    assert "no format" in answer(run_line(runtime, "/export docx")).text
+    assert (runtime.setup.cwd / "there.md").read_text() == "mine"
+    await runtime.close()

@@ -1,0 +1,51 @@
+"""The tour, walked by a person who presses Enter and answers questions."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import HAS_TMUX, Terminal
+
+pytestmark = [pytest.mark.terminal, pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (160, 48)])
+def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
+    tmp_path: Path, columns: int, rows: int
+) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
+    with Terminal(["demo"], tmp_path, environ, columns, rows) as terminal:
+        answer(terminal, "write wants to change a file", "a")
+        terminal.wait_for("I run the test and fix the bug.", 30)
+        onwards(terminal, "go on with the tour")
+        answer(terminal, "bash wants to run a command", "a")
+        terminal.wait_for("5 passed, 0 failed", 30)
+        onwards(terminal, "go on with the tour")
+        terminal.wait_until(lambda screen: "pruned ~" in screen, "the prune", 30)
+        onwards(terminal, "/undo")
+        terminal.wait_for("tokens are back")
+        onwards(terminal, "/prune-stats")
+        terminal.wait_for("Prunes")
+        terminal.press("Escape")
+        terminal.wait_for("Ask, or / for commands")
+        terminal.say("/quit")
+        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        assert terminal.exit_code == 0
+    (scratch,) = tmp_path.glob("prunecli-demo-*")
+    assert "total += int(digits)" in (scratch / "prunecli-demo" / "parser.py").read_text()
+
+
+def onwards(terminal: Terminal, line: str) -> None:
+    """The prompt proposes this line, and Enter says it."""
+    terminal.wait_for(f"Enter: {line}", 30)
+    terminal.press("Enter")
+
+
+def answer(terminal: Terminal, question: str, key: str) -> None:
+    """Answers a question when it has stood there for a moment: what comes sooner is no answer."""
+    terminal.wait_for(question, 30)
+    seen = time.monotonic()
+    terminal.wait_until(lambda _: time.monotonic() - seen > 1.0, "the question to take keys")
+    terminal.press(key)
+    terminal.wait_until(lambda screen: question not in screen, f"{question} to be answered", 30)

@@ -1,0 +1,175 @@
+"""Two processes and one session: exactly one writes, the other is told who does and what it can do instead."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from prunecli.asked import Launch
+from prunecli.errors import SessionLocked, SessionReadOnly
+from prunecli.headless import EXIT_SESSION
+from prunecli.launch import exit_code
+from prunecli.model.events import Record, SessionStarted, UserMessage
+from prunecli.model.messages import Text
+from prunecli.runtime.make import make_runtime
+from prunecli.session.holder import lock_holder
+from prunecli.session.log import read_log
+from prunecli.session.writer import LogWriter
+
+ROOT = Path(__file__).parents[2]
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def racer(path: str, races: int, pipe: Connection) -> None:
+    """In each race both try to open the same file at the same moment and to write to it."""
+    for race in range(races):
+        pipe.recv()
+        try:
+            log = LogWriter(Path(path))
+        except SessionLocked as locked:
+            pipe.send(("lost", locked.pid))
+        else:
+            size = Path(path).stat().st_size
+            if not size:
+                log.append(Record(0, 1, SessionStarted("s", "/w", "m")))
+            log.append(Record(race + 1, race + 2, UserMessage((Text("x"),))))
+            pipe.send(("won", os.getpid()))
+            pipe.recv()
+            log.close()
+        pipe.send("ready")
+
+
+def races(path: Path, count: int) -> None:
+    pipes, processes = [], []
+    for _ in range(2):
+        ours, theirs = SPAWN.Pipe()
+        process = SPAWN.Process(target=racer, args=(str(path), count, theirs))
+        process.start()
+        pipes.append(ours)
+        processes.append(process)
+    for _ in range(count):
+        for pipe in pipes:
+            pipe.send("go")
+        told = [pipe.recv() for pipe in pipes]
+        assert sorted(what for what, _ in told) == ["lost", "won"]
+        winner = next(pid for what, pid in told if what == "won")
+        assert next(pid for what, pid in told if what == "lost") in (winner, None)
+        pipes[[what for what, _ in told].index("won")].send("let go")
+        assert [pipe.recv() for pipe in pipes] == ["ready", "ready"]
+    for process in processes:
+        process.join(30)
+    loaded = read_log(path)
+    assert loaded.bad == []
+    assert len(loaded.records) == count + 1
+
+
+def test_of_two_that_open_a_session_at_once_one_wins(tmp_path: Path) -> None:
+    """LOG-11: the short dose."""
+    races(tmp_path / "s.jsonl", 50)
+
+
+@pytest.mark.slow
+def test_of_two_that_open_a_session_at_once_one_wins_a_thousand_times(tmp_path: Path) -> None:
+    """LOG-11."""
+    races(tmp_path / "s.jsonl", 1_000)
+
+
+def environ(folder: Path) -> dict[str, str]:
+    return {
+        "HOME": str(folder / "home"),
+        "PRUNECLI_HOME": str(folder / "data"),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def prunecli(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "prunecli", *words],
+        cwd=folder,
+        env=environ(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def a_session(folder: Path) -> Path:
+    done = prunecli(folder, "-p", "hello", "--model", "demo")
+    assert done.returncode == 0, done.stderr
+    (path,) = (folder / "data" / "sessions").glob("*/*.jsonl")
+    return path
+
+
+def test_headless_is_refused_with_the_way_out_and_a_copy_is_not(tmp_path: Path) -> None:
+    """LOG-11, LOG-12: exit 4, the process named; a copy is free, and so is the session when its process is gone."""
+    path = a_session(tmp_path)
+    log = LogWriter(path)
+    refused = prunecli(tmp_path, "-p", "more", "--model", "demo", "--resume", path.stem)
+    assert refused.returncode == EXIT_SESSION
+    assert f"process {os.getpid()}" in refused.stderr
+    assert "--fork" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 2
+    before = path.read_bytes()
+    copy = prunecli(tmp_path, "-p", "more", "--model", "demo", "--resume", path.stem, "--fork")
+    assert copy.returncode == 0, copy.stderr
+    assert path.read_bytes() == before
+    log.close()
+    again = prunecli(tmp_path, "-p", "more", "--model", "demo", "--resume", path.stem)
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_view_is_read_and_never_written(tmp_path: Path) -> None:
+    """LOG-11: while another process writes."""
+    path = a_session(tmp_path)
+    log = LogWriter(path)
+    before = path.read_bytes(), sorted(path.parent.iterdir())
+    runtime = make_runtime(Launch(cwd=tmp_path, flags={"--model": "demo"}), environ(tmp_path))
+    session = runtime.open_session(path, writable=False)
+    assert session.context.items
+    with pytest.raises(SessionReadOnly, match="read-only") as caught:
+        session.emit(UserMessage((Text("no"),)))
+    assert exit_code(caught.value) == EXIT_SESSION
+    session.close()
+    assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
+    log.close()
+
+
+def forking(path: str, pipe: Connection) -> None:
+    log = LogWriter(Path(path))
+    log.append(Record(0, 1, SessionStarted("s", "/w", "m")))
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    pipe.send(child)
+    signal.pause()
+
+
+def test_a_child_that_keeps_the_file_open_is_named(tmp_path: Path) -> None:
+    """LOG-13: the process that took the lock is gone, a child that it forked holds it."""
+    path = tmp_path / "s.jsonl"
+    ours, theirs = SPAWN.Pipe()
+    process = SPAWN.Process(target=forking, args=(str(path), theirs))
+    process.start()
+    child = ours.recv()
+    try:
+        process.kill()
+        process.join()
+        with pytest.raises(SessionLocked) as caught:
+            LogWriter(path)
+        assert caught.value.pid in (child, None)
+        assert lock_holder(path) in (child, None)
+    finally:
+        os.kill(child, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while lock_holder(path) is not None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    LogWriter(path).close()

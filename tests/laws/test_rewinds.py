@@ -1,0 +1,99 @@
+"""Going back and forward: what always holds for every log."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prunecli.context.lineage import branch
+from prunecli.context.project import project
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.context.validate import validate
+from prunecli.model.events import Event, FilesSaved, Record, Rewound, UserMessage
+from prunecli.model.messages import Text
+from prunecli.model.requests import Preamble, Request
+from prunecli.session.timeline import points, saved_after, spans
+from tests.laws.logs import logs
+
+QUICK = settings(max_examples=200, deadline=None)
+
+
+def folded(records: list[Record]) -> Context:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    return context
+
+
+def then(records: list[Record], *events: Event) -> list[Record]:
+    """The log with these events behind it."""
+    more = list(records)
+    for event in events:
+        more.append(Record(len(more), 1_800_000_000_000 + 1000 * len(more), event))
+    return more
+
+
+def state(context: Context) -> tuple[object, ...]:
+    tally = context.tally
+    return (
+        context.messages(),
+        context.sha256(),
+        context.pinned,
+        context.boundary,
+        context.user_turns,
+        [record.seq for record in context.live_pruns()],
+        {seq: context.edits_of(seq) for seq in context.entries},
+        (tally.weight, tally.scanned_tokens, tally.pruned_tokens, tally.fixed_tokens, tally.context_tokens),
+    )
+
+
+@given(logs(), st.integers(-1, 45))
+@QUICK
+def test_a_rewind_and_its_undoing_leave_everything_as_it_was(records: list[Record], seq: int) -> None:
+    last = records[-1].seq
+    there_and_back = then(records, Rewound(min(seq, last)), UserMessage((Text("else"),)), Rewound(last))
+    assert state(folded(there_and_back)) == state(folded(records))
+    assert folded(there_and_back).messages() == project(there_and_back)
+
+
+@given(logs(), st.integers(0, 45))
+@QUICK
+def test_a_rewind_gives_the_state_that_was(records: list[Record], seq: int) -> None:
+    """The messages, and their hash, are those of the log cut there: so a copy of the log up to there is the same."""
+    at = min(seq, len(records) - 1)
+    cut, gone = folded(records[: at + 1]), folded(then(records, Rewound(at)))
+    assert gone.messages() == cut.messages()
+    assert gone.sha256() == cut.sha256()
+    assert gone.pinned == cut.pinned
+    assert [entry.seq for entry in gone.items] == [entry.seq for entry in cut.items]
+
+
+@given(logs())
+@QUICK
+def test_every_point_that_is_offered_can_be_gone_to(records: list[Record]) -> None:
+    """Before each present prompt only what was said before it is shown; forward, the words that were left."""
+    present = [record.seq for record in branch(records)[0] if isinstance(record.event, UserMessage)]
+    offered = points(records)
+    assert [point.seq + 1 for point in offered if not point.forward] == present[::-1]
+    for point in offered:
+        more = then(records, Rewound(point.seq), UserMessage((Text("again"),)))
+        context = folded(more)
+        validate(Request("m", 1, Preamble((), ()), context.messages()))
+        if point.forward:
+            assert point.text in [
+                entry.text for entry in context.entries.values() if entry.kind == "user"
+            ] or (point.text.startswith("!"))
+        else:
+            assert all(entry.seq <= point.seq or entry.seq > records[-1].seq for entry in context.items)
+
+
+@given(logs())
+@QUICK
+def test_the_files_of_a_point_are_the_next_snapshot_and_work_lies_between_two(records: list[Record]) -> None:
+    saved = [record for record in records if isinstance(record.event, FilesSaved)]
+    for seq in range(-1, len(records)):
+        later = [record for record in saved if record.seq > seq]
+        found = saved_after(records, seq, "/w")
+        assert found == (later[0].event if later else None)
+        begun = [record for record in later if record.event.moment == "before"]  # type: ignore[union-attr]
+        assert len(spans(records, seq, "/w")) == len(begun)
+        assert saved_after(records, seq, "/elsewhere") is None

@@ -1,0 +1,254 @@
+"""The plain interface, line by line, on a scripted runtime."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.signals import RetryScheduled, StreamDiscarded, ToolProgress
+from prunecli.errors import ConnectionLost
+from prunecli.model.messages import ToolUse
+from prunecli.model.planning import APPROVED
+from prunecli.plain.reader import PlainReader
+from prunecli.plain.talk import Talk
+from prunecli.providers.provider import TextDelta
+from prunecli.providers.scripted import Scripted, calls, fails, says
+from prunecli.runtime import Runtime
+from prunecli.tui.prompting import history
+from prunecli.tui.showing.present import Presenter
+from tests.starting import start
+
+RUN = ToolUse("t1", "bash", {"command": "make install"})
+
+
+class Script:
+    """Lines that a person would type; an exception is raised in place of one."""
+
+    def __init__(self, lines: Sequence[str | type[BaseException]]) -> None:
+        self._lines = list(lines)
+        self.asked: list[str] = []
+
+    def read(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        if not self._lines:
+            return None
+        line = self._lines.pop(0)
+        if isinstance(line, str):
+            return line
+        raise line
+
+    answer = secret = read
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as made:
+        yield made
+
+
+def talked(
+    runner: asyncio.Runner, runtime: Runtime, *lines: str | type[BaseException], prompt: str = ""
+) -> list[str]:
+    """What is printed until the lines are used up."""
+    printed: list[str] = []
+    talk = Talk(runtime, Script(lines), printed.append, runner)
+    talk.begin(prompt)
+    talk.go()
+    runner.run(runtime.close())
+    return printed
+
+
+def spoken(folder: Path, runner: asyncio.Runner, script: Sequence[Scripted], *lines: str) -> list[str]:
+    return talked(runner, start(folder, script), *lines)
+
+
+def test_a_prompt_is_answered_in_whole_lines(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed = spoken(tmp_path, runner, [says("One.\n\nTwo.")], "hello")
+    at = printed.index("One.")
+    assert printed[at : at + 3] == ["One.", "", "Two."]
+    assert printed.count("One.") == 1
+    assert history.load(start(tmp_path).setup.places.history_file) == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("y", "[bash] failed"),
+        ("YES", "[bash] failed"),
+        ("n", "[bash] denied"),
+        ("", "[bash] denied"),
+        ("use ninja", "[bash] denied"),
+        ("yy", "[bash] denied"),
+    ],
+)
+def test_a_call_is_asked_about_and_only_a_whole_y_allows_it(
+    tmp_path: Path, runner: asyncio.Runner, answer: str, said: str
+) -> None:
+    """SEC-16."""
+    runtime = start(tmp_path, [calls(RUN), says("all right")])
+    printed = talked(runner, runtime, "go", answer)
+    assert "bash wants to run a command:" in printed
+    assert "  make install" in printed
+    assert any(line.startswith(said) for line in printed)
+    results = [entry.text for entry in runtime.session.context.entries.values() if entry.kind == "result"]
+    assert ("They said: use ninja" in results[0]) is (answer == "use ninja")
+
+
+def test_always_adds_the_rule_that_was_shown(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [calls(RUN), says("all right")])
+    printed = talked(runner, runtime, "go", "a")
+    (rule,) = runtime.gatekeeper.rules.allow
+    assert f"a allows it for this session, by the rule {rule}" in printed
+
+
+def test_ctrl_c_at_a_question_interrupts_the_run(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [calls(RUN), says("never said")])
+    printed = talked(runner, runtime, "go", KeyboardInterrupt)
+    assert "never said" not in printed
+    assert any("nterrupted" in line for line in printed)
+    assert not runtime.running
+
+
+def test_commands_answer_in_lines_and_choices_are_numbers(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path)
+    printed = talked(
+        runner, runtime, "/permissions", "2", "/permissions", "", "/modle", "/quit", "never read"
+    )
+    assert runtime.gatekeeper.mode == "edits"
+    assert "Mode edits: edits inside the workspace pass too." in printed
+    assert any(line.startswith("error: There is no /modle. Did you mean /mo") for line in printed)
+
+
+def test_copying_prints_where_there_is_no_clipboard(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed = spoken(tmp_path, runner, [says("the answer")], "hi", "/copy")
+    assert printed.count("the answer") == 2
+
+
+def test_a_key_is_asked_for_without_echo_and_printed_nowhere(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path)
+    printed = talked(runner, runtime, "/login", "sk-ant-0123456789")
+    assert runtime.setup.places.key_file.read_text().strip() == "sk-ant-0123456789"
+    assert not any("0123456789" in line for line in printed)
+
+
+def test_a_plan_is_asked_about(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [says("## Plan\n1. a"), says("## Plan\n1. b"), says("Done.")])
+    printed = talked(runner, runtime, "/plan do it", "smaller", "e")
+    assert runtime.gatekeeper.mode == "edits"
+    words = [item.texts[0] for item in runtime.session.context.items if item.kind == "user"]
+    assert words == ["do it", "smaller", APPROVED]
+    assert "Done." in printed
+
+
+def test_a_shell_command_prints_what_it_says(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path)
+    assert "seen" in talked(runner, runtime, "!echo seen", "!!echo kept back")
+    assert len(runtime.session.context.items) == 1
+
+
+def test_what_failed_is_said_and_enter_tries_again(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [*[fails(ConnectionLost("gone", "check it"))] * 1, says("here")])
+    runtime.run_limits = runtime.run_limits
+    printed = talked(runner, runtime, "hi", "")
+    assert any("gone" in line for line in printed)
+    assert "here" in printed
+
+
+def test_ctrl_c_twice_and_the_end_of_input_leave(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed = talked(runner, start(tmp_path), KeyboardInterrupt, KeyboardInterrupt, "never read")
+    assert "Ctrl+C again leaves." in printed
+    assert "never read" not in printed
+
+
+def test_what_a_start_has_to_ask_comes_first(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [says("hello back")], trusted=False)
+    runtime.opening.append("/trust")
+    runtime.notices = ["No API key: this is the demo model."]
+    printed = talked(runner, runtime, "yes", prompt="hello")
+    assert runtime.gatekeeper.trusted
+    assert printed.index("No API key: this is the demo model.") < printed.index("hello back")
+
+
+def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [says("first")])
+    runtime.guide = ["one", "/undo"]
+    printed = talked(runner, runtime, "", "")
+    assert "(Enter says: one)" in printed
+    assert "Nothing to undo: no prune is in force." in printed
+    assert runtime.guide == []
+
+
+async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says(f"answer {n}") for n in range(10)])
+    for n in range(10):
+        await runtime.submit(f"prompt {n}")
+    path = runtime.session.path
+    await runtime.close()
+    assert path is not None
+    again = start(tmp_path)
+    again.open_session(path)
+    printed: list[str] = []
+    Talk(again, Script([]), printed.append, asyncio.Runner())
+    assert printed[0] == "(8 earlier entries are not shown)"
+    assert "> prompt 9" in printed
+    assert "answer 9" in printed
+    await again.close()
+
+
+async def long_session(folder: Path) -> Path:
+    runtime = start(
+        folder, [says("x" * 20_000 + f" {n}") for n in range(30)], sets=["compaction.enabled=false"]
+    )
+    for n in range(30):
+        await runtime.submit(f"prompt {n}")
+    path = runtime.session.path
+    await runtime.close()
+    assert path is not None
+    return path
+
+
+def test_a_long_session_is_read_to_its_end(tmp_path: Path, runner: asyncio.Runner) -> None:
+    path = runner.run(long_session(tmp_path))
+    runtime = start(tmp_path)
+    runtime.resume(path)
+    assert runtime.resuming is not None
+    printed = talked(runner, runtime)
+    assert "> prompt 29" in printed
+    again = start(tmp_path)
+    printed = talked(runner, again, f"/resume {path.stem}")
+    assert "> prompt 29" in printed
+    assert len(again.session.context.items) == 60
+
+
+def reader() -> tuple[PlainReader, list[str], list[float]]:
+    printed: list[str] = []
+    now = [0.0]
+    return (
+        PlainReader(Presenter(lambda *_: "", lambda _: None), printed.append, lambda: now[0]),
+        printed,
+        now,
+    )
+
+
+def test_what_did_not_count_is_said_to_be_so() -> None:
+    read, printed, _ = reader()
+    for told in (TextDelta("a\nb"), StreamDiscarded(), RetryScheduled(1, 2.0, "gone")):
+        read.read(told)
+    assert printed == [
+        "a",
+        "b",
+        "(what was said just now does not count; it is said again)",
+        "(gone; attempt 2 in 2 s, Ctrl+C stops)",
+    ]
+
+
+def test_a_long_call_says_now_and_then_that_it_runs() -> None:
+    read, printed, now = reader()
+    read.read(ToolProgress("t1", "one\n"))
+    assert printed == []
+    now[0] = 11.0
+    read.read(ToolProgress("t1", "one\ntwo\n"))
+    now[0] = 12.0
+    read.read(ToolProgress("t1", "one\ntwo\nthree\n"))
+    assert printed == ["  still running: two"]

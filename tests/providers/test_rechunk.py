@@ -1,0 +1,98 @@
+"""Chunks are joined, and nothing else changes: what the parser behind reads is the same as without."""
+
+import h11
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.rechunk import Rechunker, _Backend
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nTransfer-Encoding: Chunked\r\n\r\n"
+PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+
+def chunked(pieces: list[bytes]) -> bytes:
+    return HEAD + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+def fed(data: bytes, cuts: list[int]) -> list[bytes]:
+    """What comes out when the data arrives cut at these places."""
+    rechunker, out, start = Rechunker(), [], 0
+    for stop in [*sorted({cut for cut in cuts if 0 < cut < len(data)}), len(data)]:
+        out.append(rechunker.feed(data[start:stop]))
+        start = stop
+    return [*out, rechunker.rest()]
+
+
+def bodies(received: bytes, count: int) -> list[bytes]:
+    """The bodies of so many responses, as h11 reads them; raises for what is no HTTP."""
+    client, found = h11.Connection(h11.CLIENT), []
+    client.receive_data(received)
+    for _ in range(count):
+        client.send(h11.Request(method="GET", target="/", headers=[("host", "x")]))
+        client.send(h11.EndOfMessage())
+        body = b""
+        while not isinstance(event := client.next_event(), h11.EndOfMessage):
+            if event is h11.NEED_DATA:
+                raise ValueError("cut off")
+            body += bytes(event.data) if isinstance(event, h11.Data) else b""
+        found.append(body)
+        client.start_next_cycle()
+    return found
+
+
+PIECES = st.lists(st.binary(min_size=1, max_size=40), max_size=12)
+
+
+@given(PIECES, PIECES, st.lists(st.integers(1, 900), max_size=30))
+def test_bodies_are_the_same_however_they_are_cut(
+    first: list[bytes], second: list[bytes], cuts: list[int]
+) -> None:
+    data = chunked(first) + PLAIN + chunked(second)
+    out = b"".join(fed(data, cuts))
+    assert bodies(out, 3) == [b"".join(first), b"hello", b"".join(second)]
+
+
+def test_what_arrives_at_once_leaves_as_one_chunk() -> None:
+    out = fed(chunked([b"data: %d\n\n" % number for number in range(1_000)]), [])[0]
+    assert out.startswith(HEAD)
+    size, _, _ = out[len(HEAD) :].partition(b"\r\n")
+    assert int(size, 16) == sum(len(b"data: %d\n\n" % number) for number in range(1_000))
+
+
+def test_half_a_chunk_is_passed_on_at_once() -> None:
+    assert fed(HEAD + b"a\r\nhalf", [])[0] == HEAD + b"4\r\nhalf\r\n"
+
+
+@pytest.mark.parametrize(
+    "broken", [b"zz\r\nnot a chunk", b"-5\r\nabcde\r\n", b"5\r\nabcdeXX5\r\n", b"\r\n\r\n"]
+)
+@pytest.mark.parametrize("cuts", [[], list(range(1, 2_500, 3))])
+def test_what_is_no_chunk_goes_through_for_the_parser_to_refuse(broken: bytes, cuts: list[int]) -> None:
+    """API-06: a broken chunk ends the answer with an error, as without joining."""
+    out = b"".join(fed(HEAD + b"3\r\nabc\r\n" + broken, cuts))
+    with pytest.raises(h11.RemoteProtocolError):
+        bodies(out, 1)
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(1, 300), max_size=20))
+def test_bytes_that_are_no_http_go_through_as_they_are(data: bytes, cuts: list[int]) -> None:
+    if b"\r\n\r\n" not in data:
+        assert b"".join(fed(data, cuts)) == data
+
+
+def test_informational_heads_chunk_extensions_and_trailers_are_left_alone() -> None:
+    data = b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + HEAD + b"3;a=b\r\nabc\r\n0\r\nx: y\r\n\r\n"
+    assert b"".join(fed(data, [])) == data
+
+
+async def test_the_provider_s_connections_join_their_chunks() -> None:
+    """The private names of the HTTP library that this hangs on are still there."""
+    provider = AnthropicProvider(Endpoint(api_key="sk-ant-x", base_url="http://127.0.0.1:9"))
+    provider.warm()
+    transport = provider._ready()._client._transport
+    assert isinstance(transport, httpx2.AsyncHTTPTransport)
+    assert isinstance(transport._pool._network_backend, _Backend)
+    await provider.close()

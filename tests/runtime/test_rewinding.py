@@ -1,0 +1,298 @@
+"""Going back with the files: real tools in a real repository, and the session that records it."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.errors import SnapshotFailed
+from prunecli.model.events import FilesSaved, Rewound
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.runtime import Runtime
+from prunecli.runtime.rewinding import outlook_of, points_of, rewind
+from prunecli.session.log import read_log
+from prunecli.session.session import Session
+from prunecli.session.snapshots import EMPTY
+from prunecli.session.verify import verify_session
+from tests.session.snapshotting import files, of_git, repository
+from tests.starting import start
+
+AUTO = ("permissions.mode=auto",)
+
+
+def bash(number: int, command: str) -> ToolUse:
+    return ToolUse(f"b{number}", "bash", {"command": command})
+
+
+def saves(runtime: Runtime) -> list[tuple[str, str]]:
+    return [
+        (record.event.moment, record.event.reason)
+        for record in runtime.session.records
+        if isinstance(record.event, FilesSaved)
+    ]
+
+
+def begun(tmp_path: Path, script: list[Scripted], **more: object) -> Runtime:
+    repository(tmp_path / "work")
+    return start(tmp_path, script, sets=AUTO, **more)  # type: ignore[arg-type]
+
+
+STORY = [
+    calls(bash(1, "echo one > by-bash; rm b.txt; chmod +x a.txt")),
+    says("Done."),
+    calls(
+        ToolUse("r", "read", {"path": "a.txt"}),
+        ToolUse("e", "edit", {"path": "a.txt", "old_string": "changed", "new_string": "edited"}),
+        bash(2, "mkdir -p made && echo two > made/file && ln -s ../a.txt made/link"),
+    ),
+    says("Done again."),
+    says("Hello."),
+    calls(bash(3, "echo else > other.txt")),
+    says("Done otherwise."),
+]
+
+
+async def after_two(tmp_path: Path) -> tuple[Runtime, list[dict[str, object]]]:
+    """A session after two prompts that changed files, and the files before each and now."""
+    runtime = begun(tmp_path, STORY)
+    seen = [files(runtime.setup.cwd)]
+    for words in ("first", "second"):
+        await runtime.submit(words)
+        seen.append(files(runtime.setup.cwd))
+    return runtime, seen
+
+
+async def test_files_that_tools_and_bash_changed_go_back_prompt_by_prompt(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    git = of_git(runtime.setup.cwd)
+    assert len({str(one) for one in seen}) == 3
+    second, first = points_of(runtime)
+    assert (second.text, first.text) == ("second", "first")
+    await rewind(runtime, second.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[1]
+    assert [point.text for point in points_of(runtime)] == ["first", "second"]
+    assert [point.forward for point in points_of(runtime)] == [False, True]
+    await rewind(runtime, first.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[0]
+    assert runtime.session.context.items == []
+    assert {name: one for name, one in of_git(runtime.setup.cwd).items() if " " not in name} == {
+        name: one for name, one in git.items() if " " not in name
+    }
+
+
+async def test_the_undo_can_be_undone_after_any_number_of_steps(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    shown = runtime.session.context.messages()
+    for point in points_of(runtime):
+        await rewind(runtime, point.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[0]
+    forward = points_of(runtime)
+    assert [(point.text, point.forward, point.prompts) for point in forward] == [
+        ("first", True, 1),
+        ("second", True, 2),
+    ]
+    await rewind(runtime, forward[1].seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[2]
+    assert runtime.session.context.messages() == shown
+    assert [point.forward for point in points_of(runtime)] == [False, False]
+
+
+async def test_another_way_can_be_gone_and_left_again(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    second = points_of(runtime)[0]
+    await rewind(runtime, second.seq, conversation=True, files=True)
+    await runtime.submit("third")
+    await runtime.submit("fourth")
+    otherwise = files(runtime.setup.cwd)
+    assert "other.txt" in otherwise
+    left = next(point for point in points_of(runtime) if point.forward)
+    assert left.text == "second"
+    await rewind(runtime, left.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[2]
+    back = next(point for point in points_of(runtime) if point.forward)
+    assert (back.text, back.prompts) == ("fourth", 2)
+    await rewind(runtime, back.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == otherwise
+
+
+async def test_every_request_can_be_proved_after_rewinds_forks_and_a_restart(tmp_path: Path) -> None:
+    runtime, _ = await after_two(tmp_path)
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=False)
+    await runtime.submit("third")
+    path = runtime.session.path
+    assert path
+    report = verify_session(path, read_log(path))
+    assert report.clean, report.lines
+    for record in runtime.session.records:
+        source = Session.load(path, Context(Chars4()), writable=False)
+        copy = source.forked(Context(Chars4()), runtime.store, runtime.setup.cwd, at=record.seq)
+        copy.close()
+        assert copy.path
+        again = verify_session(copy.path, read_log(copy.path))
+        assert again.clean, (record.seq, again.lines)
+    shown = runtime.session.context.messages()
+    await runtime.close()
+    assert Session.load(path, Context(Chars4()), writable=False).context.messages() == shown
+
+
+async def test_only_the_files_or_only_the_conversation(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    shown = runtime.session.context.messages()
+    first = points_of(runtime)[1]
+    await rewind(runtime, first.seq, conversation=False, files=True)
+    assert files(runtime.setup.cwd) == seen[0]
+    assert runtime.session.context.messages() == shown
+    assert not any(isinstance(record.event, Rewound) for record in runtime.session.records)
+    runtime, seen = await after_two(tmp_path / "again")
+    await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=False)
+    assert files(runtime.setup.cwd) == seen[2]
+    assert runtime.session.context.items == []
+
+
+async def test_what_the_user_changed_by_hand_stays(tmp_path: Path) -> None:
+    """Only what lay in the agent's work goes back; a file that both changed is named."""
+    runtime = begun(tmp_path, STORY)
+    work = runtime.setup.cwd
+    await runtime.submit("first")
+    (work / "notes.md").write_text("by hand, between two prompts")
+    (work / "by-bash").write_text("by hand too")
+    await runtime.submit("second")
+    (work / "new.txt").write_text("by hand, after the second")
+    (work / "made" / "file").write_text("by hand, over the agent's")
+    first = points_of(runtime)[-1]
+    (outlook,) = await asyncio.to_thread(outlook_of, runtime, [first.seq])
+    assert outlook.foreign == ("made/file",)
+    await rewind(runtime, first.seq, conversation=True, files=True)
+    now = files(work)
+    assert now["notes.md"] == (b"by hand, between two prompts", 0o644)
+    assert now["new.txt"] == (b"by hand, after the second", 0o644)
+    assert "made/file" not in now
+    assert now["b.txt"] == (b"two\n", 0o644)
+
+
+async def test_nothing_is_saved_for_what_only_reads_and_once_for_each_prompt(tmp_path: Path) -> None:
+    runtime = begun(
+        tmp_path,
+        [
+            calls(ToolUse("l", "ls", {"path": "."}), bash(1, "git status && cat a.txt | head -3")),
+            says("Read."),
+            calls(bash(2, "touch x"), bash(3, "touch y")),
+            calls(bash(4, "touch z")),
+            says("Done."),
+        ],
+    )
+    await runtime.submit("look")
+    assert saves(runtime) == []
+    await runtime.submit("change")
+    assert saves(runtime) == [("before", "tools"), ("after", "tools")]
+
+
+async def test_a_run_that_is_interrupted_is_over_all_the_same(tmp_path: Path) -> None:
+    runtime = begun(tmp_path, [calls(bash(1, "echo 1 > made; sleep 60"))])
+    work = runtime.setup.cwd
+    before = files(work)
+    run = asyncio.ensure_future(runtime.submit("go"))
+    async with asyncio.timeout(20):
+        while not (work / "made").exists():
+            await asyncio.sleep(0.01)
+        runtime.interrupt()
+        assert (await run).reason == "interrupted"
+    assert saves(runtime) == [("before", "tools"), ("after", "tools")]
+    (work / "later").write_text("by hand")
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
+    assert files(work) == {**before, "later": (b"by hand", 0o644)}
+
+
+async def test_a_session_that_died_in_its_work_goes_back_too(tmp_path: Path) -> None:
+    runtime = begun(tmp_path, [calls(bash(1, "echo 1 > made")), says("Done.")])
+    work = runtime.setup.cwd
+    before = files(work)
+    await runtime.submit("go")
+    path = runtime.session.path
+    assert path
+    await runtime.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    cut = next(n for n, line in enumerate(lines) if b'"type":"ToolResult"' in line)
+    path.write_bytes(b"".join(lines[:cut]))
+    again = start(tmp_path, sets=AUTO)
+    again.open_session(path)
+    await rewind(again, points_of(again)[0].seq, conversation=True, files=True)
+    assert files(work) == before
+
+
+async def test_a_copy_goes_back_in_the_files_as_its_original_would(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    path = runtime.session.path
+    assert path
+    runtime.open_session(path, fork=True)
+    await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[0]
+
+
+async def test_in_another_directory_the_files_are_not_touched(tmp_path: Path) -> None:
+    runtime, _ = await after_two(tmp_path)
+    path = runtime.session.path
+    assert path
+    await runtime.close()
+    elsewhere = start(
+        tmp_path / "elsewhere" if (tmp_path / "elsewhere").mkdir() is None else tmp_path, sets=AUTO
+    )
+    elsewhere.open_session(path)
+    (outlook,) = outlook_of(elsewhere, [points_of(elsewhere)[1].seq])
+    assert outlook.changes == ()
+
+
+@pytest.mark.parametrize("why", ["off", "no session", "no git"])
+async def test_without_snapshots_the_work_goes_on_and_the_files_stay(tmp_path: Path, why: str) -> None:
+    repository(tmp_path / "work")
+    sets = ("tools.snapshots=false", *AUTO) if why == "off" else AUTO
+    runtime = start(tmp_path, STORY, sets=sets, keep_log=why != "no session")
+    told: list[object] = []
+    runtime.session.subscribe(told.append)
+    if why == "no git":
+        runtime.files.snapshots._environ["PATH"] = str(tmp_path)
+    await runtime.submit("first")
+    assert saves(runtime) == []
+    assert (runtime.setup.cwd / "by-bash").exists()
+    seen = files(runtime.setup.cwd)
+    point = points_of(runtime)[0]
+    with pytest.raises(SnapshotFailed):
+        await rewind(runtime, point.seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen
+    await rewind(runtime, point.seq, conversation=True, files=False)
+    assert runtime.session.context.items == []
+    notices = [text for one in told if (text := getattr(one, "text", "")) and "rewind" in text]
+    assert len(notices) == (why == "no git")
+
+
+async def test_lost_snapshots_leave_everything_as_it_is_and_new_ones_are_made(tmp_path: Path) -> None:
+    runtime, seen = await after_two(tmp_path)
+    shown = runtime.session.context.messages()
+    (place,) = (tmp_path / "home" / ".local" / "share" / "prunecli" / "snapshots").iterdir()
+    shutil.rmtree(place / "objects")
+    with pytest.raises(SnapshotFailed):
+        await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
+    assert files(runtime.setup.cwd) == seen[2]
+    assert runtime.session.context.messages() == shown
+    saved = runtime.files.snapshots.save()
+    assert runtime.files.snapshots.changes([(saved.tree, EMPTY)])[0]
+
+
+async def test_what_was_read_before_a_rewind_is_read_again_before_it_is_written(tmp_path: Path) -> None:
+    runtime = begun(
+        tmp_path,
+        [
+            calls(ToolUse("r", "read", {"path": "b.txt"})),
+            says("Read."),
+            calls(ToolUse("w", "write", {"path": "b.txt", "content": "over"})),
+            says("No."),
+        ],
+    )
+    await runtime.submit("read it")
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
+    await runtime.submit("write it")
+    assert (runtime.setup.cwd / "b.txt").read_text() == "two\n"

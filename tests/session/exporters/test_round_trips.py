@@ -1,0 +1,75 @@
+"""What is exported and imported again is the same conversation; so are real sessions at each of their points."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prunecli.model.events import CompactionApplied, Record, UserMessage
+from prunecli.model.messages import Text
+from prunecli.session.exporters.formats import ENDINGS, exported
+from prunecli.session.importers.source import read_source
+from tests.session.exporters.sample import numbered, sample
+from tests.session.points import sent, valid_points
+
+TESTS = Path(__file__).parents[2]
+SESSIONS = sorted((TESTS / "sessions").glob("*.gz"))
+SAMPLES = sorted((TESTS / "imports").glob("*.gz"))
+SHORT = [path for path in SESSIONS if path.stat().st_size < 16_000][:8]
+
+
+def again(folder: Path, records: list[Record], format_: str) -> list[Record]:
+    (folder / "file").write_text(exported(records, format_, keep_secrets=True).text)
+    return read_source(folder / "file").records
+
+
+def through_everything(folder: Path, path: Path) -> None:
+    """Imports a file, validates its requests at each point, and sends it through both ways back."""
+    found = read_source(path, compactions=True)
+    assert found.notices == ()
+    assert valid_points(found.records) > 1
+    for name in ("messages", "pi"):
+        assert sent(again(folder, found.records, name)) == sent(found.records), name
+    for name in ("markdown", "html"):
+        assert len(exported(found.records, name).text) > 1000
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *SHORT], ids=lambda path: path.name)
+def test_real_sessions_are_valid_at_each_point_and_come_back_unchanged(tmp_path: Path, path: Path) -> None:
+    through_everything(tmp_path, path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_every_real_session_is_valid_at_each_point_and_comes_back_unchanged(
+    tmp_path: Path, path: Path
+) -> None:
+    through_everything(tmp_path, path)
+
+
+@pytest.mark.parametrize("format_", ["messages", "pi"])
+def test_prunes_memos_images_and_commands_survive(tmp_path: Path, format_: str) -> None:
+    assert sent(again(tmp_path, sample(), format_)) == sent(sample())
+    text = json.dumps(sent(sample()))
+    assert "long output" not in text
+    assert "memo of it" in text
+
+
+def test_pi_gets_what_was_pruned_too_and_messages_only_what_would_be_sent() -> None:
+    assert "long output" in exported(sample(), "pi").text
+    assert "long output" not in exported(sample(), "messages").text
+    assert "long output" in exported(sample(), "messages", whole=True).text
+
+
+def test_a_summary_keeps_what_stood_before_and_after_it(tmp_path: Path) -> None:
+    words = [UserMessage((Text(word),)) for word in ("first", "second", "third")]
+    records = numbered(*words, CompactionApplied("the summary", 0, 2), UserMessage((Text("fourth"),)))
+    shown = [block["text"] for one in sent(again(tmp_path, records, "pi")) for block in one["content"]]
+    assert shown[1:] == ["third", "fourth"]
+    assert "first\n\nthe summary" in shown[0]
+    assert "second" not in shown[0]
+
+
+@pytest.mark.parametrize("format_", list(ENDINGS))
+def test_an_empty_session_can_be_exported(format_: str) -> None:
+    assert exported([], format_).text

@@ -1,0 +1,196 @@
+"""Damaged session files: nothing altered is accepted, everything untouched is kept, and it is said."""
+
+import random
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prunecli.errors import SessionCorrupt
+from prunecli.model.events import Record, SessionStarted, ToolResult, ToolStarted, UserMessage
+from prunecli.model.messages import Text
+from prunecli.model.record_codec import decode_record, encode_record
+from prunecli.session.log import Loaded, read_log, take_line
+from prunecli.session.writer import LogWriter
+from tests.laws.logs import logs
+
+START = SessionStarted("s", "/w", "m")
+
+
+def record(seq: int) -> Record:
+    event = (
+        START,
+        UserMessage((Text(f"words {seq} \u2028 é"),)),
+        ToolStarted(f"t{seq}", "bash", {"command": f"echo {seq}"}),
+        ToolResult(f"t{seq}", "bash", (Text(f"out {seq}"),), details={"exit_code": 0}),
+    )[seq % 4]
+    return Record(seq, 1_000 + seq, event)
+
+
+def whole(count: int) -> tuple[list[Record], bytes]:
+    records = [record(seq) for seq in range(count)]
+    return records, b"".join(map(encode_record, records))
+
+
+def load(path: Path, data: bytes) -> Loaded:
+    path.write_bytes(data)
+    try:
+        return read_log(path)
+    except SessionCorrupt:
+        return Loaded()
+
+
+def lines_of(data: bytes) -> list[tuple[int, int]]:
+    """Where each line begins and ends, its newline included."""
+    ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def cut_everywhere(path: Path, count: int, step: int) -> None:
+    records, data = whole(count)
+    lines = lines_of(data)
+    for size in range(lines[0][1], len(data), step):
+        kept = sum(end - 1 <= size for _, end in lines)
+        loaded = load(path, data[:size])
+        assert loaded.records == records[:kept]
+        inside = any(begin < size < end - 1 for begin, end in lines)
+        assert bool(loaded.bad) == inside, "half a record is said"
+        log = LogWriter(path)
+        log.append(record(count))
+        log.close()
+        assert path.read_bytes().startswith(data[:size]), "what was there is never rewritten"
+        assert read_log(path).records == [*records[:kept], record(count)]
+
+
+def flip_everywhere(path: Path, count: int, bits: int) -> None:
+    records, data = whole(count)
+    for at in range(len(data)):
+        for bit in random.Random(at).sample(range(8), bits):
+            flipped = bytearray(data)
+            flipped[at] ^= 1 << bit
+            loaded = load(path, bytes(flipped))
+            assert all(one in records for one in loaded.records), "an altered record was accepted"
+            assert len(loaded.records) >= count - 2
+            if len(loaded.records) < count:
+                assert loaded.bad or not loaded.records, "a loss is said"
+
+
+def hole_everywhere(path: Path, count: int, steps: tuple[int, int]) -> None:
+    records, data = whole(count)
+    lines = lines_of(data)
+    for begin in range(0, len(data), steps[0]):
+        for length in range(1, 300, steps[1]):
+            end = min(len(data), begin + length)
+            loaded = load(path, data[:begin] + b"\0" * (end - begin) + data[end:])
+            untouched = [
+                records[number] for number, (first, last) in enumerate(lines) if last <= begin or first >= end
+            ]
+            assert all(one in records for one in loaded.records)
+            lost = [one for one in untouched if one not in loaded.records]
+            assert len(lost) <= 1, f"untouched records are lost: {[one.seq for one in lost]}"
+            touched = len(records) - len(untouched)
+            if len(loaded.records) < len(records) and loaded.records:
+                assert loaded.bad, f"{touched} records are damaged and nobody says so"
+
+
+def test_a_file_cut_anywhere_keeps_its_complete_records_and_is_appended_to(tmp_path: Path) -> None:
+    """LOG-02: every byte of eight records."""
+    cut_everywhere(tmp_path / "s.jsonl", 8, 1)
+
+
+def test_a_flipped_bit_in_any_byte_is_never_accepted(tmp_path: Path) -> None:
+    """LOG-03: two bits of every byte."""
+    flip_everywhere(tmp_path / "s.jsonl", 5, 2)
+
+
+def test_a_hole_of_zero_bytes_anywhere_is_noticed(tmp_path: Path) -> None:
+    """LOG-04: the short dose."""
+    hole_everywhere(tmp_path / "s.jsonl", 6, (5, 41))
+
+
+@pytest.mark.slow
+def test_cuts_flips_and_holes_in_a_longer_file(tmp_path: Path) -> None:
+    """LOG-02, LOG-03, LOG-04: every byte, every bit, every place and length."""
+    cut_everywhere(tmp_path / "s.jsonl", 40, 1)
+    flip_everywhere(tmp_path / "s.jsonl", 16, 8)
+    hole_everywhere(tmp_path / "s.jsonl", 8, (1, 3))
+
+
+@given(logs(max_steps=10, rare=True), st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_damage_to_any_log_gives_a_part_of_it(records: list[Record], data: st.DataObject) -> None:
+    """LOG-02, LOG-03, LOG-05: bytes replaced, removed, inserted, lines repeated and moved."""
+    lines = [encode_record(one) for one in records]
+    damage = data.draw(st.sampled_from(["replace", "remove", "insert", "repeat", "swap"]))
+    at = data.draw(st.integers(0, len(lines) - 1))
+    if damage in ("repeat", "swap"):
+        other = data.draw(st.integers(0, len(lines) - 1))
+        lines.insert(other, lines[at])
+        if damage == "swap":
+            del lines[at + (other <= at)]
+        text = b"".join(lines)
+    else:
+        text = b"".join(lines)
+        place, size = data.draw(st.integers(0, len(text) - 1)), data.draw(st.integers(1, 40))
+        new = data.draw(st.binary(min_size=1, max_size=40)) if damage != "remove" else b""
+        text = text[:place] + new + text[place + (0 if damage == "insert" else size) :]
+    loaded = Loaded()
+    for line in text.split(b"\n"):
+        take_line(loaded, line)
+    assert all(one in records for one in loaded.records)
+    seqs = [one.seq for one in loaded.records]
+    assert seqs == sorted(set(seqs))
+
+
+def fuzz(count: int, seed: int) -> None:
+    """Mutated records with a checksum that is right: refused with a reason, or read; nothing else happens."""
+    dice = random.Random(seed)
+    samples = [encode_record(record(seq))[:-17] for seq in range(8)]
+    tokens = [
+        b"null",
+        b"-1",
+        b"1e999",
+        b"[]",
+        b"{}",
+        b'""',
+        b'"\\ud800"',
+        b"true",
+        b"9" * 400,
+        b"[" * 300,
+        b":",
+    ]
+    for _ in range(count):
+        body = bytearray(dice.choice(samples))
+        for _ in range(dice.randint(1, 3)):
+            at = dice.randrange(len(body))
+            match dice.randrange(4):
+                case 0:
+                    body[at] = dice.randrange(256)
+                case 1:
+                    del body[at : at + dice.randint(1, 20)]
+                case 2:
+                    body[at:at] = dice.choice(tokens)
+                case _:
+                    end = at + dice.randint(1, 12)
+                    body[at:end] = dice.choice(tokens)
+            body = body or bytearray(b"{")
+        data = bytes(body)
+        line = data + b',"crc":"%08x"}' % crc32(data)
+        try:
+            found = decode_record(line)
+        except ValueError:
+            continue
+        encode_record(found)
+
+
+def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason() -> None:
+    """LOG-19: the short dose."""
+    fuzz(5_000, 1)
+
+
+@pytest.mark.slow
+def test_half_a_million_hostile_records_are_refused_with_a_reason() -> None:
+    """LOG-19: 500,000; ten million were not run."""
+    fuzz(500_000, 2)

@@ -1,0 +1,42 @@
+"""What is written to a terminal that does not speak UTF-8."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from prunecli.tui.charset import ascii_letters, is_utf8
+
+
+@pytest.mark.parametrize(
+    ("environ", "utf8"),
+    [
+        ({}, True),
+        ({"LANG": "C.UTF-8"}, True),
+        ({"LANG": "de_DE.utf8"}, True),
+        ({"LANG": "C"}, False),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ({"LC_CTYPE": "C.UTF-8"}, True),
+        ({"LC_ALL": "POSIX", "LANG": "C.UTF-8"}, False),
+        ({"LANG": "en_US.ISO-8859-1"}, False),
+        ({"LANG": "C.UTF-8", "TERM": "linux"}, False),
+    ],
+)
+def test_the_locale_says_what_the_terminal_speaks(environ: dict[str, str], utf8: bool) -> None:
+    assert is_utf8(environ) is utf8
+
+
+def test_our_signs_have_readable_stand_ins_of_the_same_width() -> None:
+    """TUI-11."""
+    assert ascii_letters("❯ 🔪 ✓ ─│┌ ▓░ é … ×") == "> %% v -|+ #. e ~ x"
+
+
+def test_control_sequences_stay_as_they_are() -> None:
+    assert ascii_letters("\x1b[1m❯\x1b[0m") == "\x1b[1m>\x1b[0m"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"])))
+def test_whatever_is_drawn_becomes_ascii_of_the_same_width(text: str) -> None:
+    shown = ascii_letters(text)
+    assert shown.isascii()
+    assert len(shown) == sum(map(cell_len, text))

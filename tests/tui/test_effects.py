@@ -1,0 +1,208 @@
+"""What commands answer with: the clipboard, a secret, work in a thread, the palette, another configuration."""
+
+import threading
+from pathlib import Path
+
+from prunecli.commands.command import AskSecret, Copy, InThread, Say
+from prunecli.errors import ConfigError
+from prunecli.providers.scripted import says
+from prunecli.tui.effects import Effects
+from prunecli.tui.screens.choose import ChooseScreen
+from prunecli.tui.screens.secret import SecretScreen
+from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.transcript.entries import Notice
+from tests.tui.showing_app import Shown, shown
+
+
+def effects(running: Shown) -> Effects:
+    return Effects(running.runtime, running.conversation)
+
+
+def holding(folder: Path, data: bytes) -> list[str]:
+    """Where files that hold this lie: the names of the folders above their own."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.parents[1].name for path in files if data in path.read_bytes()]
+
+
+async def test_copying_puts_the_text_on_the_clipboard_and_into_no_file(tmp_path: Path) -> None:
+    """LOG-27."""
+    async with shown(tmp_path, [says("the *answer*")]) as s:
+        await s.type("hi", "enter")
+        await s.idle()
+        await s.type("/copy", "escape", "enter")
+        await s.until_shown("Copied the last answer: 12 characters.")
+        assert s.app.clipboard == "the *answer*"
+        effects(s).perform([Copy("x", "entry 3")])
+        await s.until_shown("Copied entry 3: 1 character.")
+    assert holding(tmp_path, b"the *answer*") == ["sessions"]
+
+
+async def test_a_secret_is_not_shown_and_not_kept(tmp_path: Path) -> None:
+    given: list[str] = []
+
+    def then(secret: str) -> list[Say]:
+        given.append(secret)
+        return [Say("kept")]
+
+    async with shown(tmp_path) as s:
+        effects(s).perform([AskSecret("API key", then)])
+        await s.until(lambda: isinstance(s.app.screen, SecretScreen))
+        await s.type("sk-secret")
+        await s.until_shown("API key", "•••••••••")
+        assert "sk-secret" not in s.screen_text()
+        await s.pilot.press("enter")
+        await s.until_shown("kept")
+        assert given == ["sk-secret"]
+        assert s.frame.prompt.is_empty
+        effects(s).perform([AskSecret("API key", then)])
+        await s.until(lambda: isinstance(s.app.screen, SecretScreen))
+        await s.type("other", "escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        assert given == ["sk-secret"]
+    history = s.runtime.setup.places.history_file
+    assert not history.exists() or "secret" not in history.read_text()
+
+
+async def test_a_secret_that_is_refused_says_why(tmp_path: Path) -> None:
+    def then(secret: str) -> list[Say]:
+        raise ConfigError("that is no key", "a key is one word")
+
+    async with shown(tmp_path) as s:
+        effects(s).perform([AskSecret("API key", then)])
+        await s.until(lambda: isinstance(s.app.screen, SecretScreen))
+        await s.type("x", "enter")
+        await s.until_shown("that is no key", "a key is one word")
+
+
+async def test_long_work_is_said_and_the_keyboard_goes_on(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def work() -> list[Say]:
+        gate.wait(10)
+        return [Say("checked")]
+
+    async with shown(tmp_path) as s:
+        effects(s).perform([InThread("Checking", work)])
+        await s.until_shown("Checking …")
+        await s.type("typed meanwhile")
+        assert s.frame.prompt.typed == "typed meanwhile"
+        gate.set()
+        await s.until_shown("checked")
+        await s.until(lambda: "Checking …" not in s.screen_text())
+
+
+async def test_doctor_shows_a_line_for_each_thing(tmp_path: Path) -> None:
+    async with shown(tmp_path, sets=["model.name=demo"], size=(100, 40)) as s:
+        await s.type("/doctor", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        await s.until_shown("Doctor", "terminal", "credentials", "endpoint", "sandbox", "rg", "sessions")
+
+
+async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.pilot.press("ctrl+p")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.until_shown("Everything", "/compact")
+        await s.type("prune-tog", "enter")
+        await s.until_shown("Pruning is off")
+        await s.pilot.press("ctrl+p")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("cycle", "enter")
+        await s.until(lambda: s.runtime.gatekeeper.mode == "edits")
+        await s.pilot.press("ctrl+p")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("prompts you typed", "enter")
+        await s.until(lambda: s.frame.prompt.searching)
+
+
+async def test_the_palette_finds_by_what_a_command_does(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.pilot.press("ctrl+p")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.type("key file")
+        await s.until_shown("/login")
+
+
+async def test_reloading_takes_the_keys_and_the_theme_of_the_file(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        file = s.runtime.setup.places.config_file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('[ui]\ntheme = "fjord"\n[ui.keys]\nsubmit = "ctrl+s"\n')
+        await s.type("/reload", "escape", "enter")
+        await s.until_shown("Configuration read.")
+        assert s.app.theme == "fjord"
+        await s.type("hi", "ctrl+s")
+        await s.idle()
+        assert s.runtime.session.context.items[0].texts == ["hi"]
+        file.write_text('[ui.keys]\nsubmitt = "ctrl+x"\n')
+        await s.type("/reload", "escape", "ctrl+s")
+        await s.until_shown("ui.keys.submitt: unknown action, the nearest is submit")
+        assert s.frame.keys.action("ctrl+s") == "submit"
+
+
+async def test_the_mouse_can_be_left_to_the_terminal(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/mouse off", "escape", "enter")
+        await s.until_shown("The mouse is the terminal's")
+        assert not s.runtime.config.ui.mouse
+        await s.type("/mouse --save", "enter")
+        await s.until_shown("Saved.")
+        assert "mouse = true" in s.runtime.setup.places.settings_file.read_text()
+        await s.type("/mouse sideways", "enter")
+        await s.until_shown("takes on or off")
+
+
+async def test_init_has_the_agent_write_instructions_where_it_may(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("written"), says("improved")]) as s:
+        await s.type("/init", "escape", "enter")
+        await s.idle()
+        first = s.runtime.session.context.items[0].texts[0]
+        assert first.startswith("Write AGENTS.md in this directory")
+        (tmp_path / "work" / "CLAUDE.md").write_text("old")
+        await s.type("/init mind the tests", "escape", "enter")
+        await s.idle()
+        words = s.runtime.session.context.items[2].texts[0]
+        assert words.startswith("Read CLAUDE.md")
+        assert words.endswith("mind the tests")
+    async with shown(tmp_path, trusted=False) as s:
+        await s.type("/init", "escape", "enter")
+        await s.until_shown("read-only until you trust it")
+
+
+async def test_what_a_shell_command_says_is_seen_while_it_runs(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    async with shown(tmp_path) as s:
+        await s.type(f"!echo first; until [ -e {gate} ]; do sleep 0.05; done; echo last", "enter")
+        await s.until_shown("│ first", "Esc stops")
+        assert "last" not in s.screen_text().split("│ first")[1]
+        gate.write_text("")
+        await s.idle()
+        await s.until_shown("│ last")
+        assert s.screen_text().count("│ first") == 1
+
+
+async def test_what_was_said_to_a_shell_command_is_heard_when_it_ends(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    async with shown(tmp_path, [says("heard")]) as s:
+        await s.type(f"!until [ -e {gate} ]; do sleep 0.05; done", "enter")
+        await s.until(lambda: s.conversation.runs.busy)
+        await s.type("and then?", "enter")
+        await s.until_shown("↳ and then?")
+        gate.write_text("")
+        await s.until_shown("heard")
+        await s.idle()
+
+
+async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("one")]) as s:
+        s.runtime.guide = ["first", "/undo"]
+        s.conversation.show_guide()
+        await s.until_shown("Enter: first")
+        await s.pilot.press("enter")
+        await s.until_shown("❯ first", "one", "Enter: /undo")
+        await s.pilot.press("enter")
+        await s.until_shown("Nothing to undo", "Ask, or / for commands")
+        await s.pilot.press("enter")
+        assert [e.text for e in s.entries if isinstance(e, Notice)] == [
+            "Nothing to undo: no prune is in force."
+        ]
