@@ -6,7 +6,7 @@ It can go on where it stopped, so that a session that has grown costs what was a
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from prunecli.model.events import (
@@ -120,13 +120,15 @@ class Digest:
 
     def to_text(self) -> str:
         """As one line of JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))
 
     @staticmethod
     def from_text(text: str) -> "Digest":
         """What `to_text` gave. Raises ValueError for anything else."""
         value: Json = json.loads(text)
-        kinds: dict[str, type[Any]] = {name: type(default) for name, default in asdict(Digest()).items()}
-        if not isinstance(value, dict) or {name: type(item) for name, item in value.items()} != kinds:
+        if not isinstance(value, dict) or {name: type(item) for name, item in value.items()} != _KINDS:
             raise ValueError("not a digest")
         return Digest(**value)
+
+
+_KINDS: dict[str, type[Any]] = {name: type(getattr(Digest(), name)) for name in Digest.__slots__}
