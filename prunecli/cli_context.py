@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,14 +14,16 @@ from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4, TokenCounter
-from prunecli.errors import ConfigError, SessionCorrupt, UsageError
+from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.sanitize import visible
-from prunecli.session.importers.source import Source, read_source
 from prunecli.session.store import Store
+
+if TYPE_CHECKING:
+    from prunecli.session.importers.source import Source
 
 Option = typer.Option
 
@@ -59,10 +61,14 @@ def context(
     typer.echo(_json(inspection) if as_json else visible(_table(inspection)))
 
 
-def _source(text: str) -> Source:
+def _source(text: str) -> "Source":
+    from prunecli.session.importers.source import read_source
+
     path = Path(text)
     try:
         if not path.is_file():
+            if "/" in text or path.suffix:
+                raise SessionNotFound(f"no file {text!r}", "SOURCE is a file, or a session's id or name")
             path = Store(Places.of(os.environ).sessions).find(text)
         return read_source(path)
     except OSError as error:
@@ -100,7 +106,7 @@ def _counter(estimator: str) -> TokenCounter:
     return load_tokenizer()
 
 
-def _window(found: Source, config: Config) -> int:
+def _window(found: "Source", config: Config) -> int:
     table = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
     started = getattr(found.records[0].event, "model", "") if found.records else ""
     known = table.info(started).context_window if started else 0

@@ -4,7 +4,7 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +14,11 @@ from prunecli.launch import complain
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
 from prunecli.sanitize import visible
-from prunecli.session.exporters.formats import exported
-from prunecli.session.exporters.output import write_new
-from prunecli.session.importers.saving import Saved, save
-from prunecli.session.importers.source import Source, read_source
 from prunecli.session.store import Store, random_bytes
+
+if TYPE_CHECKING:
+    from prunecli.session.importers.saving import Saved
+    from prunecli.session.importers.source import Source
 
 _NAMED_LINES = 5
 
@@ -30,6 +30,8 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
 ) -> None:
     """Makes sessions of Claude Code, pi, Codex, OpenCode or Gemini CLI files, agent-session/1 or messages."""
+    from prunecli.session.importers.saving import save
+
     store = Store(Places.of(os.environ).sessions)
     rows: list[dict[str, Any]] = []
     failed = 0
@@ -66,6 +68,9 @@ def export(
     ] = False,
 ) -> None:
     """Writes a session as Markdown, one HTML page, pi's JSONL or Anthropic Messages JSON."""
+    from prunecli.session.exporters.formats import exported
+    from prunecli.session.exporters.output import write_new
+
     with complaining():
         path = Path(session) if Path(session).is_file() else _store().find(session)
         source = _read(path)
@@ -87,7 +92,9 @@ def _store() -> Store:
     return Store(Places.of(os.environ).sessions)
 
 
-def _read(path: Path) -> Source:
+def _read(path: Path) -> "Source":
+    from prunecli.session.importers.source import read_source
+
     try:
         return read_source(path, compactions=True)
     except OSError as error:
@@ -96,7 +103,7 @@ def _read(path: Path) -> Source:
         ) from error
 
 
-def _row(path: Path, source: Source, saved: tuple[Saved, ...]) -> dict[str, Any]:
+def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, Any]:
     main, *others = saved
     return {
         "file": str(path),
@@ -107,7 +114,7 @@ def _row(path: Path, source: Source, saved: tuple[Saved, ...]) -> dict[str, Any]
         "kept": _kept(source.records),
         "left_out": dict(source.imported.left_out),
         "damaged": list(source.notices),
-        "branches": len(source.branches),
+        "branches": source.imported.branch_count,
         "forks": [{"id": other.id, "path": str(other.path), "new": other.made} for other in others],
     }
 

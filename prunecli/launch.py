@@ -73,7 +73,7 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
 
     from prunecli.headless import run_headless, user_turns
 
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else _piped()
     if asked.input_format == "stream-json":
         prompts = ([asked.prompt] if asked.prompt else []) + user_turns(piped, "stream-json")
     else:
@@ -96,6 +96,11 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
             await runtime.close()
 
     return asyncio.run(run())
+
+
+def _piped() -> str:
+    """What is piped in; bytes that are no text become visible (LOG-16)."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def exit_code(error: PrunecliError) -> int:

@@ -1,10 +1,13 @@
 """prunecli in somebody else's program: the pruning engine on plain messages, and the agent in ten lines.
 
-from prunecli.library import prune_messages
-shorter = prune_messages(messages, "pi", window=200_000, prune_protect=20_000)
+    from prunecli.library import Pruner
+    pruner = Pruner("pi", window=200_000, prune_protect=20_000)
+    shorter = pruner.request(messages)      # before each request: what was decided stays, the prefix too
 
-from prunecli.library import ask
-print(await ask("What does this project do?", trust=True))
+    from prunecli.library import ask
+    print(await ask("What does this project do?", trust=True))
+
+README.md shows both as whole programs.
 """
 
 import json
@@ -16,12 +19,65 @@ from typing import Any
 from prunecli.asked import Launch
 from prunecli.config import Config
 from prunecli.config.references import chosen
-from prunecli.context.inspect import inspect
+from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.context.view import View
 from prunecli.errors import ConfigError
+from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
 from prunecli.runtime.make import make_runtime
-from prunecli.session.importers.anthropic_messages import records_of
+from prunecli.session.importers.anthropic_messages import START_MS, records_of
+
+
+class Pruner:
+    """One conversation, pruned by one strategy. Decisions stay, so that what was sent before keeps its bytes and the
+    prompt cache holds up to the first new edit.
+
+    `options` are the strategy's, by name; `counter` counts tokens (characters / 4 by default); `window` is in
+    tokens. Raises ConfigError for an unknown strategy or option.
+    """
+
+    def __init__(
+        self, strategy: str, *, window: int = 200_000, counter: TokenCounter | None = None, **options: Json
+    ) -> None:
+        config = Config()
+        for name, value in options.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            config = config.with_value(f"{strategy}.{name}", text)
+        self._strategy = chosen(config, strategy)
+        self._window = window
+        self._context = Context(counter or Chars4())
+        self._said = self._seq = 0
+
+    def request(self, messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+        """What to send of the whole conversation so far: valid, with every word of the user.
+
+        The messages given are not changed. Raises ValueError that names a malformed message, or where there are
+        fewer than the last time.
+        """
+        events = [record.event for record in records_of(messages)]
+        if len(events) < self._said:
+            raise ValueError(
+                "fewer messages than the last time: another conversation needs a Pruner of its own"
+            )
+        for event in events[self._said :]:
+            self._apply(event)
+        self._said = len(events)
+        view = View(self._context, self._window)
+        proposal = self._strategy.propose(view)
+        if proposal.edits:
+            self._apply(prun_applied(view, "strategy", proposal.edits, strategy=self._strategy.name))
+        return [json.loads(message.canonical) for message in self._context.messages()]
+
+    @property
+    def ledger(self) -> Ledger:
+        """Tokens scanned, pruned and protected, and what the next request takes of the window."""
+        return ledger(View(self._context, self._window), [self._strategy])
+
+    def _apply(self, event: Event) -> None:
+        self._context.apply(Record(self._seq, START_MS + self._seq, event))
+        self._seq += 1
 
 
 def prune_messages(
@@ -32,20 +88,8 @@ def prune_messages(
     counter: TokenCounter | None = None,
     **options: Json,
 ) -> list[dict[str, Json]]:
-    """Anthropic messages as one strategy would send them: valid, with every word of the user.
-
-    `options` are the strategy's, by name; `counter` counts tokens (characters / 4 by default); `window` is in
-    tokens. The messages given are not changed. Raises ValueError that names a malformed message, ConfigError for
-    an unknown strategy or option.
-    """
-    config = Config()
-    for name, value in options.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        config = config.with_value(f"{strategy}.{name}", text)
-    inspection = inspect(
-        records_of(messages), [chosen(config, strategy)], window=window, counter=counter or Chars4()
-    )
-    return [json.loads(message.canonical) for message in inspection.messages]
+    """Anthropic messages as one strategy would send them, once; arguments and errors as for `Pruner`."""
+    return Pruner(strategy, window=window, counter=counter, **options).request(messages)
 
 
 async def ask(
@@ -76,4 +120,4 @@ async def ask(
         await runtime.close()
 
 
-__all__ = ["ConfigError", "ask", "prune_messages"]
+__all__ = ["ConfigError", "Pruner", "ask", "prune_messages"]

@@ -70,6 +70,22 @@ def test_at_shows_an_earlier_moment(runner: CliRunner, plain: str) -> None:
     assert len(shown(runner, plain, "--strategy", "no_pruning", "--at", "4")["messages"]) == 5  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("source", ["missing.json", "/nowhere/at/all", "no-such-session", "."])
+def test_a_source_that_is_not_there_is_said_in_one_line(runner: CliRunner, source: str) -> None:
+    done = runner.invoke(app, ["context", source, "--json"])
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert done.stderr.startswith(("prunecli: no file", "prunecli: no session"))
+    assert source in done.stderr
+
+
+def test_a_function_that_fails_is_said_beside_the_answer(runner: CliRunner, plain: str) -> None:
+    words = ["--strategy", "importance", "-o", "function=no_such_module:score"]
+    done = runner.invoke(app, ["context", plain, *words, "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["edits"] == []
+    assert "no_such_module:score" in done.stderr
+
+
 def native(tmp_path: Path) -> Path:
     path = tmp_path / "data" / "sessions" / "w" / "mine.jsonl"
     session = Session(SessionStarted("mine", "/w", "m"), Context(Chars4()), path=path)

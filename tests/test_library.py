@@ -1,14 +1,19 @@
 """The library: the engine on somebody else's messages, and the agent in a few lines."""
 
+import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from prunecli.errors import ConfigError, UsageError
-from prunecli.library import ask, prune_messages
+from prunecli.library import Pruner, ask, prune_messages
 from tests.endpoint import Call, Reply, serve
 
+PATH = os.pathsep.join(filter(None, sys.path))
 LONG = "a line of output\n" * 400
 
 
@@ -27,6 +32,71 @@ def test_plain_messages_are_pruned_and_stay_valid() -> None:
     assert str(shorter).count("[output pruned") == 5
     assert [message["role"] for message in shorter] == [message["role"] for message in given]
     assert given == messages()
+
+
+def test_what_was_decided_stays_and_the_prefix_with_it() -> None:
+    given, before = messages(12), list[dict[str, object]]()
+    pruner = Pruner("pi", prune_minimum=3_000, prune_protect=1_000, protected_turns=0)
+    breaks = 0
+    for end in range(1, len(given) + 1, 2):
+        sent = pruner.request(given[:end])
+        breaks += sent[: len(before)] != before
+        before = sent
+    assert 1 <= breaks <= 5
+    assert str(before).count("[output pruned") >= 6
+    assert pruner.ledger.pruned_tokens > 6 * 1_500
+
+
+def test_a_shorter_conversation_is_another_one() -> None:
+    pruner = Pruner("no_pruning")
+    pruner.request(messages())
+    with pytest.raises(ValueError, match="fewer messages"):
+        pruner.request(messages(2))
+
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def examples() -> list[str]:
+    """The programs that README.md shows under "As a library"."""
+    section = README.read_text("utf-8").partition("## As a library")[2].partition("\n## ")[0]
+    return [part.partition("```")[0] for part in section.split("```python\n")[1:]]
+
+
+def ran(folder: Path, code: str, environ: dict[str, str], *words: str) -> str:
+    """What a program prints."""
+    (folder / "example.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "example.py", *words],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_engine_s_example_in_the_readme_runs(tmp_path: Path) -> None:
+    done: dict[str, object] = {"role": "assistant", "content": "done"}
+    turns = [*messages(12), done, *messages(1), done, *messages(1)]
+    (tmp_path / "conversation.json").write_text(json.dumps({"messages": turns}))
+    said = ran(tmp_path, examples()[0], {"HOME": str(tmp_path), "PYTHONPATH": PATH}, "conversation.json")
+    assert re.fullmatch(r"33 messages, \d+ tokens withheld\n", said)
+    assert not said.startswith("33 messages, 0 ")
+
+
+def test_the_agent_s_example_in_the_readme_runs(tmp_path: Path) -> None:
+    with serve([Reply([Call("ls", {})]), Reply("It is empty.")]) as endpoint:
+        said = ran(tmp_path, examples()[1], environ(tmp_path, endpoint.base_url) | {"PYTHONPATH": PATH})
+        assert said == "It is empty.\n"
+        assert {tool["name"] for tool in json.loads(endpoint.requests[0].body)["tools"]} >= {
+            "bash",
+            "prun",
+            "recall",
+        }
+        assert endpoint.rejected == []
 
 
 def test_options_are_checked() -> None:

@@ -43,6 +43,11 @@ def assemble(context: Context, model: ModelSettings) -> Request:
     return request
 
 
+def body_bytes(context: Context) -> int:
+    """How many bytes the messages of the next request have."""
+    return sum(len(message.canonical) for message in context.messages())
+
+
 def summary_request(
     context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
 ) -> Request:

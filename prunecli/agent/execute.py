@@ -72,7 +72,7 @@ class Verdict(Protocol):
         ...
 
 
-async def nothing() -> None:
+async def nothing(_: ToolUse) -> None:
     """Nobody has to know before files are changed."""
 
 
@@ -85,7 +85,7 @@ class Executor:
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
-    before_change: Callable[[], Awaitable[None]] = nothing
+    before_change: Callable[[ToolUse], Awaitable[None]] = nothing
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Runs the calls and records their results in source order.
@@ -119,7 +119,7 @@ class Executor:
             self._record(call, refused, 0)
             return
         if self.gatekeeper.may_change_files(call, self.tools[call.name]):
-            await self.before_change()
+            await self.before_change(call)
         self.session.emit(ToolStarted(call.id, call.name, call.input))
         await asyncio.to_thread(self.session.commit)
         output, duration = await self._run(call, approved=approved)

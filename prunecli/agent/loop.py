@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from prunecli.agent.assemble import ModelSettings, assemble, sent, summary_request
+from prunecli.agent.assemble import ModelSettings, assemble, body_bytes, sent, summary_request
 from prunecli.agent.decide import (
     Act,
     Compact,
@@ -27,12 +27,15 @@ from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
 from prunecli.context.compaction import CompactionPlan, last_word
-from prunecli.context.repair import repair_image, strip_thinking
+from prunecli.context.repair import leave_out_images, repair_image, strip_thinking
 from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
-from prunecli.model.requests import Request
+from prunecli.model.requests import MAX_BODY_BYTES, Request
 from prunecli.providers.provider import Provider, Response, TextDelta
+
+LARGE_BODY_BYTES = 8_000_000
+"""A request that is refused for its length with more bytes than these is refused for its images."""
 
 
 class Mailbox:
@@ -96,7 +99,7 @@ class Run:
                 case Steer(messages):
                     for message in messages:
                         self.session.emit(message)
-                    self.mailbox.taken(messages)
+                        self.mailbox.taken((message,))
                 case Prune(events):
                     for event in events:
                         self.session.emit(event)
@@ -139,7 +142,7 @@ class Run:
         """Sends once more after each remedy until the endpoint takes it: what the strategies would prune, one
         compaction, and the last resort without the model."""
         context, length = self.session.context, refused
-        for remedy in (self._make_room, self._shorten):
+        for remedy in (self._lighten, self._make_room, self._shorten):
             before = context.sha256()
             await remedy()
             if context.sha256() == before:
@@ -152,6 +155,17 @@ class Run:
             else:
                 return
         await self._again(self.policy().overflow(context), length)
+
+    async def _lighten(self) -> None:
+        """Half of a request that is large in bytes, whatever its tokens are, should be images (API-19)."""
+        size = body_bytes(self.session.context)
+        if size > LARGE_BODY_BYTES:
+            self._leave_out_images(size // 2)
+
+    def _leave_out_images(self, excess: int) -> None:
+        lighter = leave_out_images(self.policy().view(self.session.context), excess)
+        if lighter is not None:
+            self.session.emit(lighter)
 
     async def _make_room(self) -> None:
         for event in self.policy().make_room(self.session.context, TOO_LONG):
@@ -173,6 +187,10 @@ class Run:
         await self._request()
 
     async def _request(self) -> None:
+        if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
+            self._leave_out_images(size - MAX_BODY_BYTES * 3 // 4)
+            if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
+                raise ContextOverflow(f"the request would have {size:,} bytes, more than the endpoint takes")
         request = assemble(self.session.context, self.model())
         self.session.emit(sent(request))
         await asyncio.to_thread(self.session.commit)

@@ -8,7 +8,9 @@ from prunecli.context.spending import Paid, Pruning, paid, pruning
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
 
-_HEADINGS = ("", "", "requests", "input", "cache read", "cache write", "hit", "output", "cost", "withheld")
+_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned")
+"""Tokens: input beside the cache, read from and written to it; its share; what pruning kept out of the requests."""
+
 UNKNOWN = "$ ?"
 
 
@@ -23,29 +25,24 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
         return [Say("Nothing was paid so far: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
     rows = [
-        _row(
-            "models" if not at else "", model or "(no name)", [one for one in responses if one.model == model]
-        )
-        for at, model in enumerate(models)
+        _row(model or "(no name)", "", [one for one in responses if one.model == model]) for model in models
     ]
     if len(models) > 1:
-        rows.append(_row("", "all", responses))
-    rows += [
-        _row("requests" if not at else "", _when(one), [one]) for at, one in enumerate(reversed(responses))
-    ]
+        rows.append(_row("all", "", responses))
+    rows.append(("",) * len(_HEADINGS))
+    rows += [_row(_when(one), str(one.seq), [one]) for one in reversed(responses)]
     note = _note(pruning(responses, choices.known_price), responses)
-    return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(2, 10)), note)]
+    return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 
-def _row(group: str, name: str, responses: Sequence[Paid]) -> tuple[str, ...]:
+def _row(name: str, entry: str, responses: Sequence[Paid]) -> tuple[str, ...]:
     usages = [one.usage for one in responses]
     read = sum(usage.cache_read_input_tokens or 0 for usage in usages)
     written = sum(usage.cache_creation_input_tokens or 0 for usage in usages)
     prompt = sum(usage.prompt_tokens for usage in usages)
     return (
-        group,
         name,
-        str(len(responses)),
+        entry or f"×{len(responses)}",
         short(sum(usage.input_tokens for usage in usages)),
         short(read),
         short(written),
@@ -66,7 +63,7 @@ def _total(responses: Sequence[Paid]) -> str:
 
 def _when(one: Paid) -> str:
     when = datetime.fromtimestamp(one.timestamp / 1000).astimezone().strftime("%H:%M:%S")
-    return f"{when} entry {one.seq}" + (" (summary)" if one.summary else "")
+    return when + (" summary" if one.summary else "")
 
 
 def _note(found: Pruning, responses: Sequence[Paid]) -> str:

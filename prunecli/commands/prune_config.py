@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say, Table
+from prunecli.config.references import import_own
 from prunecli.config.save import save
 from prunecli.runtime import Runtime
 
@@ -20,6 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         value = runtime.config.value(key)
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
     changed = runtime.config.with_value(key, text)
+    import_own(changed)
     runtime.use_config(changed)
     said = f"{key} = {json.dumps(changed.value(key))} for this session"
     if keep:

@@ -103,7 +103,7 @@ class Tools(Section):
     bash_timeout: Annotated[float, (0.1, 86_400), "Seconds that a command may run."] = 120.0
     snapshots: Annotated[
         bool,
-        "Whether files are saved before they are changed, so that /rewind can bring them back (needs git).",
+        "Whether files are saved before they are changed, for /rewind. Without git: those of edit and write.",
     ] = True
 
 

@@ -74,6 +74,15 @@ def functions_of(name: str, module: ModuleType, options: Any) -> Mapping[str, Ca
     return {option: Reference(text, f"pruning.{name}.{option}") for option, text in texts.items() if text}
 
 
+def import_own(config: Config) -> None:
+    """Imports the user's own strategies among the configured ones, before anything depends on them. Raises
+    ConfigError for one that can't be imported."""
+    shipped = config.strategies.only_shipped().names()
+    for name in config.pruning.strategies:
+        if name not in shipped:
+            config.strategies.module(name)
+
+
 def chosen(config: Config, name: str) -> Chosen:
     """A strategy with its options in effect and the functions that they name. Raises ConfigError for an unknown
     strategy, or one that can't be imported."""

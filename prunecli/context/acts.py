@@ -79,12 +79,12 @@ def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
     if turn.head is not None and turn.head.kind == "summary":
         return refused("a summary stands for what is gone; /rewind goes back before it")
     results = [entry for head in turn.items for entry in _results(head)]
-    if turn.head and turn.head.kind == "command" and not turn.exchanges:
-        return _clear(view, results, "the output of this command")
     if not results:
         return refused("no tool result in this turn, and your words always stay")
+    if results == [turn.head]:
+        return _clear(view, results, "the output of this command")
     free = [entry for entry in results if not view.locked(entry)]
-    return _clear(view, free or results, "the results of this turn")
+    return _clear(view, free or results, "the only result of this turn")
 
 
 def _results(head: Entry) -> list[Entry]:

@@ -44,8 +44,8 @@ def preamble(context: Context) -> list[tuple[Key, str]]:
 
 
 def memo_of(context: Context, key: Key) -> Edit:
-    """The memo of its node. Raises StopIteration once it is gone."""
-    return next(edit for prun, edit in context.memos_of(key.seq) if prun == key.part)
+    """The memo of its node. Raises KeyError once it is gone."""
+    return dict(context.memos_of(key.seq))[key.part]
 
 
 def label(context: Context, key: Key, summary: Summary) -> str:
@@ -145,8 +145,19 @@ def decided(context: Context, prun: int) -> str:
 
 def parts_of(head: Entry) -> list[Key]:
     """The parts of an assistant message that cost something."""
-    kinds: list[NodeKind] = ["thinking", "text", "calls"]
-    return [Key(kind, head.seq) for kind in kinds if any(text.strip() for text in texts_of(head, kind))]
+    there: set[NodeKind] = set()
+    for block in head.event.content if isinstance(head.event, AssistantMessage) else ():
+        match block:
+            case Text(text) if text and not text.isspace():
+                there.add("text")
+            case Thinking(_, signature) if signature:
+                there.add("thinking")
+            case ToolUse():
+                there.add("calls")
+            case _:
+                pass
+    kinds: tuple[NodeKind, ...] = ("thinking", "text", "calls")
+    return [Key(kind, head.seq) for kind in kinds if kind in there]
 
 
 def _is_instructions(piece: str) -> bool:

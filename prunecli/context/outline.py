@@ -170,6 +170,7 @@ class Outline:
                 self.turns[-1].exchanges.append(item)
         self._by_seq = {turn.seq: turn for turn in self.turns}
         self._turn_sums: dict[int, Sums] = {}
+        self._searched: list[tuple[Row, str]] | None = None
 
     # Figures -------------------------------------------------------------------------------------------------
 
@@ -261,18 +262,20 @@ class Outline:
             out.extend(Row(2, part, unfolds=False, is_open=False) for part in results)
 
     def found(self, words: str) -> list[Row]:
-        """The nodes whose label, tool or state holds these words (any case), with the nodes above them."""
-        wanted = words.lower()
-        everything = self.rows(lambda _: True)
-        keep = [False] * len(everything)
+        """The nodes whose label, tool or state holds these words (any case), with the nodes above them.
+
+        Costs O(entries) once after each change, then a comparison for each node.
+        """
+        if self._searched is None:
+            self._searched = [(row, self._haystack(row.key)) for row in self.rows(lambda _: True)]
+        wanted, kept = words.lower(), set[int]()
         above: list[int] = []
-        for at, row in enumerate(everything):
-            above = [place for place in above if everything[place].depth < row.depth]
-            if wanted in self._haystack(row.key):
-                for place in (*above, at):
-                    keep[place] = True
+        for at, (row, haystack) in enumerate(self._searched):
+            del above[row.depth :]
+            if wanted in haystack:
+                kept.update(above, (at,))
             above.append(at)
-        return [row for row, kept in zip(everything, keep, strict=True) if kept]
+        return [self._searched[at][0] for at in sorted(kept)]
 
     def _haystack(self, key: Key) -> str:
         return f"{key.seq} {self.label(key)} {labels.state(self.context, key)}".lower()
@@ -296,7 +299,7 @@ class Outline:
             return self._of_sums(key, self.of_turn(turn), turn.items[0])
         entry = self.context.entries[key.seq]
         if key.kind == "exchange":
-            return self._of_sums(key, self.total([entry]), entry)
+            return self._of_sums(key, self.total([entry]), entry, without_memos=True)
         if key.kind == "memo":
             prun, edit = key.part, labels.memo_of(self.context, key)
             tokens = self.context.tally.counter.count(edit.text or "")
@@ -326,12 +329,11 @@ class Outline:
             labels.why(self.context, key),
         )
 
-    def _of_sums(self, key: Key, sums: Sums, head: Entry) -> Node:
+    def _of_sums(self, key: Key, sums: Sums, head: Entry, *, without_memos: bool = False) -> Node:
         age, label = self.rides.since(head.seq), self.label(key)
         state, why = labels.state(self.context, key), labels.why(self.context, key)
-        return Node(
-            key, label, sums.shown, sums.original, sums.carried, age, state, why, sums.count, sums.pruned
-        )
+        tokens = sums.shown - (sums.memos if without_memos else 0)
+        return Node(key, label, tokens, sums.original, sums.carried, age, state, why, sums.count, sums.pruned)
 
     def label(self, key: Key) -> str:
         """What the node is, in one line; not yet fit for a terminal."""

@@ -3,6 +3,7 @@ stays repaired (ROBUSTNESS.md rule 3)."""
 
 import re
 
+from prunecli.context.exchange import Entry
 from prunecli.context.ledger import prun_applied
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -10,6 +11,7 @@ from prunecli.model.events import AssistantMessage, PrunApplied
 from prunecli.model.messages import Image, RedactedThinking, Thinking
 
 _PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
+_TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
 def strip_thinking(view: View) -> PrunApplied | None:
@@ -33,8 +35,10 @@ def strip_thinking(view: View) -> PrunApplied | None:
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
-    """The event that replaces the images of the entry which the endpoint names in its refusal; None where it
-    names none, or one without an image. All words of the entry stay."""
+    """The event that replaces the images of the entry which the endpoint names in its refusal, or the oldest
+    where there are too many; None where it names none, or one without an image. All words of the entry stay."""
+    if many := _TOO_MANY.search(refusal):
+        return leave_out_images(view, count=int(many[1]) - int(many[2]) * 3 // 4)
     context = view.context
     place = _PLACE.search(refusal)
     messages = context.messages()
@@ -45,10 +49,33 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
     content = getattr(entry.event, "content", ()) if entry else ()
     if entry is None or not any(isinstance(one, Image) for one in content):
         return None
-    text = "\n".join(
-        filter(None, [*entry.typed, entry.text, "[an image was left out: the endpoint refused it]"])
-    )
-    edit = Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
+    edit = _without_images(view, entry, "the endpoint refused it")
     return prun_applied(
         view, "strategy", [edit], strategy="repair", reason=f"an image was refused: {refusal[:200]}"
     )
+
+
+def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied | None:
+    """The event that leaves out the oldest images until the request is `excess` bytes smaller and has `count` fewer,
+    for the endpoint bounds both (API-19, API-20); None where there is none. All words of their entries stay."""
+    context, edits = view.context, list[Edit]()
+    for entry in context.entries.values():
+        edit = context.text_edit(entry.seq)
+        if excess <= 0 and count <= 0:
+            break
+        if (edit is None or edit.kind != "repair") and (sizes := _image_bytes(entry)):
+            excess, count = excess - sum(sizes), count - len(sizes)
+            edits.append(_without_images(view, entry, "the request had too many"))
+    if not edits:
+        return None
+    return prun_applied(view, "strategy", edits, strategy="repair", reason="the oldest images were left out")
+
+
+def _image_bytes(entry: Entry) -> list[int]:
+    content = getattr(entry.event, "content", ())
+    return [len(block.data) for block in content if isinstance(block, Image)]
+
+
+def _without_images(view: View, entry: Entry, why: str) -> Edit:
+    text = "\n".join(filter(None, [*entry.typed, entry.text, f"[an image was left out: {why}]"]))
+    return Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))

@@ -98,7 +98,9 @@ class Tracker:
             case PrunApplied() | PrunReverted():
                 self._before = context.tally.context_tokens
                 self._first = self._first_of(record.event, context)
-            case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if usage.prompt_tokens:
+            case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if (
+                self._pending and usage.prompt_tokens
+            ):
                 self._measure(record.event, context)
             case _:
                 pass

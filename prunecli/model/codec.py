@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
+from math import isinf
 from sys import intern
 from typing import NoReturn
 
@@ -211,6 +212,13 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
+def _finite_float(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise ValueError(f"{digits[:40]} is too large for a number")
+    return number
+
+
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = {intern(key): value for key, value in pairs}  # the same few keys in each of 100,000 records
     if len(found) != len(pairs):
@@ -218,5 +226,10 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_int)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_constant=_refuse_constant,
+    parse_int=_bounded_int,
+    parse_float=_finite_float,
+)
 _SCAN: Callable[[str, int], tuple[Json, int]] = vars(_STRICT)["scan_once"]

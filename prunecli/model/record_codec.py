@@ -239,14 +239,19 @@ def encode_record(record: Record) -> bytes:
     return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
 
 
+_CRC_KEY = b',"crc":"'
+_CRC_END = len(_CRC_KEY) + 10
+
+
 def decode_record(line: bytes) -> Record:
-    """The record of one line (without its line end). Raises ValueError with the reason for a damaged one."""
-    head, mark, tail = line.rpartition(b',"crc":"')
-    if not mark or len(tail) != 10 or not tail.endswith(b'"}'):
+    """The record of one line, with or without its newline. Raises ValueError with the reason for a damaged one."""
+    end = len(line) - line.endswith(b"\n")
+    if line[end - _CRC_END : end - 10] != _CRC_KEY or line[end - 2 : end] != b'"}':
         raise ValueError("no checksum at the end")
-    if tail[:8] != b"%08x" % crc32(head):
+    whole = memoryview(line)  # a line may be huge: nothing of it is copied before it is text
+    if line[end - 10 : end - 2] != b"%08x" % crc32(whole[: end - _CRC_END]):
         raise ValueError("the checksum does not match")
-    return record_from_json(strict_loads(head + b"}"))
+    return record_from_json(strict_loads(str(whole[:end], "utf-8")))
 
 
 def record_from_json(value: Json) -> Record:
@@ -264,5 +269,5 @@ def record_from_json(value: Json) -> Record:
         return Record(seq, timestamp, Unknown(kind, value))
     try:
         return Record(seq, timestamp, read(value), _unknown(kind, value))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"malformed {kind}: {error}") from error

@@ -3,11 +3,11 @@
 Nothing here has a screen. An edit is planned anew when it is carried out, so that what happens is what holds then.
 """
 
-from prunecli.context.acts import Act, Plan, plan
+from prunecli.context.acts import Act, Plan, plan, refused
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
 from prunecli.context.map import WindowMap, window_map
-from prunecli.context.outline import Outline
+from prunecli.context.outline import Node, Outline
 from prunecli.context.pressure import room
 from prunecli.runtime.runtime import Runtime
 
@@ -46,12 +46,21 @@ class Inspecting:
         self._look()
         return True
 
+    def node(self, key: Key) -> Node | None:
+        """The node of a key, None once it is gone: the agent may have gone on since the rows were laid out."""
+        try:
+            return self.outline.node(key)
+        except KeyError:
+            return None
+
     def why(self, key: Key) -> str:
         """Why a live result stays, by the strategies in force; "" for one that would go, and for anything else."""
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
         """What an act would do now, or why nothing."""
+        if act != "undo" and self.node(key) is None:
+            return refused("it is no longer there")
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
 
     def impact(self, planned: Plan) -> Impact:

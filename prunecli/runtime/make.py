@@ -11,6 +11,7 @@ from prunecli.agent.unattended import unattended_environment
 from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
 from prunecli.config.credentials import Credentials, credentials
+from prunecli.config.references import import_own
 from prunecli.errors import SessionLocked, UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
@@ -40,6 +41,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
             config_file=asked.config_file,
             trusted=trusted,
         )
+        import_own(config)
         if _needs_demo(config, credentials(environ, places)):
             return config.with_value("model.name", "demo")
         return config

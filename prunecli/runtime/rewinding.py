@@ -16,7 +16,7 @@ def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
     if runtime.files.off:
         return [Outlook() for _ in seqs]
     snapshots = runtime.files.snapshots
-    return outlooks(snapshots, tuple(runtime.session.records), seqs, snapshots.save())
+    return outlooks(snapshots, tuple(runtime.session.records), seqs, runtime.files.save())
 
 
 def points_of(runtime: Runtime) -> list[Point]:
@@ -44,7 +44,7 @@ async def _files(runtime: Runtime, seq: int) -> Restored:
         raise SnapshotFailed(f"the files can't go back: {why}")
     snapshots, session = runtime.files.snapshots, runtime.session
     records = tuple(session.records)
-    now = await asyncio.to_thread(snapshots.save)
+    now = await asyncio.to_thread(runtime.files.save)
     (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
     if not outlook.changes:
         return Restored((), ())
@@ -53,4 +53,4 @@ async def _files(runtime: Runtime, seq: int) -> Restored:
     try:
         return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
     finally:
-        runtime.files.record(await asyncio.to_thread(snapshots.save), "after", "rewind")
+        runtime.files.record(await asyncio.to_thread(runtime.files.save), "after", "rewind")

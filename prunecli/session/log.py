@@ -60,16 +60,21 @@ def take_line(loaded: Loaded, line: bytes) -> None:
     """Adds the next line of a file, with its line end, to what was read so far."""
     loaded.lines = number = loaded.lines + 1
     loaded.complete = line.endswith(b"\n")
-    data = line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf")
-    if not data:
-        if b"\0" in line:
-            loaded.bad.append(BadLine(number, line, "a hole of zero bytes"))
-        return
     try:
-        record = _decoded(data)
-    except ValueError as error:
-        loaded.bad.append(BadLine(number, line, str(error)))
-        return
+        record = decode_record(line)
+    except ValueError:
+        data = line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf")
+        if not data:
+            if b"\0" in line:
+                loaded.bad.append(BadLine(number, line, "a hole of zero bytes"))
+            return
+        try:
+            record = _decoded(data)
+        except ValueError as error:
+            loaded.bad.append(BadLine(number, line, str(error)))
+            return
+        if b"\0" in line:
+            loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
     last = loaded.records[-1].seq if loaded.records else -1
     if record.seq <= last:
         loaded.bad.append(BadLine(number, line, f"seq {record.seq} after {last}"))

@@ -12,15 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.events import FilesSaved, Record
+from prunecli.session.copies import Copies
 from prunecli.session.snapshots import FileChange, Saved, Snapshots, Version
-from prunecli.session.timeline import saved_after, spans
+from prunecli.session.timeline import saved_after, spans, trees_after
 from prunecli.tools.files.saving import create_file, locked, replace_content
 from prunecli.tools.files.workspace import Place
 
+Kept: TypeAlias = Snapshots | Copies
+"""The snapshots of a workspace: by git, or of the edited files alone."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINK = "120000"
 _PROGRAM = "100755"
@@ -65,18 +69,20 @@ class Restored:
         )
 
 
-def outlooks(
-    snapshots: Snapshots, records: Sequence[Record], seqs: Sequence[int], now: Saved
-) -> list[Outlook]:
+def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
     """What going back to the state after each of these records would do. Raises SnapshotFailed."""
     root = str(snapshots.workspace)
     firsts = [saved_after(records, seq, root) for seq in seqs]
+    trees = [
+        snapshots.first(trees_after(records, seq, root)) if one else ""
+        for seq, one in zip(seqs, firsts, strict=True)
+    ]
     works = [
         [(span.start, span.end or now.tree) for span in spans(records, seq, root)] if first else []
         for seq, first in zip(seqs, firsts, strict=True)
     ]
     last = _last_end(records, root)
-    pairs = [(now.tree, first.tree) for first in firsts if first]
+    pairs = [(now.tree, tree) for tree in trees if tree]
     pairs += [pair for work in works for pair in work]
     pairs += [(last, now.tree)] if last else []
     asked = list(dict.fromkeys(pairs))
@@ -84,12 +90,10 @@ def outlooks(
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
     touched = {pair: {change.path for change in changes} for pair, changes in found.items()}
     return [
-        _outlook(
-            found[now.tree, first.tree], set().union(*(touched[pair] for pair in work)), foreign, first, now
-        )
+        _outlook(found[now.tree, tree], set().union(*(touched[pair] for pair in work)), foreign, first, now)
         if first
         else Outlook()
-        for first, work in zip(firsts, works, strict=True)
+        for first, tree, work in zip(firsts, trees, works, strict=True)
     ]
 
 
@@ -122,7 +126,7 @@ def _is_known(change: FileChange, unsaved: set[str]) -> bool:
 # Restoring ---------------------------------------------------------------------------------------------------
 
 
-def restore(snapshots: Snapshots, changes: Sequence[FileChange], stop: threading.Event) -> Restored:
+def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Event) -> Restored:
     """Makes these changes, each file whole or not at all; stops between two files when told to.
 
     What stands in the way of a folder goes first, then ignore files and all others are written, then files are

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
-from prunecli.model.codec import block_to_json
-from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult
+from prunecli.model.codec import block_to_json, well_formed
+from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
@@ -49,6 +49,16 @@ class FileMoved:
 
     why: str
     path: Path
+
+
+def _well_formed(event: UserMessage) -> UserMessage:
+    """What was typed or given as an argument may hold bytes that were no text (LOG-16); from models and tools it
+    comes checked."""
+    texts = [block for block in event.content if isinstance(block, Text)]
+    if all(well_formed(block.text) is block.text for block in texts):
+        return event
+    clean = (Text(well_formed(one.text)) if isinstance(one, Text) else one for one in event.content)
+    return replace(event, content=tuple(clean))
 
 
 class Session:
@@ -109,7 +119,7 @@ class Session:
         self._pay()
         if not self.records:
             self._append(self._started)
-        return self._append(event)
+        return self._append(_well_formed(event) if isinstance(event, UserMessage) else event)
 
     def keep(self, event: Event) -> None:
         """As `emit`, for what has happened and can't be asked for again, an answer or a tool's result.

@@ -65,6 +65,15 @@ def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | 
     )
 
 
+def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
+    """All snapshots behind this point, the oldest first."""
+    return [
+        record.event.tree
+        for record in records
+        if record.seq > seq and isinstance(record.event, FilesSaved) and record.event.root == root
+    ]
+
+
 def spans(records: Sequence[Record], seq: int, root: str) -> list[Span]:
     """The work on the files that began after this point, the oldest first."""
     saved = [

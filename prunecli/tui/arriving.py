@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prunecli.context.lineage import branch
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SessionNotFound
 from prunecli.model.events import Record
 from prunecli.runtime.resuming import Resuming
 from prunecli.tui.showing.changes import Anew
-from prunecli.tui.showing.present import REWOUND, Presenter
+from prunecli.tui.showing.present import Presenter, present_of
 
 if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
@@ -112,12 +111,11 @@ class Arriving:
                 await pace.breathe()
 
     def _presented(self, presenter: Presenter) -> Iterator[None]:
-        present, _ = branch(self._resuming.records)
+        present = present_of(self._resuming.records)
         for start in range(0, len(present), AT_A_TIME):
-            for record in present[start : start + AT_A_TIME]:
-                presenter.take(record)
+            for told in present[start : start + AT_A_TIME]:
+                presenter.take(told)
             yield
-        presenter.take(REWOUND)
 
     async def _put_above(self) -> None:
         pace = Pace(self._conversation)

@@ -27,6 +27,7 @@ class Terminal:
         home: str,
         more: Mapping[str, str] = {},
         size: tuple[int, int] = (120, 40),
+        cwd: str = "",
     ) -> None:
         kept = {
             key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "TEXTUAL_FPS") if key in os.environ
@@ -34,7 +35,7 @@ class Terminal:
         environ = {"HOME": home, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT)}
         self.pid, self.file = pty.fork()
         if self.pid == 0:
-            os.chdir(home)
+            os.chdir(cwd or home)
             arguments = [sys.executable, "-m", module, *words]
             os.execve(sys.executable, arguments, {**environ, **kept, **more})
         self.seen = b""

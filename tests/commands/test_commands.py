@@ -167,7 +167,7 @@ def test_resume_of_nothing_says_so(tmp_path: Path) -> None:
 async def test_context_shows_each_entry_with_its_state_and_why(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     run_line(runtime, "/prune")
-    table = run_line(runtime, "/context")[0]
+    table = run_line(runtime, "/context table")[0]
     assert isinstance(table, Table)
     assert [row[3] for row in table.rows if "read" in row[1] and row[1].startswith("  ")] == [
         "cleared",
@@ -288,3 +288,13 @@ async def test_undo_takes_one_prune_by_its_number(tmp_path: Path) -> None:
     assert "/prune-stats shows them" in say(list(run_line(runtime, f"/undo {int(number) - 1}")))
     assert "Undone: 1 prune" in say(list(run_line(runtime, f"/undo {number}")))
     assert not runtime.session.context.pruns
+
+
+def test_a_strategy_that_cannot_be_imported_is_not_taken(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    folder = runtime.setup.places.user_strategies
+    folder.mkdir(parents=True)
+    (folder / "broken.py").write_text("def propose(:\n")
+    effects = list(run_line(runtime, "/prune-config strategy broken"))
+    assert "broken.py: can't be imported" in say(effects)
+    assert runtime.config.pruning.strategy == "auto"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import plain_text
 from prunecli.session.log import read_log
 from tests.faults.disks import can_mount, small_disk
 
@@ -29,6 +31,7 @@ def prunecli(
         "PRUNECLI_HOME": str(home or folder / "data"),
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",  # bytecode that is cut off at the limit would stay beside the sources
     }
     return subprocess.run(
         [*under, sys.executable, "-m", "prunecli", "-p", "hello", "--model", "demo", *words],
@@ -41,6 +44,28 @@ def prunecli(
         preexec_fn=before,
         check=False,
     )
+
+
+def test_bytes_that_are_no_text_are_no_traceback(tmp_path: Path) -> None:
+    """LOG-16: as an argument and piped in, in a locale that is strict."""
+    done = subprocess.run(
+        [sys.executable, "-m", "prunecli", "-p", b"hi \xff\xed\xa0\x80", "--model", "demo"],
+        cwd=tmp_path,
+        env={
+            "HOME": str(tmp_path),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8:strict",
+        },
+        input=b"and \xfe this",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.rglob("*.jsonl")
+    said = [r.event for r in read_log(path).records if isinstance(r.event, UserMessage)]
+    assert "\ufffd" in plain_text(said[0].content)
 
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:

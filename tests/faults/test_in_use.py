@@ -19,6 +19,7 @@ from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.make import make_runtime
 from prunecli.session.holder import lock_holder
+from prunecli.session.loading import LONG_BYTES
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
 
@@ -140,6 +141,29 @@ def test_a_view_is_read_and_never_written(tmp_path: Path) -> None:
     assert exit_code(caught.value) == EXIT_SESSION
     session.close()
     assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
+    log.close()
+
+
+def test_a_long_session_in_use_can_be_looked_at_too(tmp_path: Path) -> None:
+    """LOG-11: one that is read in steps."""
+    path = a_session(tmp_path)
+    log = LogWriter(path)
+    seq = len(read_log(path).records)
+    for number in range(300):
+        log.append(Record(seq + number, 2**42 + number, UserMessage((Text("words " * 500),))))
+    before = path.read_bytes()
+    assert len(before) > LONG_BYTES
+    runtime = make_runtime(Launch(cwd=tmp_path, flags={"--model": "demo"}), environ(tmp_path))
+    with pytest.raises(SessionLocked):
+        runtime.resume(path)
+    runtime.resume(path, writable=False)
+    assert runtime.resuming is not None
+    for _ in runtime.resuming.steps():
+        pass
+    session = runtime.resuming.finish()
+    assert session.read_only
+    assert len(session.records) == seq + 300
+    assert path.read_bytes() == before
     log.close()
 
 

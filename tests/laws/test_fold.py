@@ -1,5 +1,6 @@
 """The fold always equals the slow, obvious projection."""
 
+import pytest
 from hypothesis import given, settings
 
 from prunecli.context.project import project
@@ -17,13 +18,25 @@ def folded(records: list[Record]) -> Context:
     return context
 
 
-@given(logs())
-@settings(max_examples=300, deadline=None)
-def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
+def equals_the_projection(records: list[Record]) -> None:
+    """LOG-31: prunes of prunes, memos of memos, unknown entries, in any order."""
     context = Context(Chars4())
     for index, record in enumerate(records):
         context.apply(record)
         assert context.messages() == project(records[: index + 1])
+
+
+@given(logs())
+@settings(max_examples=300, deadline=None)
+def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
+    equals_the_projection(records)
+
+
+@pytest.mark.slow
+@given(logs())
+@settings(max_examples=5_000, deadline=None)
+def test_it_equals_the_projection_for_long(records: list[Record]) -> None:
+    equals_the_projection(records)
 
 
 @given(logs())

@@ -123,7 +123,7 @@ def holds_in_any_order(records: list[Record], acts: list[str]) -> None:
 def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_word(
     records: list[Record], acts: list[str]
 ) -> None:
-    """API-01, API-03, API-04."""
+    """API-01, API-03, API-04, LOG-31."""
     holds_in_any_order(records, acts)
 
 

@@ -104,8 +104,11 @@ def over_logs(check: Callable[[list[Record]], bool], examples: int) -> tuple[int
     return counts[0], counts[1]
 
 
+@pytest.mark.parametrize("examples", [60, pytest.param(5_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(one: Chosen) -> None:
+def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(
+    one: Chosen, examples: int
+) -> None:
     def check(records: list[Record]) -> bool:
         context = folded(records)
         next_record(context, records, UserMessage((Text("and now?"),)))
@@ -123,7 +126,7 @@ def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(one
         assert one.propose(View(context, WINDOW)).edits == ()
         return bool(proposal.edits)
 
-    total, pruned = over_logs(check, 60)
+    total, pruned = over_logs(check, examples)
     assert pruned >= total * (0.5 if one.name != "no_pruning" else 0)
 
 

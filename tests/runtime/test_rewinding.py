@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from prunecli.context.tokens import Chars4
 from prunecli.errors import SnapshotFailed
 from prunecli.model.events import FilesSaved, Rewound
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.providers.models import ModelTable
+from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.session.log import read_log
@@ -246,15 +248,11 @@ async def test_in_another_directory_the_files_are_not_touched(tmp_path: Path) ->
     assert outlook.changes == ()
 
 
-@pytest.mark.parametrize("why", ["off", "no session", "no git"])
+@pytest.mark.parametrize("why", ["off", "no session"])
 async def test_without_snapshots_the_work_goes_on_and_the_files_stay(tmp_path: Path, why: str) -> None:
     repository(tmp_path / "work")
     sets = ("tools.snapshots=false", *AUTO) if why == "off" else AUTO
     runtime = start(tmp_path, STORY, sets=sets, keep_log=why != "no session")
-    told: list[object] = []
-    runtime.session.subscribe(told.append)
-    if why == "no git":
-        runtime.files.snapshots._environ["PATH"] = str(tmp_path)
     await runtime.submit("first")
     assert saves(runtime) == []
     assert (runtime.setup.cwd / "by-bash").exists()
@@ -265,8 +263,80 @@ async def test_without_snapshots_the_work_goes_on_and_the_files_stay(tmp_path: P
     assert files(runtime.setup.cwd) == seen
     await rewind(runtime, point.seq, conversation=True, files=False)
     assert runtime.session.context.items == []
-    notices = [text for one in told if (text := getattr(one, "text", "")) and "rewind" in text]
-    assert len(notices) == (why == "no git")
+
+
+def without_git(tmp_path: Path, script: list[Scripted]) -> Runtime:
+    """A runtime whose PATH leads to a shell and to no git."""
+    programs = tmp_path / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in ("bash", "sh", "rm", "sleep"):
+        if not (programs / name).exists():
+            (programs / name).symlink_to(f"/bin/{name}")
+    made = start(tmp_path, sets=AUTO)
+    environ = {**made.setup.child_env, "PATH": str(programs)}
+    setup = replace(made.setup, child_env=environ, approved_env=environ)
+    provider = ScriptedProvider(script)
+    table = ModelTable.load(setup.places.shipped_data, setup.config.models)
+    return Runtime(setup, lambda _: provider, table.info)
+
+
+NO_GIT = [
+    calls(
+        ToolUse("r", "read", {"path": "a.txt"}),
+        ToolUse("e", "edit", {"path": "a.txt", "old_string": "one", "new_string": "1"}),
+        ToolUse("w", "write", {"path": "deep/made.txt", "content": "made\n"}),
+        bash(1, "echo by bash > other.txt"),
+    ),
+    says("Done."),
+    calls(ToolUse("e2", "edit", {"path": "a.txt", "old_string": "1", "new_string": "uno"})),
+    says("Done again."),
+]
+
+
+async def test_without_git_what_is_edited_goes_back_and_forth_and_the_rest_is_said_to_stay(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("one\n")
+    runtime = without_git(tmp_path, NO_GIT)
+    told: list[object] = []
+    runtime.session.subscribe(told.append)
+    work, seen = runtime.setup.cwd, []
+    for words in ("first", "second"):
+        seen.append(files(work))
+        await runtime.submit(words)
+    seen.append(files(work))
+    assert sum("without git" in getattr(one, "text", "") for one in told) == 1
+    path = runtime.session.path
+    assert path
+    await runtime.close()
+    runtime = without_git(tmp_path, [])
+    runtime.open_session(path)
+    first = points_of(runtime)[1]
+    (outlook,) = outlook_of(runtime, [first.seq])
+    assert {(one.path, one.added, one.removed) for one in outlook.changes} == {
+        ("a.txt", 1, 1),
+        ("deep/made.txt", 0, 1),
+    }
+    await rewind(runtime, first.seq, conversation=True, files=True)
+    assert files(work) == {**seen[0], "other.txt": (b"by bash\n", 0o644)}
+    forward = points_of(runtime)[0]
+    assert forward.forward
+    await rewind(runtime, forward.seq, conversation=True, files=True)
+    assert files(work) == seen[2]
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
+    assert files(work) == seen[1]
+
+
+async def test_a_lost_copy_is_said(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("one\n")
+    runtime = without_git(tmp_path, NO_GIT)
+    await runtime.submit("first")
+    shutil.rmtree(tmp_path / "home" / ".local" / "share" / "prunecli" / "snapshots")
+    with pytest.raises(SnapshotFailed, match="missing"):
+        await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
+    assert (tmp_path / "work" / "a.txt").read_text() == "1\n"
 
 
 async def test_lost_snapshots_leave_everything_as_it_is_and_new_ones_are_made(tmp_path: Path) -> None:

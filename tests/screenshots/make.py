@@ -1,18 +1,20 @@
-"""Makes the README's picture: a real run of the interface on scripted responses, exported as SVG.
+"""Makes the README's pictures: a real run of the interface on scripted responses, exported as SVG.
 
-`python -m tests.screenshots.make` writes session.svg beside this file.
+`python -m tests.screenshots.make` writes session.svg and context.svg (the inspector) beside this file.
 """
 
 import asyncio
 import tempfile
 from pathlib import Path
 
-from prunecli.model.messages import ToolUse, Usage
+from prunecli.model.messages import Thinking, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
-from tests.tui.showing_app import shown
+from tests.starting import start
+from tests.tui.showing_app import Shown, shown
+from tests.tui.snapshots.picture import normalised
 
 FOLDER = Path(__file__).parent
-SIZE = (100, 30)
+SIZE = (132, 34)
 SETS = (
     "permissions.mode=auto",
     "pruning.pi.prune_minimum=1000",
@@ -52,6 +54,9 @@ print(f"{passed} passed")
 """
 
 
+THOUGHT = "The check fails in the parser. I need the grammar first, then what the check says."
+
+
 def used(response: Scripted, prompt: int, cached: int) -> Scripted:
     """The response with what a request would have cost."""
     usage = Usage(prompt - cached - 300, 120, cached, 300)
@@ -62,7 +67,11 @@ def script() -> list[Scripted]:
     """What the model does in the picture."""
     edit = {"path": "parser.py", "old_string": "    return tokens\n", "new_string": "    return tok\n"}
     return [
-        used(calls(ToolUse("t1", "read", {"path": "lexer.py"})), 3_000, 0),
+        used(
+            Scripted((Thinking(THOUGHT, "signed"), ToolUse("t1", "read", {"path": "lexer.py"})), "tool_use"),
+            3_000,
+            0,
+        ),
         used(calls(ToolUse("t2", "bash", {"command": "python3 check.py"})), 9_300, 2_900),
         used(
             calls(
@@ -85,21 +94,31 @@ def script() -> list[Scripted]:
 
 
 async def make() -> None:
-    """Writes the picture."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "app"
-        work = folder / "work"
+    """Writes the pictures."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        work = folder / "home" / "src" / "app"
         work.mkdir(parents=True)
         for path, text in (("lexer.py", LEXER), ("parser.py", PARSER), ("check.py", TEST)):
             (work / path).write_text(text)
-        async with shown(folder, script(), size=SIZE, sets=SETS) as screen:
+        runtime = start(folder, script(), sets=SETS, work="home/src/app")
+        async with shown(folder, size=SIZE, runtime=runtime) as screen:
             await screen.type("fix the failing check in parser.py", "enter")
             await screen.until_shown("3 of 3")
             await screen.idle()
             await screen.conversation.runtime.load_tokenizer()
             await screen.pilot.pause(0.2)
-            picture = screen.app.export_screenshot(title="prunecli")
-    (FOLDER / "session.svg").write_text(picture.replace(name, "~"), "utf-8")
+            keep(screen, "session")
+            await screen.type("/context", "enter")
+            await screen.until(lambda: len(screen.app.screen_stack) > 1)
+            await screen.pilot.pause(0.2)
+            keep(screen, "context")
+
+
+def keep(screen: Shown, name: str) -> None:
+    """Writes what is on the screen."""
+    picture = normalised(screen.app.export_screenshot(title="prunecli"))
+    (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
 
 
 if __name__ == "__main__":

@@ -185,6 +185,27 @@ def fuzz(count: int, seed: int) -> None:
         encode_record(found)
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1e400"])
+def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
+    """LOG-19."""
+    for payload in (
+        f'"type":"RequestSent","model":"m","tokens":{number},"sha256":"x"',
+        f'"type":"ToolResult","tool_use_id":"t","tool_name":"b","content":[],"details":{{"x":{number}}}',
+    ):
+        body = ('{"seq":1,"timestamp":2000,' + payload).encode()
+        with pytest.raises(ValueError, match="too large"):
+            decode_record(body + b',"crc":"%08x"}' % crc32(body))
+
+
+def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path) -> None:
+    """LOG-04: from the end of one record to the end of the file."""
+    records, data = whole(4)
+    begin = lines_of(data)[2][1] - 1
+    loaded = load(tmp_path / "s.jsonl", data[:begin] + b"\0" * (len(data) - begin))
+    assert loaded.records == records[:3]
+    assert loaded.bad
+
+
 def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason() -> None:
     """LOG-19: the short dose."""
     fuzz(5_000, 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.events import AssistantMessage
-from prunecli.model.messages import Text
+from prunecli.model.messages import Blob, Text
 from prunecli.session.log import read_log
 from tests.endpoint.script import Call, Item, Reply, Thinking
 from tests.endpoint.server import serve
@@ -55,16 +55,16 @@ def program(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
 
 
 def said(folder: Path) -> list[str]:
-    """Every text of the model in the logs below a folder."""
-    logs = [path for path in folder.rglob("*.jsonl") if "sessions" in path.parts]
-    found = [record.event for path in logs for record in read_log(path).records]
-    return [
-        block.text
-        for event in found
-        if isinstance(event, AssistantMessage)
-        for block in event.content
-        if isinstance(block, Text)
-    ]
+    """Every text of the model in the logs below a folder; the long ones lie beside them."""
+    texts: list[str] = []
+    for path in folder.rglob("*.jsonl"):
+        for record in read_log(path).records if "sessions" in path.parts else ():
+            for block in record.event.content if isinstance(record.event, AssistantMessage) else ():
+                if isinstance(block, Text):
+                    texts.append(block.text)
+                elif isinstance(block, Blob):
+                    texts.append((path.parent / "blobs" / block.sha256).read_text("utf-8"))
+    return texts
 
 
 def drain(terminal: Terminal, seconds: float) -> None:
@@ -235,3 +235,20 @@ def test_a_crash_of_the_program_leaves_what_was_said(
         os.kill(terminal.child, signal.SIGKILL)
         terminal.until(terminal.has_ended)
     assert said(tmp_path)[0] == "An answer. " + END
+
+
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_a_line_of_a_megabyte_keeps_nobody_waiting(
+    program: Callable[..., Terminal], tmp_path: Path, fence: str
+) -> None:
+    """TUI-09: the keyboard is answered while it comes, and its end is there."""
+    text = fence + "0123456789abcdef" * 62_500 + END
+    with serve([Reply(text, chunk=2_000)]) as endpoint:
+        terminal = program(endpoint.base_url)
+        terminal.send("go\r")
+        terminal.shows("abcdef0123")
+        terminal.send("typed")
+        terminal.shows("typed")
+        terminal.shows(END)
+        terminal.until(lambda: said(tmp_path))
+    assert said(tmp_path) == [text]

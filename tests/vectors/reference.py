@@ -41,6 +41,7 @@ class Read:
     users: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
     calls: list[list[str]] = field(default_factory=list)
+    thinks: list[bool] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     user_chars: int = 0
     user_images: int = 0
@@ -64,6 +65,7 @@ def read(messages: Messages) -> Read:
             found.steps.append(place)
             uses = [block for block in blocks if block["type"] == "tool_use"]
             found.calls.append([use["id"] for use in uses])
+            found.thinks.append(blocks[0]["type"] == "thinking")
             made.update((use["id"], (step, use["name"], use["input"])) for use in uses)
             found.said += sum(len(b["text"]) for b in blocks if b["type"] == "text")
             found.said += sum(len(b["thinking"]) for b in blocks if b["type"] == "thinking")
@@ -180,7 +182,21 @@ def keep_last_n_steps(found: Read, o: dict[str, Any], window: int) -> set[str]:
     """The calls that are still there."""
     first = len(found.steps) - max(0, o["n"])
     kept = [step for step in range(len(found.steps)) if step >= first or step not in found.seen]
+    kept += _thinking_needed(found, kept)
     return {use for step in kept for use in found.calls[step]}
+
+
+def _thinking_needed(found: Read, kept: list[int]) -> list[int]:
+    """The step that stays so that the open tool loop begins with thinking (section 9, rule 2)."""
+    last = len(found.steps) - 1
+    if last < 0 or last in found.seen:
+        return []
+    begin = max((at for at in found.users if at < found.steps[last]), default=0)
+    loop = [step for step in range(last + 1) if found.steps[step] > begin]
+    head = next(step for step in loop if step in kept)
+    if found.thinks[head] or not found.calls[head]:
+        return []
+    return [step for step in loop if step < head and found.thinks[step]][-1:]
 
 
 CHANGES = {

@@ -24,6 +24,8 @@ from prunecli.model.messages import (
     plain_text,
 )
 
+_WRITER = "prunecli"
+"""Marks a compaction whose summary the model saw as it stands."""
 _STOPS = {"max_tokens": "length", "tool_use": "toolUse", "interrupted": "aborted"}
 
 
@@ -142,7 +144,12 @@ def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[st
     summary = "\n\n".join([*kept, event.summary])
     later = [one for one in sorted(context.entries) if event.tail_start <= one < seq]
     first = _id(later[0] if later else seq)
-    return {"summary": summary, "firstKeptEntryId": first, "tokensBefore": event.tokens_before}
+    return {
+        "summary": summary,
+        "firstKeptEntryId": first,
+        "tokensBefore": event.tokens_before,
+        "details": {"writtenBy": _WRITER},
+    }
 
 
 def _edits(context: Context, when: int) -> Iterator[_Line]:

@@ -7,6 +7,7 @@ only by the name that it is given in an environment file or a header.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -22,13 +23,16 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Json, Opaque, Text, Thinking, ToolUse
 from prunecli.session.exporters.secret_shapes import SHAPES
 
-_PATTERNS = tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
+
+@cache  # not at import: compiling them takes longer than a start may
+def _patterns() -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]:
+    return tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
 
 
 def without_secrets(text: str) -> tuple[str, int]:
     """The text with each secret replaced by `[redacted: what it was]`, and how many there were."""
     found = 0
-    for name, pattern, hints in _PATTERNS:
+    for name, pattern, hints in _patterns():
         if any(hint in text for hint in hints):
             text, count = pattern.subn(f"[redacted: {name}]", text)
             found += count

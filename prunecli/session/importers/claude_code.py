@@ -4,7 +4,7 @@ The main line is what Claude Code itself would go on with: from the last message
 root. A compaction's row names what went before it as its logical parent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text
@@ -12,7 +12,7 @@ from prunecli.session.importers.anthropic_blocks import answered, said
 from prunecli.session.importers.origin import Branch, Imported, Origin
 from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
-from prunecli.session.importers.tree import Node, Tree, shared
+from prunecli.session.importers.tree import MOST_BRANCHES, Node, Tree, shared
 
 _SPOKEN = ("user", "assistant")
 _NAMES = ("summary", "custom-title", "ai-title")
@@ -44,16 +44,23 @@ def read(found: Rows) -> Imported:
     main.skip("subagent (sidechain) rows", len(agents))
     for row in found.rows:
         _count_others(row, main)
-    branches = []
+    others: list[list[Row]] = []
     covered = set(places)
     for leaf in leaves:
-        line = _whole_line(tree.line(leaf), by_response)
-        if leaf == latest or all(row.line in covered for row in line):
+        if line_of[leaf] in covered:
             continue
-        covered.update(row.line for row in line)
-        other, other_places = _transcript(origin, line)
-        branches.append(Branch(other.records(), shared(places, other_places)))
-    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), tuple(branches))
+        if len(others) == MOST_BRANCHES:
+            main.skip("branches after the first ones")
+            continue
+        others.append(_whole_line(tree.line(leaf), by_response))
+        covered.update(row.line for row in others[-1])
+
+    def branches() -> Iterator[Branch]:
+        for line in others:
+            other, other_places = _transcript(origin, line)
+            yield Branch(other.records(), shared(places, other_places))
+
+    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), len(others), branches)
 
 
 def _origin(rows: Iterable[Row]) -> Origin:

@@ -1,11 +1,16 @@
-"""Gemini CLI's session files: one JSON object whose messages hold text, thoughts and calls with their results."""
+"""Gemini CLI's session files: messages hold text, thoughts and calls with their results.
 
-from collections.abc import Mapping
+Older versions write one JSON object, newer ones a line for each change: a message again whenever it grew, `$set`
+for what else is known, `$rewindTo` for the message from which on all was taken back.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from prunecli.model.codec import canonical, string, well_formed_json
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.origin import Imported, Origin
+from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
 
 
@@ -14,12 +19,42 @@ def is_gemini_cli(value: Json) -> bool:
     return isinstance(value.get("messages"), list) and "sessionId" in value and "startTime" in value
 
 
-def read(value: Mapping[str, Json]) -> Imported:
-    """The conversation of a session file."""
+def is_gemini_row(row: Row) -> bool:
+    """Whether a row is the head of a file of the newer kind."""
+    return "sessionId" in row.value and "startTime" in row.value and "projectHash" in row.value
+
+
+def read_rows(found: Rows) -> Imported:
+    """The conversation of a file of the newer kind."""
+    known: dict[str, Json] = {}
+    messages: dict[str, Json] = {}
+    for row in found.rows:
+        value = row.value
+        back = value.get("$rewindTo")
+        if isinstance(back, str):
+            ids = list(messages)
+            for gone in ids[ids.index(back) :] if back in messages else ids:
+                del messages[gone]
+        elif isinstance(value.get("id"), str):
+            messages[value["id"]] = value
+        else:
+            change = part(value["$set"]) if "$set" in value else value
+            known.update(change)
+            if isinstance(change.get("messages"), list):
+                given = enumerate(change["messages"])
+                messages = {words(part(one).get("id")) or f"message {n}": one for n, one in given}
+    return read({**known, "messages": list(messages.values())}, found.damaged)
+
+
+def read(value: Mapping[str, Json], damaged: Sequence[str] = ()) -> Imported:
+    """The conversation of a session file of the older kind."""
     messages = value["messages"]
     model = next((found for one in messages if (found := words(part(one).get("model")))), "")
     started = milliseconds(value.get("startTime")) or 0
-    to = Transcript(Origin("gemini-cli", words(value.get("sessionId")), "", "", model, started))
+    folders = value.get("directories")
+    cwd = words(folders[0]) if isinstance(folders, list) and folders else ""
+    to = Transcript(Origin("gemini-cli", words(value.get("sessionId")), "", cwd, model, started))
+    to.damaged += damaged
     for index, message in enumerate(messages):
         try:
             _take(message, to)

@@ -1,6 +1,6 @@
 """What an importer hands over: the records of a conversation, where it came from, and what was not kept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -46,12 +46,20 @@ class Branch:
     common: int
 
 
+def _no_branches() -> Iterator[Branch]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A conversation: `left_out` counts by kind what was not kept, `damaged` has a sentence for each bad line."""
+    """A conversation: `left_out` counts by kind what was not kept, `damaged` has a sentence for each bad line.
+
+    `branches` makes the other lines, of which there are `branch_count`: each takes as long as the main one.
+    """
 
     origin: Origin
     records: list[Record]
     left_out: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
-    branches: tuple[Branch, ...] = ()
+    branch_count: int = 0
+    branches: Callable[[], Iterator[Branch]] = _no_branches

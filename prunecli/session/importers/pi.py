@@ -3,7 +3,7 @@
 Version 1 files have no ids: they are one line. Thinking keeps its signature where Anthropic's endpoint made it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from prunecli.model.codec import string
 from prunecli.model.events import AssistantMessage
@@ -22,7 +22,7 @@ from prunecli.session.importers.transcript import (
     why,
     words,
 )
-from prunecli.session.importers.tree import Node, Tree, shared
+from prunecli.session.importers.tree import MOST_BRANCHES, Node, Tree, shared
 
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
@@ -49,15 +49,22 @@ def read(found: Rows) -> Imported:
     line = tree.line(last)
     main, places = _transcript(origin, line)
     main.damaged[:0] = found.damaged
-    on_line = {row.line for row in line}
-    branches = []
+    line_of = {node.id: node.row.line for node in reversed(nodes)}
+    others: list[list[Row]] = []
     for leaf in leaves:
-        other_line = tree.line(leaf)
-        if other_line and other_line[-1].line in on_line:
+        if line_of[leaf] in places:
             continue
-        other, other_places = _transcript(origin, other_line)
-        branches.append(Branch(other.records(), shared(places, other_places)))
-    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), tuple(branches))
+        if len(others) == MOST_BRANCHES:
+            main.skip("branches after the first ones")
+            continue
+        others.append(tree.line(leaf))
+
+    def branches() -> Iterator[Branch]:
+        for line in others:
+            other, other_places = _transcript(origin, line)
+            yield Branch(other.records(), shared(places, other_places))
+
+    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), len(others), branches)
 
 
 def _origin(rows: Iterable[Row]) -> Origin:
@@ -130,10 +137,11 @@ class _Reader:
             case "compaction":
                 kept = value.get("firstKeptEntryId")
                 start = self._seq_of.get(kept) if isinstance(kept, str) else None
+                summary = string(value["summary"])
+                if part(value.get("details")).get("writtenBy") != "prunecli":
+                    summary = summarised(summary)
                 tokens = count(value.get("tokensBefore"))
-                self._to.compacted(
-                    summarised(string(value["summary"])), when, tail_start=start, tokens=tokens
-                )
+                self._to.compacted(summary, when, tail_start=start, tokens=tokens)
             case "branch_summary":
                 self._to.user((Text(_BRANCH + string(value["summary"])),), when)
             case "custom_message":

@@ -18,6 +18,9 @@ from prunecli.session.importers.source import Source
 from prunecli.session.store import Store, new_id
 from prunecli.session.writer import LogWriter
 
+_BATCH = 1_000
+"""Records between two commits: the writer holds in memory what is not yet durable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Saved:
@@ -92,10 +95,13 @@ def _write(path: Path, records: Sequence[Record]) -> None:
     log = LogWriter(path)
     blobs = Blobs(path.parent / "blobs")
     try:
-        for record in records:
-            stored = blobs.stored(record.event)
-            log.append(record if stored is record.event else Record(record.seq, record.timestamp, stored))
-        log.commit()
+        for start in range(0, len(records), _BATCH):
+            for record in records[start : start + _BATCH]:
+                stored = blobs.stored(record.event)
+                kept = stored is record.event
+                log.append(record if kept else Record(record.seq, record.timestamp, stored))
+            blobs.commit()
+            log.commit()
     except PrunecliError:
         path.unlink(missing_ok=True)
         raise

@@ -29,6 +29,7 @@ from prunecli.session.log import read_lines
 _HEAD_ROWS = 50
 _HEAD_BYTES = 65_536
 _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] = (
+    (gemini_cli.is_gemini_row, gemini_cli.read_rows),
     (codex.is_codex, codex.read),
     (pi.is_pi, pi.read),
     (claude_code.is_claude_code, claude_code.read),
@@ -54,8 +55,8 @@ class Source:
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The other lines."""
-        return self.imported.branches
+        """The other lines, made anew each time."""
+        return tuple(self.imported.branches())
 
     @property
     def native(self) -> bool:

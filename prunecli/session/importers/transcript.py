@@ -172,7 +172,8 @@ def summarised(text: str) -> str:
 
 def why(error: BaseException) -> str:
     """What is wrong with a record, of what reading it raised."""
-    return f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
+    said = f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
+    return said[:200]
 
 
 def milliseconds(value: Json) -> int | None:

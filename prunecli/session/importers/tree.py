@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from prunecli.session.importers.rows import Row
 
+MOST_BRANCHES = 50
+"""Other lines that are read of one file: each holds all that it shares with the main line once more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -8,20 +8,26 @@ from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Table
 from prunecli.context.acts import Act
 from prunecli.context.labels import Key
 from prunecli.errors import PrunecliError
+from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
+from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
 
 REFRESH_SECONDS = 0.1
+MANY_RESULTS, REST_SECONDS = 300, 0.15
+"""What the keys would do to a turn of more results is worked out when the mark has rested there so long."""
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _HINT = "p prune  m memo  r restore  P pin  u undo  Enter text  d diff  / filter  ? help  q back"
@@ -52,6 +58,7 @@ class ContextScreen(ModalScreen[None]):
         self._words = ""
         self._asked: Key | None = None
         self._due = False
+        self._rested: Timer | None = None
         self._said = ""
         self._deeds: dict[str, Callable[[], object]] = {
             "escape": self._leave,
@@ -69,7 +76,7 @@ class ContextScreen(ModalScreen[None]):
             "enter": self._text,
             "m": self._ask_memo,
         }
-        self.tree_rows = TreeRows(self.inspecting.outline.node, self.inspecting.why)
+        self.tree_rows = TreeRows(self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
             self._open.add(Key("turn", turns[-1].seq))
@@ -84,7 +91,7 @@ class ContextScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """From the newest turn; follows the session from now on."""
-        self._unsubscribe = self._runtime.session.subscribe(lambda _: self._later())
+        self._unsubscribe = self._runtime.session.subscribe(self._told)
         rows = self.inspecting.outline.rows(self._open.__contains__)
         turn = Key("turn", self.inspecting.outline.turns[-1].seq) if self.inspecting.outline.turns else None
         at = next((at for at, row in enumerate(rows) if row.key == turn), 0)
@@ -101,9 +108,9 @@ class ContextScreen(ModalScreen[None]):
 
     # Showing -------------------------------------------------------------------------------------------------
 
-    def _later(self) -> None:
+    def _told(self, told: object) -> None:
         """The session goes on: what is new is shown soon, and at once all of it that came."""
-        if not self._due:
+        if isinstance(told, Record) and not self._due:
             self._due = True
             self.set_timer(REFRESH_SECONDS, self._follow)
 
@@ -139,7 +146,7 @@ class ContextScreen(ModalScreen[None]):
         width = max(10, self.size.width - 2)
         self.query_one("#detail", Static).update(self._details(width))
         hint = self._said or (_HINT if width >= len(_HINT) else _SHORT_HINT)
-        self.query_one("#hint", Static).update(Content(hint[:width]))
+        self.query_one("#hint", Static).update(Content(clip(one_line(hint), width)))
 
     def _details(self, width: int) -> Content:
         """The marked node and what each key would do to it: what can be done first, as much as there is room for."""
@@ -147,9 +154,15 @@ class ContextScreen(ModalScreen[None]):
         if row is None:
             return Content("nothing like it" if self._words else "nothing was said yet")
         inspecting = self.inspecting
-        node, why = inspecting.outline.node(row.key), inspecting.why(row.key)
+        node = inspecting.node(row.key)
+        if node is None:
+            return Content("it is no longer there")
+        why = inspecting.why(row.key)
         market = self._runtime.policy.market
         lines = [fitted(detail(node, why, market.read), (), width)]
+        if node.results > MANY_RESULTS and self._rested is None:
+            self._rested = self.set_timer(REST_SECONDS, self._tell)
+            return Content("\n").join([*lines, *[Content("…")] * most])
         planned = [(act, inspecting.plan(act, row.key)) for act in ORDER]
         planned.sort(key=lambda one: not one[1].allowed)
         for act, one in planned[:most]:
@@ -206,6 +219,9 @@ class ContextScreen(ModalScreen[None]):
     def on_tree_rows_marked(self) -> None:
         """Another node."""
         self._said = ""
+        if self._rested is not None:
+            self._rested.stop()
+            self._rested = None
         self._tell()
 
     def on_tree_rows_folded(self, message: TreeRows.Folded) -> None:
@@ -244,7 +260,7 @@ class ContextScreen(ModalScreen[None]):
         except PrunecliError as error:
             self._say(f"{error.message} {error.hint}".strip())
             return
-        self._say(done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else ""))
+        self._said = done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else "")
         self._show()
 
     def _say(self, text: str) -> None:

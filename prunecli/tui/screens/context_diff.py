@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
@@ -18,6 +19,9 @@ from prunecli.figures import short
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
 from prunecli.tui.screens.table import Rows
+
+SETTLE_SECONDS = 0.05
+"""A key that is held down asks for one comparison, not for thirty."""
 
 _SIGNS = {"added": "+ added", "replaced": "~ replaced", "removed": "− removed"}
 _HEADINGS = ("", "entry", "what", "before", "after")
@@ -100,6 +104,7 @@ class DiffScreen(ModalScreen[None]):
         self._sent: list[Sent] = requests_sent(records)
         self.number = max(1, len(self._sent) - 1)
         self._typed = ""
+        self._due: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """What can be said of it, the list, keys."""
@@ -126,6 +131,12 @@ class DiffScreen(ModalScreen[None]):
             self.query_one("#said", Static).update(Content("\n".join(lines)))
             return
         self.number = max(1, min(self.number, last))
+        self.query_one("#said", Static).update(Content(f"Request {self.number} → {self.number + 1} …"))
+        if self._due is not None:
+            self._due.stop()
+        self._due = self.set_timer(SETTLE_SECONDS, self._begin)
+
+    def _begin(self) -> None:
         self.run_worker(self._work(self.number), group="difference", exclusive=True)
 
     async def _work(self, number: int) -> None:

@@ -44,7 +44,7 @@ class TreeRows(ScrollView, can_focus=True):
             super().__init__()
             self.key = key
 
-    def __init__(self, node: Callable[[Key], Node], why: Callable[[Key], str]) -> None:
+    def __init__(self, node: Callable[[Key], Node | None], why: Callable[[Key], str]) -> None:
         super().__init__()
         self._node = node
         self._why = why
@@ -109,6 +109,8 @@ class TreeRows(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         row = self.rows[at]
         node = self._node(row.key)
+        if node is None:
+            return Strip.blank(width, self.rich_style)
         look = "tree--marked" if at == self.at else _look(node)
         style = self.get_component_rich_style(look) if look else self.rich_style
         line = tree_line(node, row, self._columns, self._why(row.key) or node.why)

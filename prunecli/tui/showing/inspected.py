@@ -54,7 +54,7 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
     if abs(found.per_estimate - 1) >= 0.05 and found.used:
-        items.append((None, f"tree figures × {found.per_estimate:.2f}"))
+        items.append((None, f"map = tree × {found.per_estimate:.2f}"))
     return items
 
 
@@ -129,7 +129,7 @@ def tree_line(node: Node, row: Row, columns: Columns, why: str) -> str:
 def state_word(node: Node) -> str:
     """The state, or for what has several results how many of them are pruned."""
     if node.state in ("live", "pinned", "kept") and node.pruned and node.key.kind in ("turn", "exchange"):
-        return f"{node.pruned}/{node.results} pruned"
+        return f"{node.pruned}/{node.results} ✂"
     return node.state
 
 
@@ -144,6 +144,8 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     name = node.key.kind if node.key.kind != "text" else "answer"
     where = f"{name} {node.key.seq}" if node.key.seq >= 0 else name
     state = state_word(node)
+    if state != node.state:
+        state = f"{node.pruned} of {node.results} results pruned"
     return [
         Piece((where,), "bold $foreground", 9),
         Piece((f"{tokens} tokens", tokens), "$foreground", 8),

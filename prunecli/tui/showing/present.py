@@ -1,5 +1,6 @@
 """Records and signals become changes of the transcript, in order. Pure: it knows what it said so far, no screen."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -33,7 +34,7 @@ OPEN_LINES = 40
 TAIL_LINES = 6
 """Lines of a running tool that are shown."""
 
-REWOUND = Notice("Rewound. What was said after this is still in the log.")
+REWOUND = Notice("Rewound. What was said after this is still in the log; /rewind leads back to it.")
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 _STOPPED = {
@@ -271,15 +272,23 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     )
 
 
+def present_of(records: Sequence[Record]) -> list[Record | Notice]:
+    """What is shown of these records: those that lead to the present, and where the newest rewind left something
+    behind, a word of it."""
+    present, left = branch(records)
+    if not left:
+        return [*present]
+    at = max(record.seq for record in records if isinstance(record.event, Rewound))
+    place = bisect_left(present, at, key=lambda record: record.seq)
+    return [*present[:place], REWOUND, *present[place:]]
+
+
 def present_all(
     presenter: Presenter, records: Sequence[Record], *, running: bool = False
 ) -> list[shown.Entry]:
     """The entries of a whole session as they stand after its last record: entry i is in slot i."""
-    present, _ = branch(records)
-    for record in present:
-        presenter.take(record)
-    if any(isinstance(record.event, Rewound) for record in records):
-        presenter.take(REWOUND)
+    for told in present_of(records):
+        presenter.take(told)
     if not running:
         presenter.abandon()
     return list(presenter.board.entries)

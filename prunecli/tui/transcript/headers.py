@@ -23,6 +23,8 @@ _ICONS = {
     ToolState.INTERRUPTED: "■",
 }
 PROMPT_MARKS = {Origin.PROMPT: "❯ ", Origin.STEERING: "↳ ", Origin.FOLLOW_UP: "+ ", Origin.SHELL: "! "}
+PRUNE_MARK = "✂ "
+"""A notice that begins so is about a prune, and stands among the calls like one."""
 NOTICE_MARKS = {Level.INFO: "· ", Level.WARNING: "! ", Level.ERROR: "✗ "}
 
 _NAME = 5  # cells of the column of names; longer names push their own line only

@@ -22,6 +22,7 @@ from prunecli.tui.transcript.entries import (
 )
 from prunecli.tui.transcript.figures import duration
 from prunecli.tui.transcript.headers import (
+    PRUNE_MARK,
     SPINNER,
     Face,
     divider_row,
@@ -259,7 +260,7 @@ def below_gap(above: Item, item: Item) -> bool:
     """
     tight = (ToolCall, Thinking, Notice)
     if isinstance(item.entry, tight) and isinstance(above.entry, tight):
-        return len(above.blocks) > 1 or isinstance(above.entry, Notice) != isinstance(item.entry, Notice)
+        return len(above.blocks) > 1 or _aside(above.entry) != _aside(item.entry)
     if isinstance(item.entry, ToolCall) and isinstance(above.entry, Prompt):
         return above.entry.origin is not Origin.SHELL
     if isinstance(item.entry, ToolCall) and isinstance(above.entry, Assistant) and not above.entry.pruned:
@@ -268,3 +269,8 @@ def below_gap(above: Item, item: Item) -> bool:
             return last.chunk.kind in (Kind.CODE, Kind.TABLE)
         return last.source.rstrip()[-1:] in ("`", "~", "|")
     return True
+
+
+def _aside(entry: Entry) -> bool:
+    """It stands apart from calls and thoughts."""
+    return isinstance(entry, Notice) and not entry.text.startswith(PRUNE_MARK)

@@ -11,7 +11,7 @@ from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.entries import Diff, Notice, Origin
-from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS
+from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS, PRUNE_MARK
 from prunecli.tui.transcript.markdown import Sheet, chunk_rows
 from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, flow, width_of
 from prunecli.tui.transcript.splitter import split
@@ -268,10 +268,12 @@ class NoticePart(Part):
         """The text in the colour of its level."""
         inks = sheet.inks
         style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
-        first = NO_GUTTER.then(NOTICE_MARKS[self.notice.level], style)
+        text = clean(self.notice.text)
+        mark = PRUNE_MARK if text.startswith(PRUNE_MARK) else NOTICE_MARKS[self.notice.level]
+        first = NO_GUTTER.then(mark, style)
         rest = NO_GUTTER.then("  ", style)
         out: list[Row] = []
-        for line in clean(self.notice.text).split("\n"):
+        for line in text.removeprefix(PRUNE_MARK).split("\n"):
             flow([(line, style)], sheet.width, out, first, rest)
             first = rest
         return out

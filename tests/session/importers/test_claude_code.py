@@ -196,3 +196,11 @@ def test_real_files_are_one_line_without_loss(path: Path) -> None:
     assert found.notices == ()
     assert found.branches == ()
     assert valid_points(found.records) > 5
+
+
+def test_only_the_first_branches_of_very_many_are_read_and_the_rest_is_counted(tmp_path: Path) -> None:
+    others = [user(f"b{number}", "1", "else") for number in range(60)]
+    found = read(tmp_path, user("1", None, "go"), *others, user("end", "1", "on"))
+    assert said(found) == ["go", "on"]
+    assert len(found.branches) == found.imported.branch_count == 50
+    assert found.imported.left_out == {"branches after the first ones": 10}

@@ -202,6 +202,26 @@ def test_an_image_is_kept_with_its_bytes_or_named(tmp_path: Path) -> None:
     assert found.imported.left_out == {"images without usable bytes": 1}
 
 
+# Gemini CLI --------------------------------------------------------------------------------------------------
+
+
+def test_the_newer_files_of_gemini_are_replayed_change_by_change(tmp_path: Path) -> None:
+    head = {"sessionId": "g", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z", "directories": ["/w"]}
+    asked = {"id": "1", "type": "user", "content": [{"text": "go"}]}
+    begun = {"id": "2", "type": "gemini", "content": "I look."}
+    call = {"id": "c", "name": "read_file", "args": {"path": "/a"}, "status": "error"}
+    call["result"] = [{"functionResponse": {"response": {"error": "none"}}}]
+    grown = {**begun, "toolCalls": [call], "model": "gemini-x"}
+    later = {"id": "3", "type": "user", "content": "wrong"}
+    found = lines(tmp_path, head, asked, begun, grown, {"$set": {"summary": "s"}}, later, {"$rewindTo": "3"})
+    assert found.imported.origin.cwd == "/w"
+    assert found.imported.origin.model == "gemini-x"
+    assert [plain_text(one.content) for one in responses(found)] == ["I look."]
+    [result] = [one.event for one in found.records if isinstance(one.event, ToolResult)]
+    assert (result.tool_name, result.is_error, plain_text(result.content)) == ("read", True, "none")
+    assert "wrong" not in shown(found)
+
+
 # agent-session/1 and messages --------------------------------------------------------------------------------
 
 

@@ -267,8 +267,18 @@ def test_a_rewind_has_the_session_shown_anew_without_what_came_after() -> None:
     entries = present_all(presenter(), [*records(*exchange()), Record(5, 5, Rewound(0))])
     assert entries == [
         shown.Prompt("do"),
-        shown.Notice("Rewound. What was said after this is still in the log."),
+        shown.Notice("Rewound. What was said after this is still in the log; /rewind leads back to it."),
     ]
+
+
+def test_a_rewind_is_marked_where_it_happened_and_no_longer_when_it_was_undone() -> None:
+    done = records(*exchange())
+    last = done[-1].seq
+    back = [*done, Record(last + 1, 50, Rewound(0)), Record(last + 2, 51, UserMessage((Text("anew"),)))]
+    kinds = [type(entry).__name__ for entry in present_all(presenter(), back)]
+    assert kinds == ["Prompt", "Notice", "Prompt"]
+    undone = [*done, Record(last + 1, 50, Rewound(0)), Record(last + 2, 51, Rewound(last))]
+    assert present_all(presenter(), undone) == present_all(presenter(), done)
 
 
 def test_a_session_that_is_opened_shows_what_it_showed_when_it_was_left() -> None:

@@ -12,7 +12,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage
 
-DIFF = """@@ -4,6 +4,6 @@
+DIFF = """@@ -4,4 +4,4 @@
  def advance(tokens):
      \"\"\"The next token.\"\"\"
      tok = tokens.pop(0)

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls
+from prunecli.tui.screens.table import TableScreen
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, pictured, same_picture
 
@@ -79,14 +81,18 @@ async def test_the_themes_to_choose_from(tmp_path: Path, look: Look) -> None:
 @every_look
 async def test_a_table(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/prune-stats", "enter")
+        rows = tuple((str(seq), f"src/parser_{seq}.py", f"{seq * 137:,}") for seq in range(1, 30))
+        note = "What was read most often stands first."
+        s.app.push_screen(
+            TableScreen(Table("Files", ("no.", "file", "tokens"), rows, note=note, right=(0, 2)))
+        )
         await s.until_shown("Esc closes")
         await same_picture(s, "table", look)
 
 
 @every_look
-async def test_the_menu_of_commands(tmp_path: Path, look: Look) -> None:
+async def test_commands_that_begin_like_what_was_typed(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/")
-        await s.until(lambda: s.frame.menu.styles.height and s.frame.menu.styles.height.value > 1)
+        await s.type("/comp")
+        await s.until_shown("Summarise the older part")
         await same_picture(s, "menu", look)

@@ -105,6 +105,16 @@ def test_notices_and_dividers():
     assert line(Divider(), 10) == "─" * 10
 
 
+def test_what_is_said_of_a_prune_stands_among_the_calls_under_its_own_mark() -> None:
+    call = ToolCall("read", "a.py", ToolState.OK)
+    made = document(call, Notice("✂ pruned ~4.2K tokens in 1 entry, by pi"), call, Notice("something else"))
+    first, prune, second, gap, other = texts(made)
+    assert prune == "✂ pruned ~4.2K tokens in 1 entry, by pi"
+    assert first.startswith("✓ read")
+    assert second.startswith("✓ read")
+    assert (gap, other) == ("", "· something else")
+
+
 def test_output_is_folded_and_diffs_are_not():
     assert len(texts(document(call(body=OUTPUT)))) == 1
     assert len(texts(document(call(body=Diff("@@ -1 +1 @@\n-a\n+b"))))) == 3

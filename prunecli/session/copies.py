@@ -1,0 +1,154 @@
+"""Snapshots where there is no git: of the files that edit and write are about to change, and of no others.
+
+A snapshot is a list of the files watched so far, with the state of each; what it does not list it does not know.
+Contents and lists lie under git's names for them, as in `snapshots`.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha1
+from pathlib import Path
+from typing import TypeAlias
+
+from prunecli.errors import SnapshotFailed
+from prunecli.model.codec import well_formed
+from prunecli.paths import slug
+from prunecli.session.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
+
+States: TypeAlias = dict[str, Version | None]
+"""What a snapshot knows: a file's version, or None where there was no file."""
+
+
+class Copies:
+    """The snapshots of one workspace below `folder`. Every method may block. Raises SnapshotFailed."""
+
+    def __init__(self, folder: Path, workspace: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.workspace = workspace
+        self._place = folder / slug(workspace) / "copies"
+        self._clock = clock
+        self._watched: dict[str, None] = {}
+        self._known: set[str] = set()
+
+    def refusal(self) -> str:
+        """Why this directory is not saved: never."""
+        return ""
+
+    def watch(self, path: str) -> bool:
+        """From now on this file of the workspace is saved too; whether that is new."""
+        whole = Path(os.path.realpath(self.workspace / path))
+        if not whole.is_relative_to(self.workspace):
+            return False
+        name = str(whole.relative_to(self.workspace))
+        new = name not in self._watched
+        self._watched[name] = None
+        return new
+
+    def know(self, trees: Iterable[str]) -> None:
+        """Watches what earlier snapshots listed; those of git are passed over."""
+        for tree in trees:
+            if tree not in self._known and tree.isalnum() and (self._place / tree).is_file():
+                self._watched.update(dict.fromkeys(self._states(tree)))
+            self._known.add(tree)
+
+    def save(self) -> Saved:
+        """Saves the watched files as they are now."""
+        begun = self._clock()
+        states: States = {}
+        skipped: list[str] = []
+        for path in self._watched:
+            try:
+                states[path] = self._kept(path)
+            except SnapshotFailed:
+                raise
+            except (OSError, ValueError):
+                skipped.append(well_formed(path))
+        return Saved(self._listed(states), tuple(skipped), round((self._clock() - begun) * 1000))
+
+    def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
+        """How each pair of snapshots differs, old to new, in the files that both know."""
+        return [tuple(self._differences(self._states(old), self._states(new))) for old, new in pairs]
+
+    def first(self, trees: Sequence[str]) -> str:
+        """One snapshot that knows of each file what the first of these knows."""
+        states: States = {}
+        for tree in reversed(trees):
+            states.update(self._states(tree))
+        return self._listed(states)
+
+    def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
+        """The contents of these versions, one after the other."""
+        for blob in blobs:
+            yield self._read(blob)
+
+    def ignored(self, paths: Sequence[str]) -> set[str]:  # noqa: ARG002  # as of `Snapshots`
+        """None: only what edit and write made is ever deleted."""
+        return set()
+
+    # Files ---------------------------------------------------------------------------------------------------
+
+    def _kept(self, path: str) -> Version | None:
+        """The version that a file has now, its content stored. Raises ValueError for what is not saved."""
+        whole = self.workspace / path
+        try:
+            state = os.lstat(whole)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_FILE_BYTES:
+            raise ValueError("not a file of at most 10 MB")
+        mode = "100755" if state.st_mode & 0o100 else "100644"
+        return Version(mode, self._write(whole.read_bytes()))
+
+    def _differences(self, old: States, new: States) -> Iterator[FileChange]:
+        from prunecli.tools.files.diff import change  # only a comparison needs it
+
+        for path in sorted(old.keys() & new.keys()):
+            before, after = old[path], new[path]
+            if before == after:
+                continue
+            texts = [self._read(version.blob) if version else b"" for version in (before, after)]
+            if any(b"\0" in text for text in texts):
+                yield FileChange(path, before, after, -1, -1)
+                continue
+            made = change(*(text.decode("utf-8", "replace") for text in texts))
+            yield FileChange(path, before, after, made.added, made.removed)
+
+    def _listed(self, states: States) -> str:
+        rows = {path: version and [version.mode, version.blob] for path, version in sorted(states.items())}
+        return self._write(json.dumps(rows).encode("ascii"))
+
+    def _states(self, tree: str) -> States:
+        try:
+            rows = json.loads(self._read(tree))
+            return {path: row and Version(row[0], row[1]) for path, row in rows.items()}
+        except (ValueError, AttributeError, IndexError, TypeError) as error:
+            raise SnapshotFailed("a snapshot can't be read") from error
+
+    def _write(self, data: bytes) -> str:
+        name = _name_of(data)
+        try:
+            self._place.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self._place.parent, self._place):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            if not (self._place / name).exists():
+                part = self._place / f"{name}.{os.getpid()}.part"
+                part.write_bytes(data)
+                part.replace(self._place / name)
+        except OSError as error:
+            raise SnapshotFailed(f"{self._place}: {error.strerror}") from error
+        return name
+
+    def _read(self, name: str) -> bytes:
+        try:
+            data = (self._place / name).read_bytes() if name.isalnum() else b""
+        except OSError as error:
+            raise SnapshotFailed("a content is missing from the snapshots") from error
+        if _name_of(data) != name:
+            raise SnapshotFailed("a content of the snapshots was altered")
+        return data
+
+
+def _name_of(data: bytes) -> str:
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,95 @@
+"""How long the inspector's figures take, by the length of the session: opening, an edit, a filter, a difference.
+
+`python tests/benchmarks/bench_inspector.py` prints milliseconds (median of five).
+"""
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+from prunecli.context.acts import plan
+from prunecli.context.difference import difference, requests_sent
+from prunecli.context.economics import Market
+from prunecli.context.impact import impact
+from prunecli.context.labels import Key
+from prunecli.context.ledger import ledger
+from prunecli.context.map import window_map
+from prunecli.context.outline import Outline
+from prunecli.context.spending import paid
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
+from prunecli.model.events import AssistantMessage, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse, Usage
+
+
+def session(entries: int) -> list[Record]:
+    """A log of so many entries: user turns of ten exchanges, each with one result of a kilobyte."""
+    events: list[object] = []
+    while len(events) < entries * 1.4:
+        events.append(UserMessage((Text("please go on with the next part of this"),)))
+        for _ in range(10):
+            use = ToolUse(f"t{len(events)}", "read", {"path": f"src/file{len(events)}.py"})
+            events.append(RequestSent("m", 1_000, ""))
+            events.append(
+                AssistantMessage((Text("I read it."), use), "m", "tool_use", Usage(10, 10, 900, 100))
+            )
+            events.append(ToolResult(use.id, "read", (Text(f"line {len(events)} of it\n" * 50),)))
+    return [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]  # type: ignore[arg-type]
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds, the median of five."""
+    took = []
+    for _ in range(5):
+        start = perf_counter()
+        work()
+        took.append((perf_counter() - start) * 1000)
+    return median(took)
+
+
+def measure(entries: int) -> None:
+    """One line of the table."""
+    records = session(entries)
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    view = View(context, 200_000)
+    ledger(view, ())
+
+    def opened() -> Outline:
+        outline = Outline(context, records)
+        window_map(outline, 200_000, 32_000, 0)
+        outline.rows(lambda _: False)
+        return outline
+
+    outline = opened()
+    result = next(e for e in reversed(context.entries.values()) if e.kind == "result" and not view.locked(e))
+    events = plan(view, outline, "prune", Key("result", result.seq)).events
+    figures = {
+        "open": timed(opened),
+        "preview": timed(lambda: impact(context, events, Market())),
+        "rows unfolded": timed(lambda: outline.rows(lambda _: True)),
+        "filter": timed(lambda: outline.found("file77")),
+        "50 nodes": timed(lambda: [outline.node(row.key) for row in outline.rows(lambda _: False)[:50]]),
+    }
+    for event in events:
+        records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, event))
+        context.apply(records[-1])
+
+    def refreshed() -> None:
+        outline.read = len(records) - 1
+        outline.take(records)
+        window_map(outline, 200_000, 32_000, 0)
+        outline.rows(lambda _: False)
+
+    sent = requests_sent(records)
+    figures["refresh"] = timed(refreshed)
+    figures["difference"] = timed(lambda: difference(records, sent[-2], sent[-1]))
+    figures["/cost"] = timed(lambda: paid(records, lambda *_: 0.0))
+    print(f"{entries:>7,} entries  " + "  ".join(f"{name} {ms:.1f}" for name, ms in figures.items()))
+
+
+if __name__ == "__main__":
+    for count in (1_000, 10_000, 50_000):
+        measure(count)

@@ -1,0 +1,57 @@
+"""/context and /cost: what they answer."""
+
+from pathlib import Path
+
+from prunecli.commands.command import Say, ShowContext, Table, run_line
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
+from prunecli.model.messages import Text, Usage
+from tests.starting import start
+
+
+def test_context_is_for_the_inspector_and_has_a_table_for_front_ends_without_one(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.emit(UserMessage((Text("hello"),)))
+    effect = run_line(runtime, "/context")[0]
+    assert isinstance(effect, ShowContext)
+    assert effect.table() == run_line(runtime, "/context table")[0]
+    assert effect.table().rows[0][1] == "> hello"
+
+
+def test_cost_of_nothing_says_so(tmp_path: Path) -> None:
+    answer = run_line(start(tmp_path), "/cost")[0]
+    assert isinstance(answer, Say)
+    assert "Nothing was paid" in answer.text
+
+
+def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.emit(UserMessage((Text("hello"),)))
+    runtime.emit(AssistantMessage((Text("a"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 0, 9_000)))
+    runtime.emit(PrunApplied("user", (Edit("clear", 2, None, "x", 400, 0),), tokens_removed=400))
+    runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 9_000, 500)))
+    runtime.emit(AssistantMessage((Text("c"),), "mystery", usage=Usage(500, 10)))
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    names = [row[0] for row in table.rows]
+    assert names[:3] == ["claude-sonnet-4-5", "mystery", "all"]
+    known, unknown, everything = table.rows[:3]
+    assert known[1:7] == ("×2", "2.0K", "9.0K", "9.5K", "44%", "200")
+    assert known[7] == "$0.0473"
+    assert unknown[7] == "$ ?"
+    assert everything[7] == "$0.0473 + ?"
+    assert [row[1] for row in table.rows[4:]] == ["5", "4", "2"]
+    assert "No price is known for mystery" in table.note
+    assert "Pruning withheld" in table.note
+
+
+def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.emit(UserMessage((Text("hello"),)))
+    runtime.emit(PrunApplied("user", (Edit("clear", 1, None, "x", 400_000, 0),), tokens_removed=400_000))
+    runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 9_000, 500)))
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    assert "net." in table.note
+    assert "it saved ~$" in table.note
+    assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]

@@ -1,0 +1,127 @@
+"""What may not be touched by hand, and the reason that is given."""
+
+import pytest
+
+from prunecli.context.acts import Act, Plan, plan
+from prunecli.context.economics import Market
+from prunecli.context.impact import impact
+from prunecli.context.labels import Key
+from prunecli.context.map import PARTS, window_map
+from prunecli.context.outline import Outline
+from prunecli.model.events import Pinned, PrunApplied
+from tests.context.talk import THOUGHT, Talk, tokens
+
+
+def planned(talk: Talk, act: Act, key: Key, memo: str = "words") -> Plan:
+    return plan(talk.view(), Outline(talk.context, ()), act, key, memo)
+
+
+def test_what_the_model_has_not_seen_is_not_pruned() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("read", tokens(100))
+    for key in (Key("result", result), Key("exchange", 1), Key("turn", 0)):
+        assert "in progress" in planned(talk, "prune", key).refusal
+    assert "in progress" in planned(talk, "memo", Key("exchange", 1)).refusal
+    talk.say()
+    assert planned(talk, "prune", Key("result", result)).allowed
+
+
+@pytest.mark.parametrize("act", ["prune", "memo", "restore", "pin"])
+def test_the_users_words_and_the_preamble_stay(act: Act) -> None:
+    talk = Talk()
+    talk.user(tokens(100))
+    assert planned(talk, act, Key("turn", 0)).refusal
+    assert "always stay" in planned(talk, act, Key("system", -1)).refusal
+    assert "always stay" in planned(talk, act, Key("tools", -1)).refusal
+
+
+def test_what_survived_a_compaction_is_not_pruned() -> None:
+    talk = Talk()
+    talk.user()
+    kept = talk.step("read", tokens(100))
+    talk.say()
+    talk.user()
+    talk.say()
+    talk.compact(3, 5)
+    assert "survived a compaction" in planned(talk, "prune", Key("result", kept)).refusal
+    assert "survived a compaction" in planned(talk, "prune", Key("exchange", 1)).refusal
+    assert "summary" in planned(talk, "prune", Key("turn", talk.seq - 1)).refusal
+    assert planned(talk, "pin", Key("result", kept)).refusal
+
+
+def test_thinking_stays_at_the_beginning_of_the_open_tool_loop() -> None:
+    talk = Talk()
+    talk.user()
+    talk.step("read", tokens(100), before=(THOUGHT,))
+    talk.step("read", tokens(100))
+    assert "thinking" in planned(talk, "prune", Key("exchange", 1)).refusal
+
+
+def test_pruning_what_is_pinned_unpins_it_but_a_turn_passes_it_over() -> None:
+    talk = Talk()
+    talk.user()
+    first, second = talk.step("read", tokens(100)), talk.step("read", tokens(100))
+    talk.say()
+    talk.pin(first)
+    one = planned(talk, "prune", Key("result", first))
+    assert one.events[0] == Pinned((first,), pinned=False)
+    assert "unpins" in one.what
+    whole = planned(talk, "prune", Key("turn", 0))
+    assert [edit.seq for event in whole.events if isinstance(event, PrunApplied) for edit in event.edits] == [
+        second
+    ]
+
+
+def test_a_memo_that_would_be_longer_than_what_it_replaces_is_refused() -> None:
+    talk = Talk()
+    talk.user()
+    head = talk.say("short")
+    assert "save nothing" in planned(talk, "memo", Key("exchange", head), tokens(50)).refusal
+    assert "2,000" in planned(talk, "memo", Key("exchange", head), "x" * 2_001).refusal
+
+
+def test_a_command_output_is_cleared_and_the_command_stays() -> None:
+    talk = Talk()
+    command = talk.command(tokens(200))
+    talk.say()
+    one = planned(talk, "prune", Key("turn", command))
+    assert "output of this command" in one.what
+    talk.add(one.events[0])
+    assert talk.entry(command).typed == ["!ls"]
+    assert "cleared already" in planned(talk, "prune", Key("turn", command)).refusal
+
+
+def test_the_price_of_an_act_is_the_gates() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("read", tokens(1_000))
+    talk.say()
+    talk.context.last_response = 1_000
+    talk.context.wire.sent()
+    market = Market(2_000, 300_000, "", read=0.3, write=3.75)
+    found = impact(talk.context, planned(talk, "prune", Key("result", result)).events, market)
+    assert found.change is not None
+    assert found.change.rewritten > 900
+    assert found.change.gain == pytest.approx(found.freed * 0.3 / 1e6)
+    assert found.change.cost == pytest.approx(max(0, found.change.rewritten - found.freed) * 3.45 / 1e6)
+    later = impact(talk.context, planned(talk, "prune", Key("result", result)).events, Market(10**9, 300_000))
+    assert later.change is not None
+    assert later.change.cold.startswith("cache cold")
+    assert (later.change.rewritten, later.change.cost) == (0, None)
+
+
+def test_a_context_that_outgrew_its_window_has_nothing_free() -> None:
+    talk = Talk()
+    talk.user(tokens(500))
+    found = window_map(Outline(talk.context, ()), 100, 20, 0)
+    assert (found.of("free"), found.of("reserve")) == (0, 0)
+    assert found.share > 5
+    assert set(found.cells(10)) == {"user"}
+    assert len(PARTS) == len(found.tokens)
+
+
+def test_an_empty_context_has_no_cells_but_free_ones() -> None:
+    found = window_map(Outline(Talk().context, ()), 100, 20, 0)
+    assert found.cells(10) == ["free"] * 8 + ["reserve"] * 2
+    assert window_map(Outline(Talk().context, ()), 0, 0, 0).cells(10) == []

@@ -1,0 +1,89 @@
+"""What was paid, and what pruning did to it."""
+
+import pytest
+
+from prunecli.context.spending import paid, pruning
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    Rewound,
+)
+from prunecli.model.messages import Text, Usage
+
+
+def price(model: str, usage: Usage) -> float | None:
+    """Reading 1, writing 10, all else 2 USD a token."""
+    if model == "?":
+        return None
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return read + 10.0 * written + 2 * (usage.input_tokens + usage.output_tokens)
+
+
+def answer(read: int, write: int, model: str = "m") -> AssistantMessage:
+    return AssistantMessage((Text("x"),), model, usage=Usage(0, 0, read, write))
+
+
+def clear(saved: int, seq: int = 1) -> PrunApplied:
+    return PrunApplied("strategy", (Edit("clear", seq, None, "x", saved, 0),), tokens_removed=saved)
+
+
+def log(*events: Event, step: int = 1_000) -> list[Record]:
+    return [Record(seq, seq * step, event) for seq, event in enumerate(events)]
+
+
+def test_each_response_is_a_row_and_an_unknown_price_is_none() -> None:
+    rows = paid(log(answer(0, 10), answer(10, 1, "?"), AssistantMessage((), "m")), price)
+    assert [(one.model, one.cost) for one in rows] == [("m", 100.0), ("?", None)]
+
+
+def test_what_is_withheld_counts_for_each_request_until_it_is_taken_back() -> None:
+    rows = paid(
+        log(answer(0, 100), clear(40), answer(20, 40), answer(60, 1), PrunReverted((1,)), answer(20, 90)),
+        price,
+    )
+    assert [one.withheld for one in rows] == [0, 40, 40, 0]
+
+
+def test_what_had_to_be_written_again_is_what_was_cached_and_not_read() -> None:
+    rows = paid(log(answer(0, 100), clear(40), answer(20, 45)), price)
+    assert rows[1].rewritten == 40
+    books = pruning(rows, price)
+    assert (books.saved, books.cost, books.net) == (40.0, 360.0, -320.0)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        log(answer(0, 100), clear(40), answer(0, 60), step=400_000),
+        log(answer(0, 100, "a"), clear(40), answer(0, 60)),
+    ],
+)
+def test_a_cache_that_was_cold_anyway_is_not_the_prunes_fault(later: list[Record]) -> None:
+    assert paid(later, price)[1].rewritten == 0
+
+
+def test_a_cache_miss_without_a_prune_is_not_its_fault_either() -> None:
+    assert paid(log(answer(0, 100), answer(0, 120)), price)[1].rewritten == 0
+
+
+def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> None:
+    compacted = log(clear(40), CompactionApplied("s", 0, 1, model="m", usage=Usage(5, 5)), answer(1, 1))
+    assert [(one.summary, one.withheld) for one in paid(compacted, price)] == [(True, 0), (False, 0)]
+    rewound = log(clear(10), clear(30, 2), Rewound(0), answer(1, 1))
+    assert [one.withheld for one in paid(rewound, price)] == [10]
+
+
+def test_without_a_price_nothing_is_made_up() -> None:
+    books = pruning(paid(log(clear(40), answer(0, 9, "?")), price), price)
+    assert (books.withheld, books.saved, books.net) == (40, None, None)
+
+
+def test_a_restored_target_counts_no_longer_and_the_scale_is_the_endpoints() -> None:
+    both = PrunApplied("user", (Edit("clear", 1, None, "x", 10, 0), Edit("clear", 2, None, "x", 30, 0)))
+    rows = paid(log(both, PrunReverted((2,)), answer(1, 1)), price, scale=1.5)
+    assert rows[0].withheld == 15

@@ -1,0 +1,320 @@
+"""The inspector of /context, key by key."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from prunecli.context.labels import Key
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.tui.screens.context import ContextScreen
+from prunecli.tui.screens.context_diff import DiffScreen
+from prunecli.tui.screens.context_text import TextScreen
+from prunecli.tui.screens.table import TableScreen
+from tests.starting import start
+from tests.tui.showing_app import Shown, shown
+from tests.tui.snapshots.conversation import conversation
+
+
+def work() -> list[Event]:
+    """Three long reads, each an exchange, an answer, thanks."""
+    events: list[Event] = [UserMessage((Text("read them"),))]
+    for number in range(3):
+        use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
+        usage = Usage(100, 50, 900 * number, 1_000)
+        events.append(
+            AssistantMessage((Text(f"Reading number {number}."), use), "scripted", "tool_use", usage)
+        )
+        events.append(ToolResult(use.id, "read", (Text(f"line {number}\n" * 500),)))
+    events.append(AssistantMessage((Text("I have read them."),), "scripted"))
+    return [*events, UserMessage((Text("thanks"),)), AssistantMessage((Text("Yes."),), "scripted")]
+
+
+@asynccontextmanager
+async def inspected(
+    folder: Path, events: Iterable[Event] | None = None, *, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[Shown]:
+    """The inspector, opened on a session of these events."""
+    runtime = start(folder)
+    for event in conversation() if events is None else events:
+        runtime.emit(event)
+    async with shown(folder, size=size, runtime=runtime) as s:
+        await s.type("/context", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        yield s
+
+
+def screen(s: Shown) -> ContextScreen:
+    found = next(one for one in s.app.screen_stack if isinstance(one, ContextScreen))
+    assert isinstance(found, ContextScreen)
+    return found
+
+
+def keys(s: Shown) -> list[Key]:
+    return [row.key for row in screen(s).tree_rows.rows]
+
+
+def marked(s: Shown) -> Key:
+    row = screen(s).tree_rows.marked
+    assert row is not None
+    return row.key
+
+
+async def mark(s: Shown, kind: str, seq: int) -> None:
+    """Unfolds everything and marks a node."""
+    if not any(key[:2] == (kind, seq) for key in keys(s)):
+        await s.pilot.press("E")
+    at = next(at for at, key in enumerate(keys(s)) if key[:2] == (kind, seq))
+    screen(s).tree_rows.move(at)
+    await s.pilot.pause()
+
+
+def last(s: Shown) -> Event:
+    return s.runtime.session.records[-1].event
+
+
+def result(s: Shown, tool: str, number: int = 0) -> int:
+    """The seq of a tool's result."""
+    found = [e.seq for e in s.runtime.session.context.entries.values() if e.kind == "result"]
+    return [seq for seq in found if s.runtime.session.context.entries[seq].tool_name == tool][number]
+
+
+async def test_it_opens_on_the_newest_turn_with_map_legend_and_tree(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        assert marked(s) == Key("turn", keys(s)[-2].seq)
+        await s.until_shown("Context", "R results", "A answers", "free", "entry", "carried", "❯ thank you!")
+        assert "p prune" in s.screen_text()
+
+
+async def test_the_share_is_the_same_figure_in_the_bar_the_inspector_and_the_stats(tmp_path: Path) -> None:
+    events = [UserMessage((Text("x" * 400_000),)), *conversation()]
+    async with inspected(tmp_path, events) as s:
+        used = screen(s).inspecting.map.used
+        assert used == s.runtime.status().ledger.context_tokens
+        shown_share = f"~{round(screen(s).inspecting.map.share * 100)}%"
+        await s.until_shown(f"Context {shown_share}")
+        await s.pilot.press("q")
+        await s.until_shown(f"ctx {shown_share}")
+        await s.type("/prune-stats", "escape", "enter")
+        await s.pilot.press("escape")
+        await s.until_shown(f"tokens, {shown_share}")
+
+
+async def test_esc_and_q_lead_back(tmp_path: Path) -> None:
+    for key in ("escape", "q"):
+        async with inspected(tmp_path / key) as s:
+            await s.pilot.press(key)
+            await s.until(lambda s=s: s.app.screen is s.frame)
+
+
+async def test_arrows_letters_and_ends_move_and_space_folds(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await s.pilot.press("home")
+        assert marked(s) == keys(s)[0]
+        await s.pilot.press("j", "j", "k")
+        assert marked(s) == keys(s)[1]
+        await s.pilot.press("end")
+        assert marked(s) == keys(s)[-1]
+        await s.pilot.press("E")
+        await mark(s, "turn", 1)
+        before = len(keys(s))
+        await s.pilot.press("left")
+        assert len(keys(s)) < before
+        await s.pilot.press("right")
+        assert len(keys(s)) == before
+        await s.pilot.press("space")
+        assert len(keys(s)) < before
+        await s.pilot.press("G")
+        await s.pilot.press("left")
+        assert marked(s).kind == "turn"
+
+
+async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await mark(s, "result", result(s, "read"))
+        before = s.runtime.session.context.messages()
+        await s.until_shown("p  clears this result · frees ~")
+        inspecting = screen(s).inspecting
+        foreseen = inspecting.impact(inspecting.plan("prune", marked(s)))
+        await s.pilot.press("p")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert (event.source, event.reason) == ("user", "by hand")
+        assert [edit.kind for edit in event.edits] == ["clear"]
+        assert s.runtime.session.context.tally.context_tokens == foreseen.after
+        await s.until_shown("Clears this result: ~", "u takes it back", "cleared")
+        count = len(s.runtime.session.records)
+        await s.pilot.press("p")
+        await s.until_shown("it is cleared already")
+        assert len(s.runtime.session.records) == count
+        await s.pilot.press("u")
+        assert isinstance(last(s), PrunReverted)
+        assert s.runtime.session.context.messages() == before
+
+
+async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        home = s.runtime.session.context.exchanges[1].seq
+        await mark(s, "exchange", home)
+        await s.until_shown("p  drops this exchange with 1 result")
+        await s.pilot.press("p")
+        assert s.runtime.session.context.dropped(s.runtime.session.context.exchanges[1])
+        await s.until_shown("r  restores and pins entry", "dropped")
+        await s.pilot.press("r")
+        assert last(s) == PrunReverted((home,))
+        assert home in s.runtime.session.context.pinned
+        await s.pilot.press("r")
+        await s.until_shown("nothing is pruned here")
+
+
+async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await mark(s, "turn", 1)
+        await s.pilot.press("p")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert [edit.kind for edit in event.edits] == ["clear"] * 3
+        await mark(s, "turn", keys(s)[-2].seq)
+        await s.pilot.press("p")
+        await s.until_shown("your words always stay")
+
+
+async def test_m_asks_for_words_and_puts_them_in_the_place_of_the_exchange(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        home = s.runtime.session.context.exchanges[0].seq
+        await mark(s, "exchange", home)
+        await s.pilot.press("m")
+        await s.until_shown("memo in place of exchange")
+        await s.type("the <lexer> is fine", "enter")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert event.memo == "the <lexer> is fine"
+        assert 'by="user"' in (event.edits[0].text or "")
+        assert "the &lt;lexer&gt; is fine" in (event.edits[0].text or "")
+        assert any(key.kind == "memo" for key in keys(s))
+        prun = s.runtime.session.records[-1].seq
+        await mark(s, "memo", home)
+        await s.until_shown("memo: the &lt;lexer")
+        await s.pilot.press("p")
+        assert not any(key.kind == "memo" for key in keys(s))
+        assert s.runtime.session.context.dropped(s.runtime.session.context.exchanges[0])
+        assert prun not in s.runtime.session.context.pruns
+
+
+async def test_a_memo_without_words_or_with_esc_does_nothing(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        count = len(s.runtime.session.records)
+        await mark(s, "exchange", s.runtime.session.context.exchanges[0].seq)
+        await s.pilot.press("m", "enter")
+        await s.until_shown("without words there is no memo")
+        await s.pilot.press("m", "x", "escape")
+        assert s.app.screen is screen(s)
+        assert len(s.runtime.session.records) == count
+
+
+async def test_shift_p_pins_and_unpins(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        seq = result(s, "bash")
+        await mark(s, "result", seq)
+        await s.pilot.press("P")
+        assert last(s) == Pinned((seq,))
+        await s.until_shown("pinned", "unpins entry")
+        await s.pilot.press("P")
+        assert last(s) == Pinned((seq,), pinned=False)
+
+
+async def test_enter_shows_the_original_and_what_the_model_sees(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await mark(s, "result", result(s, "read"))
+        await s.pilot.press("enter")
+        await s.until(lambda: isinstance(s.app.screen, TextScreen))
+        await s.until_shown(
+            "the model sees this (cleared)", "[read lexer.py was pruned]", "the original", "def rule_0"
+        )
+        await s.pilot.press("escape")
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+
+
+async def test_d_shows_what_two_requests_differ_in(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await s.pilot.press("d")
+        await s.until(lambda: isinstance(s.app.screen, DiffScreen))
+        await s.until_shown("Request 4 → 5", "the cache stayed whole", "+ added")
+        await s.pilot.press("left", "left")
+        await s.until_shown("Request 2 → 3", "the cache broke at entry", "~ replaced", "read lexer.py")
+        await s.pilot.press("4", "enter")
+        await s.until_shown("Request 4 → 5")
+        await s.pilot.press("9", "9", "enter")
+        await s.until_shown("Request 4 → 5")
+        await s.pilot.press("escape")
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+
+
+async def test_a_slash_shows_only_what_holds_the_words_and_esc_everything(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        every = keys(s)
+        await s.pilot.press("slash")
+        await s.type("lexer")
+        await s.until(lambda: any(key.kind == "result" for key in keys(s)))
+        assert all("lexer" in screen(s).inspecting.outline.label(k) for k in keys(s) if k.kind == "result")
+        await s.pilot.press("enter", "end")
+        assert marked(s).kind in ("result", "exchange", "calls", "text")
+        await s.pilot.press("escape")
+        assert keys(s) == every
+        await s.pilot.press("slash")
+        await s.type("zzzz")
+        await s.until_shown("nothing like it")
+        await s.pilot.press("escape")
+        assert keys(s) == every
+
+
+async def test_a_question_mark_explains(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await s.pilot.press("question_mark")
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        await s.until_shown("undo the newest prune", "carried")
+
+
+async def test_what_the_agent_does_meanwhile_is_shown(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        count = len(keys(s))
+        s.runtime.emit(UserMessage((Text("something new"),)))
+        await s.until(lambda: len(keys(s)) > count)
+        await s.until_shown("something new")
+
+
+async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Path) -> None:
+    events: list[Event] = [UserMessage((Text("read them all"),))]
+    for number in range(310):
+        use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
+        events.append(AssistantMessage((use,), "scripted", "tool_use"))
+        events.append(ToolResult(use.id, "read", (Text("a line of it\n" * 20),)))
+    async with inspected(tmp_path, [*events, AssistantMessage((Text("Done."),), "scripted")]) as s:
+        await s.until_shown("p  clears 310 of 310 results")
+        await s.pilot.press("down")
+        await s.until_shown("p  drops this exchange with 1 result")
+        await s.pilot.press("up")
+        await s.until_shown("p  clears 310 of 310 results")
+
+
+async def test_an_empty_session_and_tiny_screens_are_no_accident(tmp_path: Path) -> None:
+    async with inspected(tmp_path, []) as s:
+        await s.until_shown("nothing was said yet")
+        await s.pilot.press(*"pmrPud", "escape", "enter", "space", "E", "end", "down")
+        for size in ((20, 6), (1, 1), (300, 60)):
+            await s.pilot.resize_terminal(*size)
+            await s.pilot.pause()
+
+
+async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
+    events: Sequence[Event] = [UserMessage((Text("[red]\x1b[2J漢字\u202e 👩‍👧\nsecond"),))]
+    async with inspected(tmp_path, events) as s:
+        await s.until_shown("❯ [red]␛[2J漢字")
