@@ -66,6 +66,14 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
+class PickSession:
+    """Let the user look through all sessions and open one. `choose` gives a short list for where there is no screen;
+    it reads the folder, and raises nothing."""
+
+    choose: Callable[[], Choose]
+
+
+@dataclass(frozen=True, slots=True)
 class Submit:
     """Say this to the agent, as if typed."""
 
@@ -170,6 +178,7 @@ Effect: TypeAlias = (
     | Table
     | ShowContext
     | Choose
+    | PickSession
     | Submit
     | SetTheme
     | EditFile

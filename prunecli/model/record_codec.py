@@ -203,12 +203,13 @@ _EDIT_KEYS = frozenset(Edit.__slots__)
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
     """What a payload holds that its event can't: unknown keys, and keys with something unknown inside."""
-    found = {key: payload[key] for key in payload.keys() - _KEYS[kind]}
-    for key, known in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
+    known = _KEYS[kind]
+    found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
+    for key, of_parts in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
         value = payload.get(key)
         parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
         for part in parts:
-            kept = known or _BLOCK_KEYS.get(part.get("type"))
+            kept = of_parts or _BLOCK_KEYS.get(part.get("type"))
             if kept and not part.keys() <= kept:
                 found[key] = value
     return found or None

@@ -13,6 +13,7 @@ from prunecli.commands.command import (
     FillPrompt,
     GoOn,
     InThread,
+    PickSession,
     Quit,
     Reconfigured,
     RewindNow,
@@ -63,6 +64,8 @@ class Doing:
                     self._guarded(work)
                 case Quit():
                     talk.leaving = True
+                case PickSession(choose):
+                    self._choose(choose())
                 case SwitchSession():
                     self._guarded(self._switched)
                 case RewindNow():

@@ -9,6 +9,7 @@ from prunecli.commands.command import (
     CompactNow,
     EditFile,
     InThread,
+    PickSession,
     Quit,
     Say,
     SetTheme,
@@ -167,8 +168,9 @@ async def test_new_and_resume_switch_sessions(tmp_path: Path) -> None:
     first = runtime.session.id
     assert run_line(runtime, "/new") == [SwitchSession()]
     assert runtime.session.id != first
-    choose = run_line(runtime, "/resume")[0]
-    assert isinstance(choose, Choose)
+    pick = run_line(runtime, "/resume")[0]
+    assert isinstance(pick, PickSession)
+    choose = pick.choose()
     assert [choice.value for choice in choose.choices] == [first]
     assert choose.choices[0].label == "read it"
     assert run_line(runtime, f"/resume {first}") == [SwitchSession()]
