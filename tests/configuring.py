@@ -51,6 +51,12 @@ class Options:
             raise ValueError("hard_clear_ratio: expected at least soft_trim_ratio")
 '''
 
+PROPOSE = """
+
+def propose(view, options):
+    raise NotImplementedError
+"""
+
 MODULES = {
     "pi": PI,
     "adaptive": ADAPTIVE,
@@ -111,7 +117,7 @@ def desk(root: Path) -> Desk:
     for path in (folder, users, cwd, root / "repo" / ".git"):
         path.mkdir(parents=True)
     for name, text in MODULES.items():
-        (folder / f"{name}.py").write_text(text)
+        (folder / f"{name}.py").write_text(text + PROPOSE)
     strategies = Strategies(
         (
             StrategyFolder(folder, lambda name: import_file(folder / f"{name}.py"), shipped=True),

@@ -88,7 +88,7 @@ def test_the_options_of_a_strategy_are_its_own_class_with_the_values_in_effect(h
 def test_a_strategy_is_imported_only_when_its_options_are_needed(here):
     marker = here.root / "imported"
     module = here.strategies.folders[1].path / "mine.py"
-    module.write_text(f"open({str(marker)!r}, 'w').close()\n")
+    module.write_text(f"open({str(marker)!r}, 'w').close()\n\n\ndef propose(view, options): ...\n")
     here.user('[pruning]\nstrategy = ["pi", "mine"]\n[pruning.mine]\n')
     config = here.load()
     assert config.pruning.strategies == ("pi", "mine")
@@ -99,7 +99,7 @@ def test_a_strategy_is_imported_only_when_its_options_are_needed(here):
 
 def test_a_strategy_that_can_not_be_imported_is_named_with_its_file(here):
     (here.strategies.folders[1].path / "mine.py").write_text("import nothing_of_this_name\n")
-    with pytest.raises(ConfigError, match=r"mine\.py: can't be imported: No module named"):
+    with pytest.raises(ConfigError, match=r"mine\.py: can't be imported: .*No module named"):
         here.load("pruning.mine.n=1")
 
 

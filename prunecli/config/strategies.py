@@ -72,7 +72,10 @@ class Strategies(NamedTuple):
                         "mend the file or move it away",
                     ) from error
                 if not callable(getattr(module, "propose", None)):
-                    raise ConfigError(f"{folder.path / name}.py: defines no function propose(view, options)")
+                    raise ConfigError(
+                        f"{folder.path / name}.py: defines no function propose(view, options)",
+                        "define it, or move the file away",
+                    )
                 return module
         raise ConfigError(f"there is no strategy {name!r}", f"there are {', '.join(self.names())}")
 

@@ -22,6 +22,7 @@ from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
+NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
 
 
 def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
@@ -50,6 +51,9 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     demo = config.origin("model.name") == "session"  # nobody's choice but ours
     if demo and asked.headless:
         raise UsageError("no API key", NO_KEY_HINT)
+    if config.sandbox.mode == "require":
+        where = config.origin("sandbox.mode")
+        raise UsageError(f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT)
     setup = Setup(
         places,
         cwd,
