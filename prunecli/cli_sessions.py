@@ -2,7 +2,6 @@
 
 import json
 import os
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +15,11 @@ from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolRes
 from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
+from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
 from prunecli.session.family import Member, family
 from prunecli.session.log import read_log
+from prunecli.session.search import search as search_in
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
@@ -45,32 +46,49 @@ def list_(
 ) -> None:
     """Sessions, the last changed first."""
     found = _store().list(Path.cwd() if here else None)
+    costs = Costs.of(Places.of(os.environ))
     if as_json:
         members = {member.session.id: member for member in family(found)}
-        typer.echo(json.dumps([_listed(members[one.id]) for one in found], indent=1))
+        rows = [row_of(one, costs) | {"parent": _parent(members[one.id])} for one in found]
+        typer.echo(json.dumps(rows, indent=1))
         return
     for member in family(found) if tree else map(Member, found):
-        one = member.session
-        when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
-        named = f"{one.id}  {when}  {one.size / 1024:8.1f} KB  {one.name or '-'}  {one.cwd}"
-        typer.echo(visible(f"{member.lines}{named}"))
+        typer.echo(visible(f"{member.lines}{line_of(member.session, costs)}"))
     if not found:
         typer.echo("no sessions yet")
 
 
-def _listed(member: Member) -> dict[str, object]:
-    """A session as JSON; `parent` is that of its first record, null for one that was begun anew."""
-    one = member.session
-    return {
-        "id": one.id,
-        "name": one.name,
-        "cwd": one.cwd,
-        "started": one.started,
-        "changed": one.changed,
-        "bytes": one.size,
-        "path": str(one.path),
-        "parent": None if member.at is None else {"id": member.parent, "seq": member.at},
-    }
+def _parent(member: Member) -> dict[str, object] | None:
+    """What its first record says it was copied from; None for one that was begun anew."""
+    return None if member.at is None else {"id": member.parent, "seq": member.at}
+
+
+@app.command("search")
+def search(
+    words: Annotated[list[str], typer.Argument(help="All of them have to be in one message or output.")],
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
+    found = _store().list(Path.cwd() if here else None)
+    titles = {one.path: one.label for one in found}
+    before, count = None, 0
+    try:
+        for hit in search_in([one.path for one in found], " ".join(words)):
+            if isinstance(hit, int):
+                continue
+            count += 1
+            if as_json:
+                typer.echo(json.dumps(hit_row(hit)))
+                continue
+            if hit.path != before:
+                typer.echo(visible(f"{hit.path.stem}  {titles[hit.path]}"))
+            before = hit.path
+            typer.echo(visible(f"  {hit.seq:>6} {hit.who}: {hit.excerpt}"))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    if not count and not as_json:
+        typer.echo("nothing found")
 
 
 @app.command("show")

@@ -54,11 +54,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Let the user choose; the chosen value is run as `/command value`. Without a screen it is shown as a table."""
+    """Let the user choose; the chosen value is run as `/command value`.
+
+    `grave`: it allows something, so keys that were typed before it stood there must not choose (SEC-16).
+    """
 
     title: str
     command: str
     choices: tuple[Choice, ...]
+    grave: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PickSession:
+    """Let the user look through all sessions and open one. `choose` gives a short list for where there is no screen;
+    it reads the folder, and raises nothing."""
+
+    choose: Callable[[], Choose]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +178,7 @@ Effect: TypeAlias = (
     | Table
     | ShowContext
     | Choose
+    | PickSession
     | Submit
     | SetTheme
     | EditFile

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from prunecli.commands.command import Choice, Choose, Effect, Say, SwitchSession
+from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, SwitchSession
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Continue an earlier session, or name one: /resume ID; --fork opens a copy, --view only shows it."""
+    """Look through all sessions, or continue one: /resume ID; --fork opens a copy, --view only shows it."""
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]
     if arguments:
@@ -24,18 +24,22 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
         return [SwitchSession()]
-    listed = [one for one in runtime.store.list(runtime.setup.cwd) if one.id != runtime.session.id]
-    if not listed:
-        return [Say("No earlier session of this directory.")]
+    if all(path == runtime.session.path for path in runtime.store.paths()):
+        return [Say("No earlier session.")]
+    return [PickSession(lambda: _choose(runtime))]
+
+
+def _choose(runtime: Runtime) -> Choose:
     choices = tuple(
         Choice(
             one.id,
-            one.name or one.title or one.id,
+            one.label,
             f"{datetime.fromtimestamp(one.changed / 1000).astimezone():%Y-%m-%d %H:%M} · {one.size / 1024:.0f} KB",
         )
-        for one in listed
+        for one in runtime.store.list(runtime.setup.cwd)
+        if one.id != runtime.session.id
     )
-    return [Choose("Sessions of this directory", "resume", choices)]
+    return Choose("Sessions of this directory", "resume", choices)
 
 
 def _offer(locked: SessionLocked) -> Choose:

@@ -48,7 +48,7 @@ class Entry:
     origin: "Entry | None" = None
     tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
-    _size: tuple[int, int] | None = None
+    _size: tuple[int, int, int] | None = None
 
     @property
     def wire(self) -> tuple[bytes, ...]:
@@ -57,6 +57,13 @@ class Entry:
         if self._wire is None:
             self._wire = self._made()
         return self._wire
+
+    def forget_wire(self) -> None:
+        """It left the context, with its results: their blocks are made again should they come back."""
+        self._wire = None
+        if self.exchange and self.exchange.head is self:
+            for result in self.exchange.results:
+                result.forget_wire()
 
     def _made(self) -> tuple[bytes, ...]:
         match self.event:
@@ -77,11 +84,11 @@ class Entry:
         return self.exchange.ids if self.exchange else {}
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Characters of `countable`, and how many texts it has."""
+    def size(self) -> tuple[int, int, int]:
+        """Characters of `countable`, how many texts it has, and the raw estimate of its images."""
         if self._size is None:
             texts = self.countable
-            self._size = sum(map(len, texts)), len(texts)
+            self._size = sum(map(len, texts)), len(texts), self.image_tokens
         return self._size
 
     @property
@@ -140,9 +147,11 @@ class Entry:
         if isinstance(self.event, CompactionApplied):
             return 0
         return sum(
-            (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
-            for block in self.event.content
-            if is_image(block)
+            [
+                (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
+                for block in self.event.content
+                if is_image(block)
+            ]
         )
 
     @property

@@ -365,7 +365,8 @@ class Context:
         if head.seq in self._positions:
             parts = head.exchange.entries if head.exchange else [head]
             hidden = head.exchange is not None and self.dropped(head.exchange)
-            edits = {entry.seq: edit for entry in parts if (edit := self.text_edit(entry.seq))}
+            stacks = self._edits
+            edits = {e.seq: edit for e in parts if e.seq in stacks and (edit := self.text_edit(e.seq))}
             memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
             self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
 
@@ -381,15 +382,13 @@ def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, presen
 
 def _with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied, seq: int) -> list[Entry]:
     """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
-    covered, earlier = (
-        range(event.head_end + 1, min(event.tail_start, seq)),
-        range(event.head_end, event.tail_start),
-    )
-    left = [
-        item
-        for item in items
-        if (_place(item) not in earlier if item.kind == "summary" else item.seq not in covered)
-    ]
+    end, head, tail = min(event.tail_start, seq), event.head_end, event.tail_start
+    left: list[Entry] = []
+    for item in items:
+        if head <= _place(item) < tail if item.kind == "summary" else head < item.seq < end:
+            item.forget_wire()
+        else:
+            left.append(item)
     return sorted([*left, summary], key=lambda item: (_place(item), item.kind == "summary", item.seq))
 
 

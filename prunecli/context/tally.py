@@ -69,8 +69,10 @@ class Tally:
         item = _Item(head, edits, memos, hidden, countable)
         item.weight = _weight(item)
         if not hidden:
-            item.chars = sum(self.shown_chars(entry, edits.get(entry.seq)) for entry in _parts(item))
-            item.images = sum(entry.images for entry in _parts(item) if entry.seq not in edits)
+            item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in _parts(item)])
+            item.images = sum(
+                [entry.images for entry in _parts(item) if entry.size[2] and entry.seq not in edits]
+            )
         self._add(item, 1)
         self._items[head.seq] = item
         self._uncounted[head.seq] = None
@@ -217,6 +219,6 @@ def _weight(item: _Item) -> int:
         if edit is not None:
             total += len(edit.text or "") + _BLOCK_OVERHEAD
             continue
-        chars, texts = entry.size
-        total += chars + 4 * entry.image_tokens + _BLOCK_OVERHEAD * max(1, texts)
+        chars, texts, image_tokens = entry.size
+        total += chars + 4 * image_tokens + _BLOCK_OVERHEAD * max(1, texts)
     return total

@@ -5,7 +5,7 @@ ASCII, so that no byte of text can be taken for a line end.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 from zlib import crc32
 
 from prunecli.model.codec import (
@@ -187,23 +187,7 @@ _READERS: dict[str, _Read] = {
 
 
 _KEYS: dict[str, frozenset[str]] = {
-    kind.__name__: frozenset(kind.__slots__)
-    for kind in (
-        SessionStarted,
-        UserMessage,
-        AssistantMessage,
-        ToolStarted,
-        ToolResult,
-        PrunApplied,
-        PrunReverted,
-        Pinned,
-        Rewound,
-        CompactionApplied,
-        RequestSent,
-        FilesSaved,
-        SettingChanged,
-        RunEnded,
-    )
+    kind.__name__: frozenset(kind.__slots__) for kind in get_args(Event) if kind is not Unknown
 }
 _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "text": frozenset(("type", "text")),
@@ -219,12 +203,13 @@ _EDIT_KEYS = frozenset(Edit.__slots__)
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
     """What a payload holds that its event can't: unknown keys, and keys with something unknown inside."""
-    found = {key: payload[key] for key in payload.keys() - _KEYS[kind]}
-    for key, known in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
+    known = _KEYS[kind]
+    found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
+    for key, of_parts in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
         value = payload.get(key)
         parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
         for part in parts:
-            kept = known or _BLOCK_KEYS.get(part.get("type"))
+            kept = of_parts or _BLOCK_KEYS.get(part.get("type"))
             if kept and not part.keys() <= kept:
                 found[key] = value
     return found or None

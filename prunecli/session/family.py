@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prunecli.session.log import first_record
 from prunecli.session.store import Listed
 
 
@@ -45,9 +44,5 @@ def family(listed: Sequence[Listed]) -> list[Member]:
 
 def _origin(one: Listed) -> tuple[str, int | None]:
     """The parent's id, "" for none, and the record up to which it was copied."""
-    started = first_record(one.path)
-    parent = started.parent if started else None
-    if not isinstance(parent, dict):
-        return "", None
-    at = parent.get("seq")
-    return str(parent.get("id") or ""), at if isinstance(at, int) else None
+    digest = one.digest
+    return digest.parent, digest.parent_at if digest.parent and digest.parent_at >= 0 else None

@@ -19,24 +19,30 @@ def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
     They are what the whole file gives for these lines; damaged ones are passed over. After a rewind only what was
     said since is certain. Raises OSError.
     """
+    return _from_message(_last_records(path, most_bytes), Blobs(path.parent / "blobs"))
+
+
+def last_record(path: Path) -> Record | None:
+    """The last good record of a file. Raises OSError."""
+    records = _last_records(path, TAIL_BYTES)
+    return records[-1] if records else None
+
+
+def _last_records(path: Path, most_bytes: int) -> list[Record]:
+    """The good records in the last so many bytes, or in more where there is none."""
     size = path.stat().st_size
     while True:
-        records = _last_records(path, size, most_bytes)
-        if records or most_bytes >= min(size, MOST_TAIL_BYTES):
-            return records
+        start = max(0, size - most_bytes)
+        with path.open("rb") as file:
+            file.seek(start)
+            lines = file.read(size - start).split(b"\n")
+        loaded = Loaded()
+        for line in lines[1 if start else 0 :]:
+            if line:
+                take_line(loaded, line)
+        if loaded.records or most_bytes >= min(size, MOST_TAIL_BYTES):
+            return loaded.records
         most_bytes *= 4
-
-
-def _last_records(path: Path, size: int, most_bytes: int) -> list[Record]:
-    start = max(0, size - most_bytes)
-    with path.open("rb") as file:
-        file.seek(start)
-        lines = file.read(size - start).split(b"\n")
-    loaded = Loaded()
-    for line in lines[1 if start else 0 :]:
-        if line:
-            take_line(loaded, line)
-    return _from_message(loaded.records, Blobs(path.parent / "blobs"))
 
 
 def _from_message(records: list[Record], blobs: Blobs) -> list[Record]:

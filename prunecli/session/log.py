@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import Record, SessionStarted
+from prunecli.model.events import Record
 from prunecli.model.record_codec import decode_record
 
 
@@ -113,13 +113,3 @@ def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
     except OSError:
         return None
     return place
-
-
-def first_record(path: Path) -> SessionStarted | None:
-    """The SessionStarted of a file, read without the rest of it; None where there is none."""
-    try:
-        with path.open("rb") as file:
-            event = decode_record(file.readline(1 << 20).strip(b"\r\n").removeprefix(b"\xef\xbb\xbf")).event
-    except (OSError, ValueError):
-        return None
-    return event if isinstance(event, SessionStarted) else None

@@ -3,19 +3,18 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count, islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
-from prunecli.model.events import SettingChanged, UserMessage
-from prunecli.model.messages import plain_text
-from prunecli.model.record_codec import decode_record
 from prunecli.paths import slug
-from prunecli.session.log import first_record
+from prunecli.session.digest import Digest, begins_record, whole_record
+from prunecli.session.index import File, Index
 
-_HEAD_LINES = 12
+INDEX_NAME = "index.sqlite"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -27,16 +26,38 @@ def new_id(now_ms: int, random: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A session in a list. Sizes in bytes, times in unix ms; `title` is how its first prompt begins."""
+    """A session in a list: its file, its size in bytes, when it was written last (unix ms), and what is in it."""
 
     id: str
     path: Path
-    cwd: str
-    name: str
-    title: str
-    started: int
     changed: int
     size: int
+    digest: Digest
+
+    @property
+    def cwd(self) -> str:
+        """The directory that it belongs to."""
+        return self.digest.cwd
+
+    @property
+    def started(self) -> int:
+        """When it was begun, in unix ms."""
+        return self.digest.started
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave it, or ""."""
+        return self.digest.name
+
+    @property
+    def title(self) -> str:
+        """How its first prompt begins, or ""."""
+        return self.digest.title
+
+    @property
+    def label(self) -> str:
+        """What it is called: its name, else its title, else its id."""
+        return self.name or self.title or self.id
 
 
 class Store:
@@ -50,36 +71,56 @@ class Store:
         return self.root / slug(cwd.resolve()) / f"{session_id}.jsonl"
 
     def list(self, cwd: Path | None = None) -> list[Listed]:
-        """Sessions, of one directory or all, the last changed first. Only heads and ends of files are read."""
-        found = [listed for path in self._paths(cwd) if (listed := _listed(path))]
-        return sorted(found, key=lambda one: (one.changed, one.id), reverse=True)
+        """Sessions, of one directory or all, the last changed first. Files that are none, and such as can't be read,
+        are passed over."""
+        return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
+
+    def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
+        """`list` one by one, the last changed file first: for a screen that shows what it has so far."""
+        within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
+        files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
+        if not files:
+            return
+        for file, digest in Index(self.root / INDEX_NAME).digests(files, within=within):
+            if digest.id or digest.entries:
+                path = Path(file.path)
+                yield Listed(path.stem, path, file.time // 1_000_000, file.size, digest)
+
+    def paths(self) -> Iterator[Path]:
+        """The files of all sessions, and perhaps others; none is opened."""
+        return (Path(file.path) for file in self._files(None))
 
     def last(self, cwd: Path) -> Path:
         """The session of this directory that was changed last. Raises SessionNotFound."""
-        listed = self.list(cwd)
-        if not listed:
-            raise SessionNotFound(f"no session of {cwd} yet", "start one with prunecli")
-        return listed[0].path
+        for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
+            if _is_session(path := Path(file.path)):
+                return path
+        raise SessionNotFound(f"no session of {cwd} yet", "start one with prunecli")
 
     def find(self, wanted: str) -> Path:
         """The session with this id, unique prefix of one, or name. Raises SessionNotFound."""
-        known = self.list()
         if _ID.fullmatch(wanted):
-            exact = [one.path for one in known if one.id == wanted]
-            prefixed = exact or [one.path for one in known if one.id.startswith(wanted)]
+            paths = list(self.paths())
+            exact = [path for path in paths if path.stem == wanted and _is_session(path)]
+            prefixed = exact or [path for path in paths if path.stem.startswith(wanted) and _is_session(path)]
             if len(prefixed) == 1:
                 return prefixed[0]
             if len(prefixed) > 1:
                 raise SessionNotFound(f"{len(prefixed)} sessions begin with {wanted}", "give more of the id")
-        named = [one.path for one in known if one.name == wanted]
+        named = [one.path for one in self.listed() if one.name == wanted]
         if len(named) == 1:
             return named[0]
         raise SessionNotFound(f"no session {wanted!r}", "prunecli sessions list shows them")
 
-    def _paths(self, cwd: Path | None) -> Iterator[Path]:
-        folders = [self.root / slug(cwd.resolve())] if cwd else self.root.glob("*")
+    def _files(self, cwd: Path | None) -> Iterator[File]:
+        folders = [str(self.root / slug(cwd.resolve()))] if cwd else _entries(str(self.root))
         for folder in folders:
-            yield from folder.glob("*.jsonl")
+            with suppress(OSError), os.scandir(folder) as found:
+                for entry in found:
+                    if entry.name.endswith(".jsonl"):
+                        with suppress(OSError):
+                            status = entry.stat()
+                            yield File(entry.path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def free_path(path: Path) -> Path:
@@ -88,45 +129,21 @@ def free_path(path: Path) -> Path:
     return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
-def _listed(path: Path) -> Listed | None:
-    started = first_record(path)
-    if started is None:
-        return None
-    status = path.stat()
-    begun, title = _beginning(path)
-    changed = status.st_mtime_ns // 1_000_000
-    return Listed(path.stem, path, started.cwd, _name(path), title, begun, changed, status.st_size)
+def _is_session(path: Path) -> bool:
+    """Whether there is a good record among the first lines: the very first one may be damaged."""
+    try:
+        with path.open("rb") as file:
+            return any(whole_record(line) for line in islice(file, 20) if begins_record(line))
+    except OSError:
+        return False
 
 
-def _beginning(path: Path) -> tuple[int, str]:
-    """The first record's time and the first prompt's first line; only the head of the file is read."""
-    begun, title = 0, ""
-    with path.open("rb") as file:
-        for line in islice(file, _HEAD_LINES):
-            try:
-                record = decode_record(line.strip(b"\r\n").removeprefix(b"\xef\xbb\xbf"))
-            except ValueError:
-                continue
-            begun = begun or record.timestamp
-            if isinstance(record.event, UserMessage):
-                title = plain_text(record.event.content).strip().split("\n")[0][:80]
-                break
-    return begun, title
-
-
-def _name(path: Path) -> str:
-    """The last name that was given: the file is searched for it as bytes, without decoding it."""
-    found = ""
-    with path.open("rb") as file:
-        for line in file:
-            if b'"key":"session.name"' in line[:120]:
-                try:
-                    event = decode_record(line.strip(b"\r\n")).event
-                except ValueError:
-                    continue
-                if isinstance(event, SettingChanged):
-                    found = str(event.value or "")
-    return found
+def _entries(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry.path for entry in found if entry.is_dir()]
+    except OSError:
+        return []
 
 
 def random_bytes() -> bytes:

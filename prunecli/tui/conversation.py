@@ -1,6 +1,7 @@
 """The conversation: what the session tells is shown, and what the user does reaches the runtime."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,10 @@ class Conversation:
         """Shows a session from its beginning, and follows it."""
         self._bridge.follow(session)
         self._show_all()
+        belongs = session.started.cwd
+        if belongs and belongs != str(self.runtime.setup.cwd):
+            shown = self.runtime.setup.places.shown(Path(belongs))
+            self.say(f"This session belongs to {shown}; the agent works here now.", Level.WARNING)
         for notice in session.notices:
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only

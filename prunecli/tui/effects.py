@@ -16,6 +16,7 @@ from prunecli.commands.command import (
     FillPrompt,
     GoOn,
     InThread,
+    PickSession,
     Quit,
     Reconfigured,
     RewindNow,
@@ -58,7 +59,7 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
-                case Table() | ShowContext() | Choose() | AskSecret():
+                case Table() | ShowContext() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
                     conversation.submit(text)
@@ -103,7 +104,7 @@ class Effects:
                 app.use_mouse(ui.mouse)
                 app.frame.keys.use(ui.keys)
 
-    def _open(self, effect: Table | ShowContext | Choose | AskSecret) -> None:
+    def _open(self, effect: Table | ShowContext | Choose | AskSecret | PickSession) -> None:
         """What has a screen of its own."""
         match effect:
             case Table():
@@ -114,6 +115,10 @@ class Effects:
                 self._choose(effect)
             case AskSecret():
                 self._ask_secret(effect)
+            case PickSession():
+                from prunecli.tui.picking import Picking
+
+                Picking(self._conversation).begin()
 
     def _copy(self, text: str, what: str) -> None:
         """By OSC 52, which works over ssh too; nothing is written to a file."""
@@ -144,12 +149,15 @@ class Effects:
         activity.hint(f"{words} …", seconds=None)
         try:
             effects = await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            activity.hint("stopped")
+            raise
         except PrunecliError as error:
+            activity.clear_hint()
             self._conversation.complain(error)
         else:
-            self.perform(effects)
-        finally:
             activity.clear_hint()
+            self.perform(effects)
         self._conversation.show_status()
 
     def _table(self, table: Table) -> None:
@@ -180,7 +188,7 @@ class Effects:
             elif themes:
                 app.use_theme(before)
 
-        app.push_screen(ChooseScreen(choose, look), chosen)
+        app.push_screen(ChooseScreen(choose, look, app.frame.type_ahead), chosen)
 
     async def _edit(self, path: Path, then: str) -> None:
         try:

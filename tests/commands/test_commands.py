@@ -8,6 +8,8 @@ from prunecli.commands.command import (
     Choose,
     CompactNow,
     EditFile,
+    InThread,
+    PickSession,
     Quit,
     Say,
     SetTheme,
@@ -17,6 +19,7 @@ from prunecli.commands.command import (
     command_names,
     run_line,
 )
+from prunecli.errors import ConnectionLost
 from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
@@ -135,6 +138,24 @@ def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:
     assert runtime.model_name.startswith("claude-opus")
 
 
+def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=demo"])
+    choose = run_line(runtime, "/model")[0]
+    assert isinstance(choose, Choose)
+    asked = run_line(runtime, f"/model {choose.choices[-1].value}")[0]
+    assert isinstance(asked, InThread)
+    offered = asked.work()[0]
+    assert isinstance(offered, Choose)
+    assert [(one.value, one.detail, one.current) for one in offered.choices] == [
+        ("demo", "200.0K tokens", True)
+    ]
+    alone = start(tmp_path / "work", sets=["model.base_url=http://127.0.0.1:9"])
+    asked = run_line(alone, "/model --offered")[0]
+    assert isinstance(asked, InThread)
+    with pytest.raises(ConnectionLost, match="nobody answers"):
+        asked.work()
+
+
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert isinstance(run_line(runtime, "/theme")[0], Choose)
@@ -147,8 +168,9 @@ async def test_new_and_resume_switch_sessions(tmp_path: Path) -> None:
     first = runtime.session.id
     assert run_line(runtime, "/new") == [SwitchSession()]
     assert runtime.session.id != first
-    choose = run_line(runtime, "/resume")[0]
-    assert isinstance(choose, Choose)
+    pick = run_line(runtime, "/resume")[0]
+    assert isinstance(pick, PickSession)
+    choose = pick.choose()
     assert [choice.value for choice in choose.choices] == [first]
     assert choose.choices[0].label == "read it"
     assert run_line(runtime, f"/resume {first}") == [SwitchSession()]

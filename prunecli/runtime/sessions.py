@@ -1,0 +1,87 @@
+"""Sessions as lists show them: with what they cost, by the model table."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from prunecli.figures import short
+from prunecli.model.messages import Usage
+from prunecli.paths import Places
+from prunecli.providers.models import ModelTable, cost
+from prunecli.session.digest import Digest
+from prunecli.session.search import Hit
+from prunecli.session.store import Listed
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Prices sums of usage; the cache is taken to be written for five minutes."""
+
+    table: ModelTable
+
+    @staticmethod
+    def of(places: Places) -> "Costs":
+        """With the table that comes with the program."""
+        return Costs(ModelTable.load(places.shipped_data))
+
+    def of_session(self, digest: Digest) -> float:
+        """USD that a session cost; models without a known price count nothing."""
+        return sum(
+            cost(usage, self.table.info(model), "5m") or 0.0 for model, usage in digest.usage().items()
+        )
+
+
+def totals(digest: Digest) -> Usage:
+    """All tokens of a session."""
+    used = list(digest.usage().values())
+    return Usage(
+        sum(one.input_tokens for one in used),
+        sum(one.output_tokens for one in used),
+        sum(one.cache_read_input_tokens or 0 for one in used),
+        sum(one.cache_creation_input_tokens or 0 for one in used),
+    )
+
+
+def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
+    """A session as `sessions list --json` prints it: times in unix ms, cost in USD."""
+    digest, usage = one.digest, totals(one.digest)
+    return {
+        "id": one.id,
+        "name": digest.name,
+        "title": one.title,
+        "cwd": digest.cwd,
+        "started": digest.started,
+        "changed": one.changed,
+        "bytes": one.size,
+        "prompts": digest.prompts,
+        "entries": digest.entries,
+        "models": list(digest.spent),
+        "context_tokens": digest.context,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_input_tokens": usage.cache_read_input_tokens,
+        "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+        "cost_usd": round(costs.of_session(digest), 6),
+        "first_prompt": digest.first,
+        "last_prompt": digest.last,
+        "path": str(one.path),
+    }
+
+
+def line_of(one: Listed, costs: Costs) -> str:
+    """A session in a line."""
+    when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
+    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {one.label}  ({one.cwd})"
+
+
+def hit_row(hit: Hit) -> dict[str, Any]:
+    """A hit as `sessions search --json` prints it."""
+    return {
+        "session": hit.path.stem,
+        "seq": hit.seq,
+        "timestamp": hit.timestamp,
+        "who": hit.who,
+        "excerpt": hit.excerpt,
+        "path": str(hit.path),
+    }

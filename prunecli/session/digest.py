@@ -1,0 +1,134 @@
+"""What a list says of a session, gathered line by line: only a fourth of the records is decoded for it.
+
+It can go on where it stopped, so that a session that has grown costs what was added.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Record,
+    SessionStarted,
+    SettingChanged,
+    UserMessage,
+)
+from prunecli.model.messages import Json, Usage, plain_text
+from prunecli.model.record_codec import decode_record
+
+PROMPT_CHARS = 300
+_HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15}),"type":"(\w{1,40})"')
+_TELLING = frozenset({b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied"})
+_ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
+
+
+def begins_record(line: bytes) -> bool:
+    """Whether this line looks like a record of ours, damaged or not."""
+    return _HEAD.match(line, 0, 160) is not None
+
+
+def whole_record(line: bytes) -> Record | None:
+    """The record of a line with or without its end; None for one that is damaged or not all there."""
+    try:
+        return decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return None
+
+
+@dataclass(slots=True)
+class Digest:
+    """Times in unix ms. `spent` is for each model [requests, input, output, cache read, cache written] in tokens,
+    `context` the prompt tokens of the last request, `prompts` and `entries` are counts. An empty `id` is that of a
+    file that is no session, or of one whose first record is damaged: that one still has entries."""
+
+    id: str = ""
+    cwd: str = ""
+    name: str = ""
+    first: str = ""
+    last: str = ""
+    parent: str = ""
+    parent_at: int = -1
+    started: int = 0
+    changed: int = 0
+    prompts: int = 0
+    entries: int = 0
+    context: int = 0
+    spent: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """How its first prompt begins."""
+        return self.first.split("\n", 1)[0][:80]
+
+    def usage(self) -> Mapping[str, Usage]:
+        """What each model was sent and answered."""
+        return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
+
+    def take(self, line: bytes) -> bool:
+        """Takes the next line of the file; False for one that is no record of a session."""
+        head = _HEAD.match(line, 0, 160)
+        if head is None:
+            return False
+        kind = head[3]
+        if kind in _TELLING or (kind == b"SettingChanged" and b'"key":"session.name"' in line[:160]):
+            record = whole_record(line)
+            if record is None:
+                return False
+            self._record(record)
+        self.changed = max(self.changed, int(head[2]))
+        self.entries += kind in _ENTRIES
+        return True
+
+    def _record(self, record: Record) -> None:
+        match record.event:
+            case SessionStarted(id_, cwd, _, _, parent) if not self.id:
+                self.id, self.cwd, self.started = id_, cwd, record.timestamp
+                origin = parent if isinstance(parent, dict) else {}
+                at = origin.get("seq")
+                self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
+            case UserMessage(content, came) if came != "command":
+                words = plain_text(content).strip()[:PROMPT_CHARS]
+                self.first = self.first or words
+                self.last = words or self.last
+                self.prompts += 1
+            case AssistantMessage(model=model, usage=usage):
+                self._spend(model, usage)
+                self.context = usage.prompt_tokens or self.context
+            case CompactionApplied(model=model, usage=usage):
+                self._spend(model, usage)
+            case SettingChanged(_, value):
+                self.name = str(value or "")
+            case _:
+                pass
+
+    def _spend(self, model: str, usage: Usage) -> None:
+        if not usage.prompt_tokens:
+            return
+        found = (
+            1,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_input_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+        )
+        before = self.spent.get(model, [0] * len(found))
+        self.spent[model] = [old + new for old, new in zip(before, found, strict=True)]
+
+    def to_text(self) -> str:
+        """As one line of JSON."""
+        return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))
+
+    @staticmethod
+    def from_text(text: str) -> "Digest":
+        """What `to_text` gave. Raises ValueError for anything else."""
+        value: Json = json.loads(text)
+        if not isinstance(value, dict) or {name: type(item) for name, item in value.items()} != _KINDS:
+            raise ValueError("not a digest")
+        return Digest(**value)
+
+
+_KINDS: dict[str, type[Any]] = {name: type(getattr(Digest(), name)) for name in Digest.__slots__}

@@ -1,0 +1,170 @@
+"""The rows of the list of sessions, and what is told of the marked one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from prunecli.figures import money, short
+from prunecli.sanitize import one_line
+from prunecli.session.search import Hit
+from prunecli.session.store import Listed
+from prunecli.tui.prompting import fuzzy
+from prunecli.tui.transcript.rows import clip, width_of
+
+if TYPE_CHECKING:
+    from prunecli.runtime.sessions import Costs
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+MOST_FUZZY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session, and the hit in it that this row is about, if it is about one."""
+
+    listed: Listed
+    hit: Hit | None = None
+
+
+def rows_of(all_: Sequence[Listed], hits: Sequence[Hit], query: str, *, in_words: bool) -> list[Row]:
+    """The rows: one for each hit, or the sessions that a filter leaves.
+
+    A session stays whose name, directory or prompts hold every word of the filter; where there is none, those whose
+    title has its letters in this order.
+    """
+    if in_words:
+        by_path = {one.path: one for one in all_}
+        return [Row(by_path[hit.path], hit) for hit in hits if hit.path in by_path]
+    words = query.lower().split()
+    if not words:
+        return [Row(one) for one in all_]
+    found = [one for one in all_ if _holds(one, words)]
+    if not found:
+        labels: dict[str, list[Listed]] = {}
+        for one in all_:
+            labels.setdefault(one.label, []).append(one)
+        found = [one for label in fuzzy.best("".join(words), labels, MOST_FUZZY) for one in labels[label]]
+    return [Row(one) for one in found]
+
+
+def _holds(one: Listed, words: Sequence[str]) -> bool:
+    digest = one.digest
+    text = f"{one.id}\n{digest.name}\n{digest.cwd}\n{digest.first}\n{digest.last}".lower()
+    return all(word in text for word in words)
+
+
+def age(now_ms: int, then_ms: int) -> str:
+    """How long ago, in at most ten characters: now, 5m, 3h, 12d, 2026-01-31."""
+    seconds = (now_ms - then_ms) // 1000
+    if seconds < MINUTE:
+        return "now"
+    for size, unit, most in ((MINUTE, "m", HOUR), (HOUR, "h", DAY), (DAY, "d", 60 * DAY)):
+        if seconds < most:
+            return f"{seconds // size}{unit}"
+    return f"{datetime.fromtimestamp(then_ms / 1000).astimezone():%Y-%m-%d}"
+
+
+def details(row: Row, width: int) -> Content:
+    """First and last prompt, and what else is known; four lines."""
+    listed, digest = row.listed, row.listed.digest
+    lines = [_said("first", digest.first, width), _said("last", digest.last, width)]
+    if row.hit:
+        hit = row.hit
+        before, found, after = hit.excerpt[: hit.at], hit.excerpt[hit.at : hit.end], hit.excerpt[hit.end :]
+        marked = (one_line(before), (one_line(found), "bold $accent"), one_line(after))
+        lines[1] = Content.assemble((f"{one_line(hit.who):>6} ", "$muted"), *marked)
+    facts = [", ".join(digest.spent), f"{digest.entries} entries", digest.cwd or "directory not known"]
+    facts += [f"copy of {digest.parent}"] if digest.parent else []
+    lines.append(Content.styled(clip(one_line(" · ".join(filter(None, facts))), width), "$muted"))
+    lines.append(Content.styled(clip(one_line(listed.id), width), "$muted"))
+    return Content("\n").join(lines)
+
+
+def _said(label: str, text: str, width: int) -> Content:
+    words = clip(one_line(" ".join(text.split())), max(4, width - 8))
+    return Content.assemble((f"{label:>6} ", "$muted"), words)
+
+
+class SessionRows(Widget):
+    """Draws the rows in view, one of them marked. Widths follow what is shown."""
+
+    can_focus = False
+
+    class Picked(Message):
+        """A row was clicked; `again`: the one that was marked already."""
+
+        def __init__(self, again: bool) -> None:
+            super().__init__()
+            self.again = again
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Sequence[Row] = ()
+        self.at = 0
+        self._first = 0
+        self._costs: Costs | None = None
+        self._now = 0
+        self._here = True
+
+    @property
+    def chosen(self) -> Row | None:
+        """The marked row."""
+        return self.rows[self.at] if self.rows else None
+
+    def show(self, rows: Sequence[Row], costs: "Costs", now_ms: int, *, here: bool) -> None:
+        """Other rows; the mark stays where it is, as far as there are rows."""
+        self.rows, self._costs, self._now, self._here = rows, costs, now_ms, here
+        self.at = max(0, min(self.at, len(rows) - 1))
+        self.refresh()
+
+    def move(self, step: int) -> None:
+        """Marks another row."""
+        self.at = max(0, min(self.at + step, len(self.rows) - 1))
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Marks the row."""
+        index = self._first + event.y
+        if 0 <= index < len(self.rows):
+            again, self.at = index == self.at, index
+            self.refresh()
+            self.post_message(self.Picked(again))
+
+    def render(self) -> Content:
+        """The rows in view."""
+        width, height = self.size
+        self._first = max(self.at - height + 1, min(self._first, self.at), 0)
+        shown = self.rows[self._first : self._first + height]
+        lines = [self._line(row, width, marked=self._first + y == self.at) for y, row in enumerate(shown)]
+        return Content("\n").join(lines)
+
+    def _line(self, row: Row, width: int, *, marked: bool) -> Content:
+        digest = row.listed.digest
+        cost = self._costs.of_session(digest) if self._costs else 0.0
+        right = [
+            age(self._now, row.listed.changed),
+            short(digest.context) if digest.context else "",
+            money(cost),
+        ]
+        figures = f"{right[0]:>10} {right[1]:>7} {right[2]:>8} "
+        room = width - len(figures) - 2
+        if room < 16:
+            figures, room = "", width - 2
+        label = one_line(row.listed.label)
+        where = "" if self._here else one_line(digest.cwd.rstrip("/").rsplit("/", 1)[-1])
+        excerpt = one_line(row.hit.excerpt) if row.hit else ""
+        beside = excerpt or where
+        most = room if not beside else max(8, room * (2 if excerpt else 3) // 5)
+        label = clip(label, most)
+        beside = clip(beside, max(0, room - width_of(label) - 2)) if beside else ""
+        gap = " " * max(0, room - width_of(label) - width_of(beside) - 1)
+        line = Content.assemble(
+            " ", (label, "$foreground"), gap, (beside, "$muted"), " ", (figures, "$muted")
+        )
+        return line.stylize_before("on $selection" if marked else "on $panel")

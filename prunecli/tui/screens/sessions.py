@@ -1,0 +1,282 @@
+"""All sessions, to look through: filter, search their words, open one or a copy of it, rename, remove."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+from textual.worker import Worker
+
+from prunecli.sanitize import one_line
+from prunecli.session.search import Hit
+from prunecli.session.store import Listed
+from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
+from prunecli.tui.transcript.rows import clip
+
+if TYPE_CHECKING:
+    from prunecli.runtime.sessions import Costs
+    from prunecli.tui.picking import Picking
+
+SEARCH_AFTER_SECONDS = 0.25
+"""The words are searched for when nothing was typed for so long."""
+DETAIL_ROWS = 5
+HELP = "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N name · Ctrl+X remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen; `fork`: a copy of it is to be opened."""
+
+    path: Path
+    fork: bool = False
+
+
+class Field(Input, inherit_bindings=False):
+    """The line that filters, without the keys that the list needs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in Input.BINDINGS
+        if not isinstance(binding, tuple)
+        and not {"enter", "ctrl+f", "ctrl+x", "ctrl+a"} & set(binding.key.split(","))
+    ]
+
+
+class SessionsScreen(ModalScreen[Chosen | None]):
+    """Gives what was chosen, or None. `picking` reads and changes; `clock` gives unix ms."""
+
+    DEFAULT_CSS = """
+    SessionsScreen {
+        align: center bottom; background: $background 0%;
+        #box { width: 100%; height: 92%; background: $panel; border-top: solid $accent; padding: 0 1; }
+        #title { height: 1; color: $foreground; }
+        Field, Field:focus { height: 1; border: none; padding: 0; background: $panel; }
+        SessionRows { height: 1fr; margin: 1 0 0 0; }
+        #details { height: 5; border-top: solid $faint; color: $foreground; }
+        #help { height: 1; color: $muted; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+
+    def __init__(self, picking: "Picking", cwd: Path, costs: "Costs", clock: Callable[[], int]) -> None:
+        super().__init__()
+        self._picking = picking
+        self._cwd = cwd
+        self._costs = costs
+        self._clock = clock
+        self._here = True
+        self._in_words = False
+        self._all: Sequence[Listed] = ()
+        self._hits: Sequence[Hit] = ()
+        self._note = "reading …"
+        self._asking = ""  # "name" or "remove": what is asked about the marked session
+        self._filter = ""
+        self._work: Worker[None] | None = None
+        self._rows = SessionRows()
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, list, details."""
+        with Vertical(id="box"):
+            yield Static(id="title")
+            yield Field()
+            yield self._rows
+            yield Static(id="details")
+            yield Static(id="help")
+
+    def on_mount(self) -> None:
+        """Begins with the sessions of this directory."""
+        self.query_one(Field).focus()
+        self._read()
+
+    # Reading -------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        self._note = "reading …"
+
+        def show(found: Sequence[Listed]) -> None:
+            self._all = found
+            self._fill()
+
+        async def read() -> None:
+            await self._picking.list(self._cwd if self._here else None, show)
+            self._note = ""
+            self._fill()
+            if self._in_words:
+                self._search()
+
+        self._start(read)
+
+    def _search(self) -> None:
+        """Searches for the words of the field, in the sessions that are listed."""
+        query = self.query_one(Field).value
+        self._hits = ()
+
+        def show(hits: Sequence[Hit], share: float) -> None:
+            self._hits = hits
+            self._note = f"{len(hits)} found" + ("" if share >= 1 else f", {share:.0%} looked through …")
+            self._fill()
+
+        async def search() -> None:
+            await self._picking.search(self._all, query, show)
+
+        if query.strip():
+            self._start(search)
+        else:
+            self._note = "type the words to look for"
+            self._fill()
+
+    def _start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        if self._work is not None:
+            self._work.cancel()
+        self._work = self.run_worker(work(), exclusive=True)
+
+    # Showing -------------------------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        query = self._filter if self._asking else self.query_one(Field).value
+        rows = rows_of(self._all, self._hits, "" if self._in_words else query, in_words=self._in_words)
+        self._rows.show(rows, self._costs, self._clock(), here=self._here)
+        self._label()
+
+    def _label(self) -> None:
+        where = "Sessions of this directory" if self._here else "Sessions of all directories"
+        count = "" if self._in_words else f"{len(self._rows.rows)} of {len(self._all)}"
+        title = Content.assemble(
+            (where, "bold"), ("   " + " · ".join(filter(None, [count, self._note])), "$muted")
+        )
+        self.query_one("#title", Static).update(title)
+        field = self.query_one(Field)
+        field.placeholder = "words in all messages and outputs" if self._in_words else "type to filter"
+        row = self._rows.chosen
+        self.query_one("#details", Static).update(details(row, self.size.width - 2) if row else Content(""))
+        self.query_one("#help", Static).update(self._help(row))
+
+    def _help(self, row: Row | None) -> Content:
+        if self._asking == "name":
+            return Content.styled("Enter gives it this name · Esc leaves it as it is", "$accent")
+        if self._asking == "remove" and row:
+            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y moves it to {self._picking.trash}"
+            return Content.styled(words, "$warning")
+        other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
+        return Content(HELP.format(other=other, how=how))
+
+    def on_resize(self) -> None:
+        """More or fewer cells fit."""
+        self.call_after_refresh(self._label)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another filter, or other words to search for."""
+        event.stop()
+        if self._asking == "name":
+            return
+        if self._in_words:
+            self.set_timer(SEARCH_AFTER_SECONDS, lambda typed=event.value: self._search_if(typed))
+        else:
+            self._rows.at = 0
+            self._fill()
+
+    def _search_if(self, typed: str) -> None:
+        if self._in_words and typed == self.query_one(Field).value:
+            self._search()
+
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """What the line below says."""
+        page = max(1, self._rows.size.height - 1)
+        steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}
+        deeds: dict[str, Callable[[], None]] = {
+            "enter": lambda: self._open(fork=False),
+            "alt+enter": lambda: self._open(fork=True),
+            "tab": self._toggle_directories,
+            "ctrl+f": self._toggle_words,
+            "ctrl+n": self._ask_name,
+            "ctrl+x": self._ask_removal,
+            "escape": self._leave,
+            "ctrl+c": self._leave,
+        }
+        if self._asking:
+            self._answer(event)
+        elif event.key in steps:
+            self._rows.move(steps[event.key])
+            self._label()
+            event.stop()
+        elif event.key in deeds:
+            event.stop()
+            event.prevent_default()
+            deeds[event.key]()
+
+    def on_session_rows_picked(self, event: SessionRows.Picked) -> None:
+        """A click marks, a second one opens."""
+        event.stop()
+        if event.again and not self._asking:
+            self._open(fork=False)
+        else:
+            self._label()
+
+    def _leave(self) -> None:
+        self.dismiss(None)
+
+    def _open(self, *, fork: bool) -> None:
+        if row := self._rows.chosen:
+            self.dismiss(Chosen(row.listed.path, fork))
+
+    def _toggle_directories(self) -> None:
+        self._here = not self._here
+        self._rows.at = 0
+        self._read()
+
+    def _toggle_words(self) -> None:
+        self._in_words = not self._in_words
+        self._rows.at = 0
+        self._hits, self._note = (), ""
+        if self._in_words:
+            self._search()
+        self._fill()
+
+    # Asking --------------------------------------------------------------------------------------------------
+
+    def _ask_name(self) -> None:
+        if row := self._rows.chosen:
+            field = self.query_one(Field)
+            self._filter, self._asking = field.value, "name"
+            field.value = row.listed.name
+            field.cursor_position = len(field.value)
+            self._label()
+
+    def _ask_removal(self) -> None:
+        if self._rows.chosen:
+            self._filter, self._asking = self.query_one(Field).value, "remove"
+            self.set_focus(None)  # or the answer would be typed into the filter
+            self._label()
+
+    def _answer(self, event: events.Key) -> None:
+        """A name is typed until Enter or Esc; a removal is answered by one key."""
+        asked, row = self._asking, self._rows.chosen
+        if asked == "name" and event.key not in ("enter", "escape", "ctrl+c"):
+            return
+        event.stop()
+        event.prevent_default()
+        problem = ""
+        name = self.query_one(Field).value.strip()
+        if row and asked == "name" and event.key == "enter" and name:
+            problem = self._picking.rename(row.listed.path, name)
+        elif row and asked == "remove" and event.character == "y":
+            problem = self._picking.remove(row.listed.path)
+        self._asking = ""
+        self.query_one(Field).focus()
+        with self.prevent(Input.Changed):
+            self.query_one(Field).value = self._filter
+        if problem:
+            self._note = problem
+            self._label()
+        else:
+            self._read()

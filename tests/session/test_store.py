@@ -1,0 +1,328 @@
+"""Lists of sessions, and finding one: with an index that may be missing, stale, damaged or unwritable."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prunecli.errors import SessionNotFound
+from prunecli.model.events import CompactionApplied
+from prunecli.model.messages import Usage
+from prunecli.session import index as index_module
+from prunecli.session.digest import Digest
+from prunecli.session.index import File, Index, read
+from prunecli.session.store import INDEX_NAME, Store
+from tests.session.written import answer, lines, named, prompt, session
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions")
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def index_of(store: Store) -> Path:
+    return store.root / INDEX_NAME
+
+
+def as_file(path: Path) -> File:
+    status = path.stat()
+    return File(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
+    said = [
+        prompt("fix the parser\nplease"),
+        answer(),
+        answer(tokens=500),
+        prompt("  and the lexer "),
+        named("big fix"),
+    ]
+    summary = CompactionApplied("so far", 1, 2, model="claude-haiku-5", usage=Usage(7, 3))
+    session(store, cwd, "20260101-000000-aaaaaa", [*said, summary], parent={"id": "older", "seq": 3})
+    (one,) = store.list()
+    digest = one.digest
+    assert (one.id, one.cwd, one.name) == ("20260101-000000-aaaaaa", str(cwd), "big fix")
+    assert (one.title, one.label) == ("fix the parser", "big fix")
+    assert (digest.first, digest.last, digest.parent) == ("fix the parser\nplease", "and the lexer", "older")
+    assert (digest.prompts, digest.entries, digest.context) == (2, 4, 500 + 1_000 + 50)
+    assert digest.spent == {"claude-sonnet-5-5": [2, 600, 20, 2_000, 100], "claude-haiku-5": [1, 7, 3, 0, 0]}
+
+
+def test_without_a_name_the_first_line_of_the_first_prompt_is_the_title(store: Store, cwd: Path) -> None:
+    session(store, cwd, "a1", [prompt("fix the parser\nplease")])
+    assert store.list()[0].label == "fix the parser"
+
+
+def test_the_last_changed_comes_first_and_a_directory_has_its_own(
+    store: Store, cwd: Path, tmp_path: Path
+) -> None:
+    session(store, cwd, "old", changed=1_000)
+    session(store, cwd, "new", changed=3_000)
+    session(store, tmp_path, "elsewhere", changed=2_000)
+    assert [one.id for one in store.list()] == ["new", "elsewhere", "old"]
+    assert [one.id for one in store.list(cwd)] == ["new", "old"]
+    assert store.last(cwd).stem == "new"
+
+
+def test_files_that_are_no_sessions_and_such_as_cannot_be_read_are_passed_over(
+    store: Store, cwd: Path
+) -> None:
+    good = session(store, cwd, "good", [prompt("hi")])
+    (good.parent / "notes.jsonl").write_text('{"type":"user"}\n')
+    (good.parent / "empty.jsonl").write_bytes(b"")
+    (good.parent / "binary.jsonl").write_bytes(bytes(range(256)) * 50)
+    (good.parent / "folder.jsonl").mkdir()
+    (good.parent / "gone.jsonl").symlink_to(good.parent / "nowhere")
+    (store.root / "stray.jsonl").write_bytes(good.read_bytes())
+    for _ in range(2):
+        assert [one.id for one in store.list()] == ["good"]
+    assert store.last(cwd) == good
+    with pytest.raises(SessionNotFound):
+        store.find("notes")
+
+
+def test_damaged_lines_do_not_keep_a_session_out_of_the_list(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "hurt", [prompt("first"), prompt("second"), answer(), named("kept")])
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"first"', b'"fir5t"') + b"\0\0\0\n" + data[:40])
+    (one,) = store.list()
+    assert (one.name, one.digest.first) == ("kept", "second")
+
+
+def test_a_session_whose_first_record_is_damaged_is_listed_and_found(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "first", [prompt("still here")])
+    path.write_bytes(path.read_bytes().replace(b'"cwd"', b'"cwt"', 1))
+    assert [(one.id, one.title) for one in store.list()] == [("first", "still here")]
+    assert store.find("first") == store.last(cwd) == path
+
+
+@pytest.mark.parametrize(
+    "change", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: b"\xef\xbb\xbf" + data]
+)
+def test_a_converted_file_is_listed_too(store: Store, cwd: Path, change) -> None:
+    """LOG-25."""
+    path = session(store, cwd, "conv", [prompt("hello"), answer()])
+    path.write_bytes(change(path.read_bytes()).rstrip(b"\r\n"))
+    (one,) = store.list()
+    assert (one.digest.first, one.digest.entries) == ("hello", 2)
+
+
+# Finding -----------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_found_by_id_by_a_prefix_of_one_and_by_name(store: Store, cwd: Path) -> None:
+    first = session(store, cwd, "20260101-aa", [named("parser work")])
+    second = session(store, cwd, "20260102-bb", [named("twice")])
+    session(store, cwd, "20260102-cc", [named("twice")])
+    assert store.find("20260101-aa") == store.find("20260101") == store.find("parser work") == first
+    assert store.find("20260102-b") == second
+    for wanted, why in [("20260102", "2 sessions begin"), ("twice", "no session"), ("", "no session")]:
+        with pytest.raises(SessionNotFound, match=why):
+            store.find(wanted)
+
+
+def test_an_id_that_is_the_beginning_of_another_is_found(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "abc")
+    session(store, cwd, "abcd")
+    assert store.find("abc") == path
+
+
+@pytest.mark.parametrize("wanted", ["../../etc/passwd", "/etc/passwd", "a\0b", "x" * 300, "-rf", "."])
+def test_no_id_leads_out_of_the_folder(store: Store, cwd: Path, wanted: str) -> None:
+    """LOG-26."""
+    session(store, cwd, "abc")
+    with pytest.raises(SessionNotFound):
+        store.find(wanted)
+
+
+# The index ---------------------------------------------------------------------------------------------------
+
+
+def test_only_what_was_added_is_read(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "grows", [prompt("one")])
+    row = read(as_file(path))
+    assert row
+    assert row.read == path.stat().st_size
+    with path.open("ab") as file:
+        file.write(lines([prompt("two"), named("later")], 2))
+    known = index_module.Row(
+        row.file, row.read, row.mark, Digest(**{**_fields(row.digest), "first": "from the index"})
+    )
+    again = read(as_file(path), known)
+    assert again
+    assert (again.digest.first, again.digest.last) == ("from the index", "two")
+    assert again.digest.name == "later"
+
+
+def _fields(digest: Digest) -> dict[str, object]:
+    return {name: getattr(digest, name) for name in digest.__slots__}
+
+
+def test_a_file_that_was_replaced_is_read_from_its_beginning(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "same", [prompt("before")])
+    store.list()
+    path.write_bytes(path.read_bytes().replace(b"before", b"BEFORE") + b"x" * 500)  # damaged, and longer
+    assert store.list()[0].digest.first == ""
+
+
+def test_a_half_written_line_is_read_when_it_is_whole(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "torn")
+    whole = lines([prompt("slowly written")], 1)
+    for cut in (10, len(whole) - 12, len(whole) - 1):
+        with path.open("ab") as file:
+            file.write(whole[:cut])
+        store.list()
+        with path.open("ab") as file:
+            file.write(whole[cut:])
+        assert [one.digest.prompts for one in store.list()] == [1]
+        path.write_bytes(path.read_bytes()[: -len(whole)])
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"not a database at all" * 300, b"SQLite format 3\0" + b"\xff" * 5_000]
+)
+def test_a_damaged_index_is_made_anew(store: Store, cwd: Path, damage: bytes) -> None:
+    session(store, cwd, "one", [prompt("hi")])
+    before = store.list()
+    index_of(store).write_bytes(damage)
+    assert store.list() == before
+    assert store.list() == before
+    database = sqlite3.connect(index_of(store))
+    assert database.execute("select count(*) from session").fetchone() == (1,)
+    database.close()
+
+
+def test_an_index_of_another_version_is_made_anew(store: Store, cwd: Path) -> None:
+    session(store, cwd, "one", [prompt("hi")])
+    before = store.list()
+    database = sqlite3.connect(index_of(store))
+    database.executescript("drop table session; create table session (x); pragma user_version = 99")
+    database.close()
+    assert store.list() == before
+
+
+def test_rows_that_make_no_sense_are_read_again(store: Store, cwd: Path) -> None:
+    session(store, cwd, "one", [prompt("hi")])
+    before = store.list()
+    database = sqlite3.connect(index_of(store), isolation_level=None)
+    for text in ("", "[]", '{"id":1}', "\x00"):
+        database.execute("update session set digest = ?", (text,))
+        assert store.list() == before
+    database.close()
+
+
+def test_the_index_is_for_its_owner_only_and_never_a_link(store: Store, cwd: Path, tmp_path: Path) -> None:
+    """LOG-27."""
+    session(store, cwd, "one", [prompt("secret")])
+    store.list()
+    assert index_of(store).stat().st_mode & 0o777 == 0o600
+    index_of(store).unlink()
+    planted = tmp_path / "planted"
+    index_of(store).symlink_to(planted)
+    assert len(store.list()) == 1
+    assert not planted.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_listed_without_an_index(store: Store, cwd: Path) -> None:
+    session(store, cwd, "one", [prompt("hi")])
+    index_of(store).mkdir()  # nothing can be made there, not even by root
+    assert [one.digest.first for one in store.list()] == ["hi"]
+
+
+def test_another_process_at_the_index_holds_nobody_up(store: Store, cwd: Path) -> None:
+    session(store, cwd, "one", [prompt("hi")])
+    store.list()
+    database = sqlite3.connect(index_of(store), isolation_level=None)
+    database.execute("begin exclusive")
+    session(store, cwd, "two", [prompt("there")])
+    assert {one.digest.first for one in store.list()} == {"hi", "there"}
+    database.execute("rollback")
+    database.close()
+
+
+def test_deleted_sessions_leave_the_index(store: Store, cwd: Path, tmp_path: Path) -> None:
+    session(store, tmp_path, "kept")
+    session(store, cwd, "gone").unlink()
+    path = session(store, cwd, "gone")
+    store.list()
+    path.unlink()
+    session(store, cwd, "other")
+    assert {one.id for one in store.list(cwd)} == {"other"}
+    database = sqlite3.connect(index_of(store))
+    paths = {os.fsdecode(row[0]) for row in database.execute("select path from session")}
+    database.close()
+    assert {Path(one).stem for one in paths} == {"kept", "other"}
+
+
+def test_a_list_that_is_left_early_keeps_what_it_found_and_forgets_nothing(store: Store, cwd: Path) -> None:
+    for number in range(5):
+        session(store, cwd, f"s{number}", changed=1_000 + number)
+    store.list()
+    index = Index(index_of(store))
+    files = [as_file(path) for path in sorted(store.new_path(cwd, "x").parent.glob("*.jsonl"))]
+    some = index.digests(files, within=str(store.root))
+    next(some)
+    some.close()
+    database = sqlite3.connect(index_of(store))
+    assert database.execute("select count(*) from session").fetchone() == (5,)
+    database.close()
+
+
+ACTS = st.lists(
+    st.tuples(
+        st.sampled_from(["append", "append", "rename", "name", "damage", "cut", "delete", "tear", "new"]),
+        st.integers(0, 999),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(ACTS)
+def test_the_index_always_says_what_a_new_one_would(tmp_path_factory: pytest.TempPathFactory, acts) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    store, cwd = Store(folder / "sessions"), folder
+    session(store, cwd, "s0", [prompt("begin")])
+    for step, (act, number) in enumerate(acts):
+        paths = sorted(store.new_path(cwd, "x").parent.glob("*.jsonl"))
+        _do(store, cwd, act, number, step, paths)
+        paths = sorted(store.new_path(cwd, "x").parent.glob("*.jsonl"))
+        anew = {
+            path: row.digest
+            for path in paths
+            if (row := read(as_file(path))) and (row.digest.id or row.digest.entries)
+        }
+        assert {one.path: one.digest for one in store.list()} == anew
+
+
+def _do(store: Store, cwd: Path, act: str, number: int, step: int, paths: list[Path]) -> None:
+    if act == "new" or not paths:
+        session(store, cwd, f"s{step}-{number}", [prompt(f"new {number}")])
+        return
+    path = paths[number % len(paths)]
+    data = path.read_bytes()
+    if act == "append":
+        path.open("ab").write(lines([prompt(f"more {number}"), answer(tokens=number)], 5 + step))
+    elif act == "name":
+        path.open("ab").write(lines([named(f"name {number}")], 5 + step))
+    elif act == "tear":
+        path.open("ab").write(lines([prompt("torn")], 5 + step)[: 5 + number % 60])
+    elif act == "rename":
+        path.rename(path.with_name(f"r{step}-{number}.jsonl"))
+    elif act == "cut":
+        path.write_bytes(data[: number % (len(data) + 1)])
+    elif act == "delete":
+        path.unlink()
+    elif data:
+        at = number % len(data)
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        os.utime(path, ns=(1, path.stat().st_mtime_ns + 1 + step))
