@@ -90,25 +90,31 @@ class Rides:
     def carried(self, entry: Entry, tally: Tally) -> int:
         """Raw tokens of an entry, each counted as often as it was sent."""
         original = tally.tokens(entry)
-        own = self._changes.get(entry.seq, [])
+        own = [change for change in self._changes.get(entry.seq, ()) if _counts(change, entry)]
         home = entry.exchange.seq if entry.exchange else entry.seq
         if home != entry.seq and home in self._changes:
-            own = sorted([*own, *(c for c in self._changes[home] if _drops(c))], key=lambda change: change.at)
+            drops = (one for one in self._changes[home] if _drops(one) and one.at > home)
+            own = sorted([*own, *drops], key=lambda change: change.at)
         if not own:
             return original * self.since(entry.seq)
         total, start, shown = 0, entry.seq, original
         stack: list[_Change] = []
         for change in own:
-            total += shown * self._between(start, change.at)
+            total += shown * max(0, self._between(start, change.at))
             if change.edit is not None:
                 stack.append(change)
             else:
                 stack = [one for one in stack if not _takes_back(change, one)]
-            start, shown = change.at, _shown(tally, entry, stack)
+            start, shown = max(start, change.at), _shown(tally, entry, stack)
         return total + shown * self.since(start)
 
     def _between(self, start: int, end: int) -> int:
         return bisect_left(self.sent, end) - bisect_right(self.sent, start)
+
+
+def _counts(change: _Change, entry: Entry) -> bool:
+    """Whether the fold takes this change too: one of an entry that is there, of a kind that it may have."""
+    return change.at > entry.seq and (change.edit is None or entry.takes(change.edit.kind))
 
 
 def _drops(change: _Change) -> bool:
