@@ -61,6 +61,7 @@ def test_the_report_says_what_was_kept_what_was_not_and_how_to_go_on(
     ("content", "said"),
     [
         (b"", "empty"),
+        (b"junk\n", "line 1: a session of no known kind"),
         (b'{"a":1}\n', "known kind"),
         (b"\x1f\x8b", "gzip"),
         (b'{"type":"session","cwd":1}', "no message"),

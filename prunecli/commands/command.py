@@ -54,11 +54,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Let the user choose; the chosen value is run as `/command value`. Without a screen it is shown as a table."""
+    """Let the user choose; the chosen value is run as `/command value`.
+
+    `grave`: it allows something, so keys that were typed before it stood there must not choose (SEC-16).
+    """
 
     title: str
     command: str
     choices: tuple[Choice, ...]
+    grave: bool = False
 
 
 @dataclass(frozen=True, slots=True)

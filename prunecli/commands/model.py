@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
 from prunecli.figures import short
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import Runtime
+from prunecli.runtime.checkup import offered, patient_of
+
+_OFFERED = "--offered"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose the model of this session, or name it: /model sonnet."""
+    if arguments == _OFFERED:
+        return [InThread("Asking the endpoint", lambda: _offered(runtime))]
     if arguments:
         info = runtime.set_model(arguments)
         known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
@@ -18,7 +23,25 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     table = ModelTable.load(runtime.setup.places.shipped_data, runtime.config.models)
     choices = [_choice(runtime, table, alias, f"{alias} → {table.resolve(alias)}") for alias in MODEL_ALIASES]
     choices += [_choice(runtime, table, name, name) for name in table.names()]
-    return [Choose("Model", "model", tuple(choices))]
+    more = Choice(_OFFERED, "more …", "what the endpoint offers")
+    return [Choose("Model", "model", (*choices, more))]
+
+
+def _offered(runtime: Runtime) -> Sequence[Effect]:
+    """What the endpoint says that it has; for a thread."""
+    setup, config = runtime.setup, runtime.config
+    patient = patient_of(setup.places, setup.cwd, setup.environ, lambda: config)
+    try:
+        found = offered(patient.provider(config))
+    except TimeoutError:
+        return [Say("The endpoint did not answer in time. /doctor tells more.", "warning")]
+    if not found:
+        return [Say("The endpoint lists no models; any name can be given: /model NAME.")]
+    choices = tuple(
+        Choice(name, name, f"{short(window)} tokens" if window else "", name == runtime.model_name)
+        for name, window in found
+    )
+    return [Choose("Models of the endpoint", "model", choices)]
 
 
 def _choice(runtime: Runtime, table: ModelTable, name: str, label: str) -> Choice:

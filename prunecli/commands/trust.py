@@ -26,5 +26,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
                 Choice("yes", "Yes", "the agent may change files here; AGENTS.md and .prunecli/ count"),
                 Choice("no", "No", "read-only; nothing of this directory is run or obeyed"),
             ),
+            grave=True,
         )
     ]

@@ -26,20 +26,20 @@ class Reference:
         """What the function gives. Raises FunctionFailed for whatever it raises, and where there is none."""
         where = f"{self._option} ({self._text})"
         try:
-            return called(called(self._function), *arguments)
+            function = called(self._named)
+            if not callable(function):
+                raise FunctionFailed(f"{where}: is no function")
+            return called(function, *arguments)
         except ForeignFailed as error:
             hint = f"mend it, or set {self._option} to nothing"
             raise FunctionFailed(f"{where}: {error}", hint) from error
 
-    def _function(self) -> Callable[..., Any]:
+    def _named(self) -> Any:
         module, _, name = self._text.partition(":")
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-        if not callable(found):
-            raise TypeError("is no function")
-        function: Callable[..., Any] = found
-        return function
+        return found
 
 
 class OwnStrategy:

@@ -10,11 +10,13 @@ from prunecli.commands.command import (
     Copy,
     EditFile,
     Effect,
+    FillPrompt,
     GoOn,
     InThread,
     PickSession,
     Quit,
     Reconfigured,
+    RewindNow,
     Say,
     SetMouse,
     SetTheme,
@@ -26,7 +28,8 @@ from prunecli.commands.command import (
 )
 from prunecli.errors import PrunecliError
 from prunecli.plain.words import choice_lines, chosen, ours, table_lines
-from prunecli.sanitize import source, visible
+from prunecli.runtime.rewinding import rewind
+from prunecli.sanitize import one_line, source, visible
 from prunecli.tui import outside
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ class Doing:
                     self._choose(choose())
                 case SwitchSession():
                     self._guarded(self._switched)
+                case RewindNow():
+                    self._rewind(effect)
                 case SetTheme() | SetMouse() | Reconfigured():
                     pass
                 case _:
@@ -90,8 +95,27 @@ class Doing:
                 self._print([f"There is no clipboard here; this is {what}:", *source(text).split("\n")])
             case AskSecret():
                 self._ask_secret(effect)
+            case FillPrompt(text):
+                self._propose(text)
             case _:
                 self._print(["That needs the screen: start without --plain."])
+
+    def _rewind(self, effect: RewindNow) -> None:
+        talk = self._talk
+        restored = talk.work(
+            lambda: rewind(talk.runtime, effect.seq, conversation=effect.conversation, files=effect.files)
+        )
+        if restored is not None:
+            if effect.files:
+                self._print([ours(visible(restored.words))])
+            self._print(
+                f"{one_line(path)} stays as it is: {ours(one_line(why))}" for path, why in restored.left
+            )
+            self._propose(effect.text)
+
+    def _propose(self, text: str) -> None:
+        """What would stand in the prompt: Enter says it, anything else takes its place."""
+        self._talk.proposed = text
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -18,7 +18,7 @@ from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
 from prunecli.runtime import Runtime
 from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
-from prunecli.sanitize import source
+from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
 from prunecli.tui import outside
 from prunecli.tui.prompting import history
@@ -43,6 +43,7 @@ class Talk:
         self.lines = lines
         self.out = out
         self.leaving = False
+        self.proposed = ""
         self._runner = runner
         self._task: asyncio.Task[Any] | None = None
         self._doing = Doing(self)
@@ -117,8 +118,8 @@ class Talk:
         while not self.leaving:
             self.out("")
             self.out(status_line(self.runtime.status()))
-            if self.runtime.guide and not self._can_go_on:
-                self.out(f"(Enter says: {self.runtime.guide[0]})")
+            if (proposed := self._next()) and not self._can_go_on:
+                self.out(f"(Enter says: {one_line(proposed)})")
             try:
                 line = self.lines.read("> ")
             except KeyboardInterrupt:
@@ -134,16 +135,22 @@ class Talk:
                 return
             self.typed(line)
 
+    def _next(self) -> str:
+        """What Enter alone says, "" for nothing."""
+        return self.proposed or next(iter(self.runtime.guide), "")
+
     def typed(self, line: str) -> None:
         """A prompt, a command, a shell command, or Enter alone."""
         if not line.strip():
             if self._can_go_on:
                 self.work(self.runtime.go_on)
-            elif self.runtime.guide:
-                line = self.runtime.guide.pop(0)
+            elif line := self._next():
+                if not self.proposed:
+                    self.runtime.guide.pop(0)
                 self.out(f"> {line}")
                 self.typed(line)
             return
+        self.proposed = ""
         self._remember(line)
         if is_command(line):
             self._doing.command(line)

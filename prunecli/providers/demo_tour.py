@@ -54,7 +54,7 @@ PRUNE_TOKENS = 600
 LINGER = 0.8
 """Seconds between the words of a step and its calls, so that a person can read along."""
 
-GUIDE = ("go on with the tour", "go on with the tour", "/undo", "/prune-stats")
+GUIDE = ("go on with the tour", "go on with the tour", "/undo", "/cost")
 """What follows `STEP_BY_STEP`, when the person is ready for it: the model's steps, then commands of their own."""
 STEP_BY_STEP = "tour, step by step"
 
@@ -233,9 +233,10 @@ _COMMANDS_NEXT = f"""\
 Now it is your turn. The line at the bottom proposes the next command, **Enter** runs it:
 
 - `/undo` takes the prune back: everything is in the context again
-- `/prune-stats` is the bill: tokens scanned, pruned, protected, and the cost; the demo model costs nothing
+- `/cost` is the bill, request by request, and what the prune did to it; the demo model costs nothing
 
-After that: `/context` shows the whole window and why each entry is in it, `help` tells what else I understand.
+After that: `/prune-stats` lists the prunes, `/context` shows the whole window and why each entry is in it, \
+`help` tells what else I understand.
 
 {REAL_MODEL}"""
 

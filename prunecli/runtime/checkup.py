@@ -116,7 +116,7 @@ def _colours(environ: Mapping[str, str]) -> str:
         return "no colours (NO_COLOR)"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return "16M colours"
-    return "256 colours" if "256color" in environ.get("TERM", "") else "16 colours, try the theme ansi16"
+    return "256 colours" if "256color" in environ.get("TERM", "") else "16 colours, try the theme prune-16"
 
 
 def _configuration(patient: Patient, config: Config) -> Finding:
@@ -161,7 +161,7 @@ def _endpoint(patient: Patient, config: Config, key: Credentials) -> Finding:
     if not key and not _own(config):
         return Finding("endpoint", "warning", f"{address}: not asked without a key")
     try:
-        models = asyncio.run(_offered(patient.provider(config)))
+        models = offered(patient.provider(config))
     except Unauthorized as error:
         return Finding("endpoint", "problem", f"{address} refuses the key: {error.message}", ADD_KEY)
     except TimeoutError:
@@ -172,6 +172,14 @@ def _endpoint(patient: Patient, config: Config, key: Credentials) -> Finding:
         return Finding("endpoint", "problem", named, error.hint)
     listed = f"answers, {len(models)} models" if models else "answers, lists no models"
     return Finding("endpoint", "ok", f"{address} {listed}")
+
+
+def offered(provider: Provider) -> Sequence[tuple[str, int]]:
+    """What an endpoint lists: models and their windows in tokens (0: not said); the provider is closed then.
+
+    For a thread. Raises ProviderError, and TimeoutError after `ENDPOINT_SECONDS`.
+    """
+    return asyncio.run(_offered(provider))
 
 
 async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:

@@ -8,7 +8,7 @@ import contextlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path, PurePosixPath
@@ -72,28 +72,26 @@ class Restored:
 def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
     """What going back to the state after each of these records would do. Raises SnapshotFailed."""
     root = str(snapshots.workspace)
-    firsts = [saved_after(records, seq, root) for seq in seqs]
+    saves = [record for record in records if isinstance(record.event, FilesSaved)]
+    firsts = [saved_after(saves, seq, root) for seq in seqs]
     trees = [
-        snapshots.first(trees_after(records, seq, root)) if one else ""
-        for seq, one in zip(seqs, firsts, strict=True)
-    ]
-    works = [
-        [(span.start, span.end or now.tree) for span in spans(records, seq, root)] if first else []
+        snapshots.first(trees_after(saves, seq, root)) if first else ""
         for seq, first in zip(seqs, firsts, strict=True)
     ]
-    last = _last_end(records, root)
-    pairs = [(now.tree, tree) for tree in trees if tree]
-    pairs += [pair for work in works for pair in work]
-    pairs += [(last, now.tree)] if last else []
+    works = [(span.start, span.end or now.tree) for span in spans(saves, -1, root)]
+    last = _last_end(saves, root)
+    pairs = [*((now.tree, tree) for tree in trees if tree), *works, *([(last, now.tree)] if last else [])]
     asked = list(dict.fromkeys(pairs))
     found = dict(zip(asked, snapshots.changes(asked), strict=True))
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
-    touched = {pair: {change.path for change in changes} for pair, changes in found.items()}
+    touched = [frozenset[str]()]  # by how many of the last works it is that count
+    for pair in reversed(works):
+        touched.append(touched[-1].union(change.path for change in found[pair]))
     return [
-        _outlook(found[now.tree, tree], set().union(*(touched[pair] for pair in work)), foreign, first, now)
+        _outlook(found[now.tree, tree], touched[len(spans(saves, seq, root))], foreign, first, now)
         if first
         else Outlook()
-        for first, tree, work in zip(firsts, trees, works, strict=True)
+        for seq, first, tree in zip(seqs, firsts, trees, strict=True)
     ]
 
 
@@ -105,7 +103,7 @@ def _last_end(records: Sequence[Record], root: str) -> str | None:
 
 
 def _outlook(
-    changes: Sequence[FileChange], touched: set[str], foreign: set[str], first: FilesSaved, now: Saved
+    changes: Sequence[FileChange], touched: Set[str], foreign: set[str], first: FilesSaved, now: Saved
 ) -> Outlook:
     ours = [change for change in changes if change.path in touched]
     unsaved = {*first.skipped, *now.skipped}

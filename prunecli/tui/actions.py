@@ -67,6 +67,8 @@ class Actions:
             frame.prompt.focus()
         elif not frame.prompt.is_empty:
             self._pressed = {}
+        elif checks := [one for one in frame.app.workers if one.group == "command" and one.is_running]:
+            checks[0].cancel()
         elif self._again("interrupt"):
             self._conversation.rewind()
         else:

@@ -149,12 +149,15 @@ class Effects:
         activity.hint(f"{words} …", seconds=None)
         try:
             effects = await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            activity.hint("stopped")
+            raise
         except PrunecliError as error:
+            activity.clear_hint()
             self._conversation.complain(error)
         else:
-            self.perform(effects)
-        finally:
             activity.clear_hint()
+            self.perform(effects)
         self._conversation.show_status()
 
     def _table(self, table: Table) -> None:
@@ -166,7 +169,7 @@ class Effects:
         from prunecli.tui.screens.context import ContextScreen
 
         frame = self._conversation.frame
-        self._app.push_screen(ContextScreen(self._runtime, lambda: frame.activity.asking))
+        self._app.push_screen(ContextScreen(self._runtime, self._app.palette, lambda: frame.activity.asking))
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""
@@ -185,7 +188,7 @@ class Effects:
             elif themes:
                 app.use_theme(before)
 
-        app.push_screen(ChooseScreen(choose, look), chosen)
+        app.push_screen(ChooseScreen(choose, look, app.frame.type_ahead), chosen)
 
     async def _edit(self, path: Path, then: str) -> None:
         try:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from textual.drivers.linux_inline_driver import LinuxInlineDriver
+from textual.geometry import Offset
 
 from prunecli.plain.words import entry_lines
 from prunecli.runtime import Runtime
@@ -17,8 +18,12 @@ MOST_ENTRIES = 2_000
 class InlineDriver(CarefulDriver, LinuxInlineDriver):
     """The driver below the prompt: with our care for pastes, and able to lend the terminal to an editor."""
 
+    _lent = False
+
     def write(self, data: str) -> None:
-        """Writes; says nothing to a terminal that is gone."""
+        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
+        if self._lent:
+            return
         try:
             super().write(data)
         except OSError:
@@ -30,11 +35,15 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
         return True
 
     def suspend_application_mode(self) -> None:
-        """The terminal as it was."""
+        """The terminal as it was, without our rows."""
+        self.write(f"\r\x1b[{self._app._previous_cursor_position.y + 1}A\n\x1b[J")
         self.stop_application_mode()
+        self._lent = True
 
     def resume_application_mode(self) -> None:
-        """Ours again."""
+        """Ours again: drawn from where the cursor is now."""
+        self._lent = False
+        self._app._previous_cursor_position = Offset(0, 0)
         self.start_application_mode()
 
 

@@ -8,6 +8,7 @@ from prunecli.commands.command import (
     Choose,
     CompactNow,
     EditFile,
+    InThread,
     PickSession,
     Quit,
     Say,
@@ -18,6 +19,7 @@ from prunecli.commands.command import (
     command_names,
     run_line,
 )
+from prunecli.errors import ConnectionLost
 from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
@@ -134,6 +136,24 @@ def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:
     assert any(choice.value == "opus" for choice in choose.choices)
     assert "claude-opus" in say(list(run_line(runtime, "/model opus")))
     assert runtime.model_name.startswith("claude-opus")
+
+
+def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=demo"])
+    choose = run_line(runtime, "/model")[0]
+    assert isinstance(choose, Choose)
+    asked = run_line(runtime, f"/model {choose.choices[-1].value}")[0]
+    assert isinstance(asked, InThread)
+    offered = asked.work()[0]
+    assert isinstance(offered, Choose)
+    assert [(one.value, one.detail, one.current) for one in offered.choices] == [
+        ("demo", "200.0K tokens", True)
+    ]
+    alone = start(tmp_path / "work", sets=["model.base_url=http://127.0.0.1:9"])
+    asked = run_line(alone, "/model --offered")[0]
+    assert isinstance(asked, InThread)
+    with pytest.raises(ConnectionLost, match="nobody answers"):
+        asked.work()
 
 
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:

@@ -179,6 +179,15 @@ def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runne
     assert runtime.guide == []
 
 
+def test_going_back_proposes_what_was_said_there(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [says("one"), says("two"), says("again")])
+    printed = talked(runner, runtime, "first", "second", "/rewind", "1", "", "")
+    assert printed.count("(Enter says: second)") == 1
+    words = [item.texts[0] for item in runtime.session.context.items if item.kind == "user"]
+    assert words == ["first", "second"]
+    assert printed.index("two") < printed.index("again")
+
+
 async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says(f"answer {n}") for n in range(10)])
     for n in range(10):

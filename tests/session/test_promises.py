@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SessionLocked, SessionReadOnly, StorageFailed
+from prunecli.model import record_codec
 from prunecli.model.codec import strict_loads
-from prunecli.model.events import Record, SessionStarted, Unknown, UserMessage
+from prunecli.model.events import Event, Record, SessionStarted, Unknown, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.session.log import read_log
@@ -60,6 +62,11 @@ def new(path: Path | None, clock: object = lambda: 1_000) -> Session:
 
 def load(path: Path, *, writable: bool = True) -> Session:
     return Session.load(path, Context(Chars4()), writable=writable, clock=lambda: 1)
+
+
+def test_every_kind_of_event_can_be_written_and_read() -> None:
+    """A kind that is added to the events and not to the codec would be damaged lines in every session."""
+    assert {kind.__name__ for kind in get_args(Event)} == {*record_codec._READERS, "Unknown"}
 
 
 @pytest.mark.parametrize("payload", FOREIGN)
@@ -233,7 +240,7 @@ STOPPED = """
 import os, signal, sys
 from pathlib import Path
 from prunecli.session.writer import LogWriter
-from prunecli.model.events import Record, SessionStarted, UserMessage
+from prunecli.model.events import Event, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 log = LogWriter(Path(sys.argv[1]))
 log.append(Record(0, 1, SessionStarted("s", "/w", "m")))

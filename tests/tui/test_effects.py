@@ -2,6 +2,9 @@
 
 import threading
 from pathlib import Path
+from time import monotonic
+
+from textual import events
 
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
@@ -89,6 +92,41 @@ async def test_long_work_is_said_and_the_keyboard_goes_on(tmp_path: Path) -> Non
         gate.set()
         await s.until_shown("checked")
         await s.until(lambda: "Checking …" not in s.screen_text())
+
+
+async def test_esc_leaves_long_work_alone_and_nothing_comes_of_it(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def work() -> list[Say]:
+        gate.wait(10)
+        return [Say("too late")]
+
+    async with shown(tmp_path) as s:
+        effects(s).perform([InThread("Checking", work)])
+        await s.until_shown("Checking …")
+        await s.pilot.press("escape")
+        await s.until_shown("stopped")
+        gate.set()
+        await s.pilot.pause(0.05)
+        assert s.entries == []
+
+
+async def test_what_was_typed_before_a_grave_question_is_no_answer(tmp_path: Path) -> None:
+    """SEC-16: trusting a directory."""
+    async with shown(tmp_path, trusted=False) as s:
+        s.conversation.command("/trust")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        screen = s.app.screen
+        assert isinstance(screen, ChooseScreen)
+        screen.wait_for_quiet()
+        for key in ("y", "enter"):
+            screen.post_message(events.Key(key, "\r" if key == "enter" else key))
+        await s.until(lambda: s.frame.prompt.text == "y")
+        assert not s.runtime.gatekeeper.trusted
+        await s.until(lambda: screen._armed_at < monotonic())
+        await s.type("y", "enter")
+        await s.until(lambda: s.runtime.gatekeeper.trusted)
+        assert s.frame.prompt.text == "y"
 
 
 async def test_doctor_shows_a_line_for_each_thing(tmp_path: Path) -> None:

@@ -198,15 +198,16 @@ def test_bytes_that_are_no_text_break_nothing(program: Callable[..., Terminal]) 
     assert not terminal.has_ended()
 
 
+@pytest.mark.parametrize("flags", [(), ("--inline",)])
 def test_the_editor_gets_the_terminal_and_gives_it_back(
-    program: Callable[..., Terminal], tmp_path: Path
+    program: Callable[..., Terminal], tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     editor = tmp_path / "editor"
     editor.write_text(
         '#!/bin/sh\necho EDITING "$(stty -a < /dev/tty | grep -o " echo ")"\necho edited >> "$1"\n'
     )
     editor.chmod(0o755)
-    terminal = program(EDITOR=str(editor)).ready()
+    terminal = program(*flags, EDITOR=str(editor)).ready()
     terminal.send("my words ")
     terminal.shows("my words")
     terminal.send("\x07")
@@ -336,7 +337,7 @@ def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
     terminal.send("list\r")
     terminal.shows("names")
     terminal.forget()
-    terminal.send("\x04")
+    terminal.send("\x04\x04")  # the second counts only while it still works
     terminal.until(terminal.has_ended)
     left = terminal.seen.rpartition(b"\x1b[?1004l")[2].decode()
     assert "> list\r\n" in left
@@ -398,3 +399,21 @@ def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[...,
     os.kill(terminal.child, signal.SIGTERM)
     terminal.until(terminal.has_ended)
     assert terminal.ended == 143
+
+
+def test_title_and_notification_say_that_somebody_is_waited_for(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    assert "\x1b]0;prunecli · work\x07".encode() in terminal.seen
+    terminal.send("run touch made\r")
+    terminal.shows("\x1b]0;prunecli · work · working\x07")
+    terminal.shows("\x1b]9;prunecli waits for your answer · work\x07")
+    terminal.shows("\x1b]0;prunecli · work · waits for you\x07")
+    terminal.forget()
+    terminal.send("\x1b[I")  # the terminal is looked at now
+    time.sleep(0.6)
+    terminal.send("\x1b")
+    terminal.shows("\x1b]0;prunecli · work\x07")
+    terminal.forget()
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    assert b"\x1b[23;0t" in terminal.seen

@@ -27,6 +27,7 @@ from prunecli.session.importers.rows import Row, Rows, content_of, rows_of, whol
 from prunecli.session.log import read_lines
 
 _HEAD_ROWS = 50
+_UNKNOWN = "a session of no known kind"
 _HEAD_BYTES = 65_536
 _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] = (
     (gemini_cli.is_gemini_row, gemini_cli.read_rows),
@@ -82,8 +83,8 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
         found = rows_of(data)
         imported = _of_lines(found, compactions)
         if imported is None:
-            if found.rows and not any("seq" in row.value for row in found.rows):
-                raise SessionCorrupt(path, found.rows[0].line, "a session of no known kind")
+            if data.strip() and not any("seq" in row.value for row in found.rows):
+                raise SessionCorrupt(path, *_first_problem(found))
             return _native(path, data)
     if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
         line, _, why = (imported.damaged or ("line 1: no message",))[0].partition(": ")
@@ -119,6 +120,14 @@ def _of_lines(found: Rows, compactions: bool) -> Imported | None:
             if is_one(row):
                 return read(found)
     return None
+
+
+def _first_problem(found: Rows) -> tuple[int, str]:
+    """The line that shows best why a file is of no known kind."""
+    if found.rows:
+        return found.rows[0].line, _UNKNOWN
+    line, _, why = (found.damaged or ("line 1: no text",))[0].partition(": ")
+    return int(line.removeprefix("line ")), f"{_UNKNOWN} ({why})"
 
 
 def _is_native(data: bytes) -> bool:

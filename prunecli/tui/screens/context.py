@@ -22,6 +22,7 @@ from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
 
@@ -49,7 +50,9 @@ class ContextScreen(ModalScreen[None]):
     inherit_bindings = False
     BINDINGS: ClassVar = []
 
-    def __init__(self, runtime: Runtime, asking: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, runtime: Runtime, palette: Palette, asking: Callable[[], bool] = lambda: False
+    ) -> None:
         super().__init__()
         self._runtime = runtime
         self._asking = asking
@@ -76,7 +79,7 @@ class ContextScreen(ModalScreen[None]):
             "enter": self._text,
             "m": self._ask_memo,
         }
-        self.tree_rows = TreeRows(self.inspecting.node, self.inspecting.why)
+        self.tree_rows = TreeRows(palette, self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
             self._open.add(Key("turn", turns[-1].seq))
@@ -168,7 +171,7 @@ class ContextScreen(ModalScreen[None]):
         for act, one in planned[:most]:
             effect = inspecting.impact(one) if one.allowed else None
             lines.append(fitted(*preview(act, one, effect, inspecting.map.window), width))
-        return Content("\n").join(lines)
+        return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
 
     # Keys ----------------------------------------------------------------------------------------------------
 

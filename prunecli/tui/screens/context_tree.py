@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
@@ -12,26 +13,15 @@ from textual.strip import Strip
 from prunecli.context.labels import Key
 from prunecli.context.outline import Node, Row
 from prunecli.tui.showing.inspected import Columns, is_pruned, tree_line
+from prunecli.tui.transcript.palette import Inks, Palette, inks
 
 
 class TreeRows(ScrollView, can_focus=True):
     """Rows under a heading, one of which is marked. What is unfolded is decided by the screen."""
 
-    COMPONENT_CLASSES = {  # noqa: RUF012  # Textual's way
-        "tree--heading",
-        "tree--turn",
-        "tree--pruned",
-        "tree--pinned",
-        "tree--marked",
-    }
     DEFAULT_CSS = """
-    TreeRows { height: 1fr; background: $background; color: $foreground; scrollbar-size-vertical: 1; }
+    TreeRows { height: 1fr; background: $background; scrollbar-size-vertical: 1; }
     TreeRows { overflow-x: hidden; overflow-y: scroll; }
-    TreeRows .tree--heading { color: $muted; background: $background; }
-    TreeRows .tree--turn { color: $foreground; background: $background; text-style: bold; }
-    TreeRows .tree--pruned { color: $muted; background: $background; }
-    TreeRows .tree--pinned { color: $accent; background: $background; }
-    TreeRows .tree--marked { color: $foreground; background: $selection; }
     """
 
     class Marked(Message):
@@ -44,8 +34,12 @@ class TreeRows(ScrollView, can_focus=True):
             super().__init__()
             self.key = key
 
-    def __init__(self, node: Callable[[Key], Node | None], why: Callable[[Key], str]) -> None:
+    def __init__(
+        self, palette: Palette, node: Callable[[Key], Node | None], why: Callable[[Key], str]
+    ) -> None:
         super().__init__()
+        self._inks = inks(palette)
+        self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
         self._node = node
         self._why = why
         self.rows: Sequence[Row] = ()
@@ -102,17 +96,16 @@ class TreeRows(ScrollView, can_focus=True):
         """The heading in the first row, always; the rows below."""
         width = self.size.width
         if y == 0:
-            style = self.get_component_rich_style("tree--heading")
+            style = self._inks.muted
             return Strip([Segment(self._columns.heading(), style)]).adjust_cell_length(width, style)
         at = y - 1 + self.scroll_offset.y
         if at >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._inks.text)
         row = self.rows[at]
         node = self._node(row.key)
         if node is None:
-            return Strip.blank(width, self.rich_style)
-        look = "tree--marked" if at == self.at else _look(node)
-        style = self.get_component_rich_style(look) if look else self.rich_style
+            return Strip.blank(width, self._inks.text)
+        style = self._selected if at == self.at else _ink(node, self._inks)
         line = tree_line(node, row, self._columns, self._why(row.key) or node.why)
         return Strip([Segment(line, style)]).adjust_cell_length(width, style)
 
@@ -127,10 +120,10 @@ class TreeRows(ScrollView, can_focus=True):
             self.post_message(self.Folded(self.rows[at].key))
 
 
-def _look(node: Node) -> str:
-    """The component class of a row, "" for the widget's own style."""
-    if is_pruned(node):
-        return "tree--pruned"
+def _ink(node: Node, ink: Inks) -> Style:
+    """The style of a row."""
+    if is_pruned(node) or (node.key.kind != "turn" and node.key.seq < 0):
+        return ink.muted
     if node.state == "pinned":
-        return "tree--pinned"
-    return "tree--turn" if node.key.kind == "turn" else "tree--heading" if node.key.seq < 0 else ""
+        return ink.accent
+    return ink.strong if node.key.kind == "turn" else ink.text
