@@ -119,6 +119,15 @@ def _proxy(address: str, environ: Mapping[str, str]) -> str:
     return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
 
 
+def _need_no_sandbox(config: Config) -> None:
+    """Raises UsageError where a sandbox is required: this version has none."""
+    if config.sandbox.mode == "require":
+        where = config.origin("sandbox.mode")
+        raise UsageError(
+            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
+        )
+
+
 def _needs_demo(config: Config, found: Credentials) -> bool:
     """Whether nothing but the demo model can answer: no key, and no endpoint of the user's own."""
     return (
