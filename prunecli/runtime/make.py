@@ -53,7 +53,9 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         raise UsageError("no API key", NO_KEY_HINT)
     if config.sandbox.mode == "require":
         where = config.origin("sandbox.mode")
-        raise UsageError(f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT)
+        raise UsageError(
+            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
+        )
     setup = Setup(
         places,
         cwd,
