@@ -51,11 +51,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     demo = config.origin("model.name") == "session"  # nobody's choice but ours
     if demo and asked.headless:
         raise UsageError("no API key", NO_KEY_HINT)
-    if config.sandbox.mode == "require":
-        where = config.origin("sandbox.mode")
-        raise UsageError(
-            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
-        )
+    _check_sandbox(config)
     setup = Setup(
         places,
         cwd,
@@ -89,6 +85,14 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     return runtime
 
 
+def _check_sandbox(config: Config) -> None:
+    if config.sandbox.mode == "require":
+        where = config.origin("sandbox.mode")
+        raise UsageError(
+            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
+        )
+
+
 def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
     """Who answers for a model name: the demo model, or the configured provider."""
     if name == "demo" or config.model.provider == "demo":
@@ -117,15 +121,6 @@ def _proxy(address: str, environ: Mapping[str, str]) -> str:
         if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
             return ""
     return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
-
-
-def _need_no_sandbox(config: Config) -> None:
-    """Raises UsageError where a sandbox is required: this version has none."""
-    if config.sandbox.mode == "require":
-        where = config.origin("sandbox.mode")
-        raise UsageError(
-            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
-        )
 
 
 def _needs_demo(config: Config, found: Credentials) -> bool:
