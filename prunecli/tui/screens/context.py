@@ -54,10 +54,11 @@ class ContextScreen(ModalScreen[None]):
     BINDINGS: ClassVar = []
 
     def __init__(
-        self, runtime: Runtime, palette: Palette, asking: Callable[[], bool] = lambda: False
+        self, runtime: Runtime, palette: Callable[[], Palette], asking: Callable[[], bool] = lambda: False
     ) -> None:
         super().__init__()
         self._runtime = runtime
+        self._palette = palette
         self._asking = asking
         self.inspecting = Inspecting(runtime)
         self._flipped: set[Key] = set()
@@ -84,7 +85,7 @@ class ContextScreen(ModalScreen[None]):
             "enter": self._text,
             "m": self._ask_memo,
         }
-        self.tree_rows = TreeRows(palette, self.inspecting.node, self.inspecting.why)
+        self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
             self._flipped.add(Key("turn", turns[-1].seq))
@@ -100,6 +101,9 @@ class ContextScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """From the newest turn; follows the session from now on."""
         self._unsubscribe = self._runtime.session.subscribe(self._told)
+        self.app.theme_changed_signal.subscribe(
+            self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
+        )
         turns = self.inspecting.outline.turns
         self._show(Key("turn", turns[-1].seq) if turns else None)
         self.tree_rows.focus()
