@@ -36,6 +36,11 @@ class Pace:
         self._conversation = conversation
         self._until = monotonic() + SLICE_SECONDS
 
+    async def rest(self) -> None:
+        """To be awaited after a step that gave nothing: who has nothing to do doesn't keep the processor busy."""
+        await asyncio.sleep(GIVE_WAY_SECONDS)
+        self._until = monotonic() + SLICE_SECONDS
+
     async def breathe(self) -> bool:
         """To be awaited after each step; True where the others had their turn."""
         if monotonic() < self._until:
@@ -92,7 +97,9 @@ class Arriving:
         resuming, pace = self._resuming, Pace(self._conversation)
         for step in resuming.steps():
             self._present(step.records)
-            if await pace.breathe():
+            if not step.records:
+                await pace.rest()
+            elif await pace.breathe():
                 percent = min(99, 100 * step.read // max(1, resuming.size))
                 self._conversation.frame.activity.show(f"Reading the session: {percent} %")
         self._present(resuming.answered())
