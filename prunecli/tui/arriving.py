@@ -29,6 +29,13 @@ AT_A_TIME = 100
 """Records that are presented anew in one step."""
 
 
+async def painted(conversation: "Conversation") -> None:
+    """Waits until what was put onto the screen stands there."""
+    done = asyncio.Event()
+    conversation.frame.call_after_refresh(done.set)
+    await done.wait()
+
+
 class Pace:
     """Tells when the others are to have their turn."""
 
@@ -76,10 +83,11 @@ class Arriving:
         """Reads it all and hands it over. Raises PrunecliError; the runtime then keeps the session it has."""
         conversation, resuming = self._conversation, self._resuming
         try:
+            await painted(conversation)
             await self._read()
             await self._present_again()
             self._presenter.abandon()
-            await asyncio.to_thread(resuming.copy)
+            await asyncio.to_thread(resuming.make_ready)
             conversation.prepared, said = self._presenter, conversation.runs.take_all()
             resuming.finish()
             conversation.frame.call_later(conversation.hear_all, said)
