@@ -183,6 +183,13 @@ class Tally:
             entry.tokens = sum(map(self.counter.count, entry.countable)) + entry.image_tokens
         return entry.tokens
 
+    def uncounted(self, chars: int) -> list[Entry]:
+        """Entries of at least so many characters that were never counted: worth counting in a thread, before the
+        sums over everything are asked for."""
+        items = [self._items[seq] for seq in self._uncounted]
+        entries = [entry for item in items for entry in _parts(item)]
+        return [entry for entry in entries if entry.tokens < 0 and entry.size[0] >= chars]
+
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
         """Raw estimate of what an entry shows under an edit, or as it is."""
         if edit is None:

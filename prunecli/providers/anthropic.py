@@ -11,18 +11,18 @@ import re
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from prunecli.errors import BadRequest, ConfigError, ConnectionLost
+from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
 from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
-from prunecli.providers.provider import StreamEvent
+from prunecli.providers.provider import StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.stream import Assembly
@@ -45,6 +45,9 @@ _SLOWEST_UPLOAD = 100_000
 
 _MAX_STEP = 0.001
 """Seconds of work after which the event loop gets a turn, so that keys are answered in a flood of events."""
+
+_PORTION = 100
+"""Events that are told at once: less than half a millisecond's work."""
 
 _ANTHROPIC = re.compile(r"(?:[a-z0-9-]+\.)*anthropic\.com")
 
@@ -132,17 +135,9 @@ class AnthropicProvider:
                 events = await reader.batch()
                 if events is None:
                     raise reader.ended_early()
-                for event in events:
-                    if type(event) is dict and event.get("type") == "error":
-                        raise self._failures.event(event)
-                    try:
-                        deltas = assembly.feed(event)
-                    except ValueError as error:
-                        raise self._failures.cut(f"a broken answer: {error}") from error
-                    for delta in deltas:
+                for portion in self._portions(assembly, events):
+                    for delta in portion:
                         yield delta
-                    if assembly.complete:
-                        break
                     if clock() - resumed > _MAX_STEP:
                         await asyncio.sleep(0)
                         resumed = clock()
@@ -150,6 +145,33 @@ class AnthropicProvider:
         finally:
             await reader.close()
         yield assembly.response()
+
+    def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
+        """The deltas of some events, those of one text joined, up to the end of the message: a few at a time, so
+        that the event loop can get its turn between. Raises a ProviderError behind what came before it."""
+        failure: ProviderError | None = None
+        for start in range(0, len(events), _PORTION):
+            told: list[StreamEvent] = []
+            for event in events[start : start + _PORTION]:
+                try:
+                    told += self._fed(assembly, event)
+                except ProviderError as error:
+                    failure = error
+                if failure or assembly.complete:
+                    break
+            yield joined(told)
+            if failure:
+                raise failure
+            if assembly.complete:
+                return
+
+    def _fed(self, assembly: Assembly, event: Json) -> list[StreamEvent]:
+        if type(event) is dict and event.get("type") == "error":
+            raise self._failures.event(event)
+        try:
+            return assembly.feed(event)
+        except ValueError as error:
+            raise self._failures.cut(f"a broken answer: {error}") from error
 
     async def models(self) -> tuple[tuple[str, int], ...]:
         """See `Provider.models`. An endpoint without such a list gives ()."""

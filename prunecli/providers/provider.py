@@ -3,9 +3,10 @@
 Deltas are transient (for the screen); the `Response` is what the log keeps.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from itertools import groupby
+from typing import Protocol, TypeAlias, TypeVar
 
 from prunecli.model.messages import Block, Usage
 from prunecli.model.requests import Request
@@ -49,6 +50,19 @@ class Response:
 
 
 StreamEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | Response
+_T = TypeVar("_T")
+
+
+def joined(told: Iterable[_T]) -> list[_T]:
+    """The same, with deltas of one text that follow each other as one: a flood brings hundreds at a time, and each
+    costs its way to the screen."""
+    out: list[_T] = []
+    for kind, group in groupby(told, type):
+        if kind is TextDelta or kind is ThinkingDelta:
+            out.append(kind("".join([delta.text for delta in group])))  # type: ignore[arg-type]
+        else:
+            out += group
+    return out
 
 
 class Provider(Protocol):

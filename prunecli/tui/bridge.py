@@ -4,10 +4,9 @@ Nothing is lost and the order is kept. In a flood of deltas the screen is woken 
 """
 
 from collections.abc import Callable
-from itertools import groupby
 from time import monotonic
 
-from prunecli.providers.provider import TextDelta, ThinkingDelta
+from prunecli.providers.provider import joined
 from prunecli.session.session import Session
 
 PACE_SECONDS = 1 / 60
@@ -62,15 +61,4 @@ class Bridge:
         are one."""
         self._queued = False
         batch, self._pending = self._pending, []
-        return _joined(batch)
-
-
-def _joined(told: list[object]) -> list[object]:
-    """A flood brings hundreds of deltas at a time: joined they cost the screen as much as one."""
-    out: list[object] = []
-    for kind, group in groupby(told, type):
-        if kind is TextDelta or kind is ThinkingDelta:
-            out.append(kind("".join([delta.text for delta in group])))  # type: ignore[attr-defined]
-        else:
-            out += group
-    return out
+        return joined(batch)

@@ -11,6 +11,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
 from prunecli.runtime import Runtime
+from prunecli.runtime.precise import LARGE_CHARS, count_ahead
 from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
@@ -75,7 +76,7 @@ class Conversation:
         self._doing = Doing()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
         self._effects: Effects | None = None
-        self.listening = False
+        self.listening = self._counting = False
 
     def begin(self) -> None:
         """Shows the session and listens to it and to the user."""
@@ -191,11 +192,24 @@ class Conversation:
             self.show_status()
 
     def show_status(self) -> None:
-        """Brings the figures up to date."""
+        """Brings the figures up to date; behind a large text as soon as its tokens are counted."""
+        context = self.runtime.session.context
+        if context.tally.uncounted(LARGE_CHARS):
+            if not self._counting:
+                self._counting = True
+                self.frame.run_worker(self._count(context), group="count")
+            return
         status = self.runtime.status()
         self.frame.status.show(status, self._cache(status))
         self.frame.masthead.show_session(status.session_name)
         self.show_waiting()
+
+    async def _count(self, context: Context) -> None:
+        try:
+            await count_ahead(context)
+        finally:
+            self._counting = False
+        self.show_status()
 
     def tick(self) -> None:
         """The cache got older, and a disk may have space again."""

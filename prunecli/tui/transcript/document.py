@@ -26,8 +26,8 @@ from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
 ROOM = 1 << 32
 """Keys that can be kept free for entries above: a session's end is shown before what stands above it is read."""
 
-FLUSH_CHARS = 8_000
-"""Characters of one stream that one flush lays into blocks: about 2 ms."""
+FLUSH_CHARS = 16_000
+"""Characters of one stream that one flush lays into blocks: about 3 ms."""
 
 
 class Document:

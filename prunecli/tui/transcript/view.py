@@ -18,6 +18,8 @@ from prunecli.tui.transcript.navigator import Navigator
 from prunecli.tui.transcript.palette import Palette
 
 FLUSH_SECONDS = 1 / 30
+FLOOD_SECONDS = 1 / 12
+"""How often the screen is drawn while more waits than one flush lays out: nobody reads it, but keys are typed."""
 PULSE_SECONDS = 1 / 8
 
 
@@ -140,7 +142,7 @@ class Transcript(Navigator, can_focus=True):
         self._flushing = False
         now = time.monotonic()
         flushed, waiting = self.document.flush(), self.document.waiting
-        if flushed and (not waiting or now - self._flushed_at > FLUSH_SECONDS):
+        if flushed and (not waiting or now - self._flushed_at > FLOOD_SECONDS):
             self._flushed_at = now
             self._grown = not self.window.follow
             self._settle()
