@@ -63,7 +63,7 @@ class Talk:
         hidden = max(0, len(entries) - SHOWN_ENTRIES)
         if hidden:
             self.out(f"({hidden} earlier entries are not shown)")
-        for line in joined(map(entry_lines, entries[hidden:])):
+        for line in joined(entry_lines(entry, afterwards=True) for entry in entries[hidden:]):
             self.out(line)
         self._reader = PlainReader(presenter, self.out)
         self._leave_session = session.subscribe(self._reader.read)

@@ -40,15 +40,18 @@ def ours(text: str) -> str:
     return text.translate(_ASCII).strip()
 
 
-def entry_lines(entry: Entry) -> list[str]:
-    """An entry as lines; none for what is said elsewhere or not at all (thinking, a call that waits)."""
+def entry_lines(entry: Entry, *, afterwards: bool = False) -> list[str]:
+    """An entry as lines; none for what is said elsewhere or not at all (thinking, a call that waits).
+
+    `afterwards`: nobody saw the call begin, so its end says what it was called with.
+    """
     match entry:
         case Prompt(text):
             return [f"> {line}" for line in source(text).split("\n")]
         case Assistant(text) if text.strip():
             return source(text.strip("\n")).split("\n")
         case ToolCall():
-            return _call_lines(entry)
+            return _call_lines(entry, afterwards=afterwards)
         case Notice(text):
             return [ours(line) for line in visible(text).split("\n")]
         case Divider(text):
@@ -57,7 +60,7 @@ def entry_lines(entry: Entry) -> list[str]:
             return []
 
 
-def _call_lines(call: ToolCall) -> list[str]:
+def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
     name, argument = one_line(call.name), one_line(call.argument)
     if call.state is ToolState.RUNNING:
         return [f"[{name}] {argument}".rstrip()]
@@ -66,7 +69,8 @@ def _call_lines(call: ToolCall) -> list[str]:
         return []
     said = f": {ours(one_line(call.outcome))}" if call.outcome else ""
     took = f" ({call.duration_ms / 1000:.1f} s)" if call.duration_ms and call.duration_ms >= 1000 else ""
-    lines = [f"[{name}] {state}{said}{took}"]
+    about = f"{argument} - " if afterwards and argument else ""
+    lines = [f"[{name}] {about}{state}{said}{took}"]
     return lines + (diff_lines(call.body) if isinstance(call.body, Diff) else [])
 
 

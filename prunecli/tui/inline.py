@@ -63,7 +63,7 @@ def conversation(runtime: Runtime, since: int) -> Iterator[str]:
     if len(entries) > MOST_ENTRIES:
         yield f"({len(entries) - MOST_ENTRIES} earlier entries are in the session)"
     for entry in entries[-MOST_ENTRIES:]:
-        lines = entry_lines(entry)
+        lines = entry_lines(entry, afterwards=True)
         if lines and not lines[0].startswith("["):
             yield ""
         yield from lines

@@ -34,6 +34,11 @@ def test_a_call_is_said_when_it_begins_and_when_it_ends() -> None:
     assert entry_lines(ToolCall("bash", "make", ToolState.DENIED)) == ["[bash] denied"]
 
 
+def test_a_call_told_afterwards_is_one_line_with_what_it_was_called_with() -> None:
+    ended = ToolCall("read", "a.py", ToolState.OK, "1 line")
+    assert entry_lines(ended, afterwards=True) == ["[read] a.py - done: 1 line"]
+
+
 def test_a_change_is_shown_with_its_signs_and_a_long_one_is_counted() -> None:
     edit = ToolCall("edit", "a.py", ToolState.OK, "+1 −1", body=Diff("@@ -1 +1 @@\n-a\n+b", "a.py"))
     assert entry_lines(edit) == ["[edit] done: +1 -1", "  @@ -1 +1 @@", "  -a", "  +b"]

@@ -20,6 +20,7 @@ from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
+from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
@@ -61,9 +62,7 @@ class ContextScreen(ModalScreen[None]):
         self._palette = palette
         self._asking = asking
         self.inspecting = Inspecting(runtime)
-        self._flipped: set[Key] = set()
-        self._opens = False  # how nodes are; the flipped ones are the other way
-        self._words = ""
+        self._folds = Folds()
         self._asked: Key | None = None
         self._due = False
         self._rested: Timer | None = None
@@ -74,7 +73,7 @@ class ContextScreen(ModalScreen[None]):
             "q": lambda: self.dismiss(None),
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
-            "slash": lambda: self._open_field("show only", self._words),
+            "slash": lambda: self._open_field("show only", self._folds.words),
             "question_mark": self._help,
             "f1": self._help,
             "d": self._diff,
@@ -88,7 +87,7 @@ class ContextScreen(ModalScreen[None]):
         self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
-            self._flipped.add(Key("turn", turns[-1].seq))
+            self._folds.turn(Key("turn", turns[-1].seq))
 
     def compose(self) -> ComposeResult:
         """The map, the tree, what the keys would do."""
@@ -131,18 +130,10 @@ class ContextScreen(ModalScreen[None]):
         else:
             self._tell()
 
-    def _is_open(self, key: Key) -> bool:
-        return (key in self._flipped) is not self._opens
-
     def _show(self, marked: Key | None = None) -> None:
         """The rows of now; the marked node stays marked. Where they are many the keys go on meanwhile."""
         rows: list[Row] = []
-        outline = self.inspecting.outline
-        steps = (
-            outline.found_in_steps(self._words, rows)
-            if self._words
-            else outline.rows_in_steps(self._is_open, rows)
-        )
+        steps = self._folds.list_in_steps(self.inspecting.outline, rows)
         self._laying_out = not go_on(steps)
         if self._laying_out:
             self.run_worker(self._show_later(steps, rows, marked), group="rows", exclusive=True)
@@ -157,12 +148,8 @@ class ContextScreen(ModalScreen[None]):
         self._show_rows(rows, marked)
 
     def _show_rows(self, rows: list[Row], marked: Key | None) -> None:
-        tree = self.tree_rows
-        if marked is None and tree.marked:
-            marked = tree.marked.key
-        at = next((at for at, row in enumerate(rows) if row.key == marked), tree.at)
         records = self._runtime.session.records
-        tree.show(rows, records[-1].seq if records else 0, at)
+        self.tree_rows.show(rows, records[-1].seq if records else 0, marked)
         self._tell()
 
     def _tell(self) -> None:
@@ -185,7 +172,7 @@ class ContextScreen(ModalScreen[None]):
         """The marked node and what each key would do to it: what can be done first, as much as there is room for."""
         row, most = self.tree_rows.marked, 3 if self.size.height < 32 else len(ORDER)
         if row is None:
-            return Content("nothing like it" if self._words else "nothing was said yet")
+            return Content("nothing like it" if self._folds.words else "nothing was said yet")
         inspecting = self.inspecting
         node = inspecting.node(row.key)
         if node is None:
@@ -244,7 +231,7 @@ class ContextScreen(ModalScreen[None]):
         return of_node is not None
 
     def _leave(self) -> None:
-        if self._words:
+        if self._folds.words:
             self._filter("")
         else:
             self.dismiss(None)
@@ -263,21 +250,20 @@ class ContextScreen(ModalScreen[None]):
 
     def _fold(self, key: Key, *, unfold: bool | None = None) -> None:
         row = self.tree_rows.marked
-        if row is None or self._words:
+        if row is None or self._folds.words:
             return
         if unfold is False and not row.is_open and row.depth:
             rows = self.tree_rows.rows
             above = next(at for at in range(self.tree_rows.at, -1, -1) if rows[at].depth < row.depth)
             self.tree_rows.move(above)
         elif row.unfolds and unfold is not row.is_open:
-            self._flipped.symmetric_difference_update({key})
+            self._folds.turn(key)
             self._show()
 
     def _fold_all(self) -> None:
         """Unfolds everything, or folds it where nothing is folded."""
         folded = any(row.unfolds and not row.is_open for row in self.tree_rows.rows)
-        self._flipped.clear()
-        self._opens = folded
+        self._folds.turn_all(unfolded=folded)
         self._show()
 
     # Acts ----------------------------------------------------------------------------------------------------
@@ -340,7 +326,7 @@ class ContextScreen(ModalScreen[None]):
             self._say("without words there is no memo")
 
     def _filter(self, words: str) -> None:
-        self._words = words.strip()
+        self._folds.words = words.strip()
         self._show()
 
     # Other screens -------------------------------------------------------------------------------------------

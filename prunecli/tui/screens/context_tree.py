@@ -65,8 +65,11 @@ class TreeRows(ScrollView, can_focus=True):
         """Rows that are in view below the heading."""
         return max(1, self.size.height - 1)
 
-    def show(self, rows: Sequence[Row], last_seq: int, at: int) -> None:
-        """Other rows, one of them marked."""
+    def show(self, rows: Sequence[Row], last_seq: int, mark: Key | None = None) -> None:
+        """Other rows. This node is marked, or the one that was; else what stands at its place."""
+        if mark is None and self.marked:
+            mark = self.marked.key
+        at = next((at for at, row in enumerate(rows) if row.key == mark), self.at)
         self.rows, self._last_seq = rows, last_seq
         self.at = max(0, min(at, len(rows) - 1))
         self._lay_out()

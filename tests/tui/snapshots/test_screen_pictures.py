@@ -48,6 +48,7 @@ async def test_the_palette(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.pilot.press("ctrl+p")
         await s.until_shown("type to filter")
+        await s.type("undo")
         await still(s, ChooseScreen, "palette", look)
 
 
