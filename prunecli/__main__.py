@@ -1,17 +1,19 @@
-"""`python -m prunecli`, and the executable. The plain start goes straight to the screen, without typer."""
+"""`python -m prunecli`, and the executable. A plain start, `-c` and `-r` go straight to the screen, without typer."""
 
 import sys
+
+from prunecli.asked import short_start
 
 
 def main() -> None:
     """Runs the command line and exits with its code."""
-    if len(sys.argv) == 1:
-        from prunecli.asked import Launch
+    asked = short_start(sys.argv[1:])
+    if asked is not None:
         from prunecli.errors import PrunecliError
         from prunecli.launch import complain, launch
 
         try:
-            code = launch(Launch())
+            code = launch(asked)
         except PrunecliError as error:
             code = complain(error)
         raise SystemExit(code)

@@ -9,6 +9,11 @@ def short(tokens: int) -> str:
     return str(tokens)
 
 
+def budget(tokens: int) -> str:
+    """A size that somebody chose, as they would write it: 40K, 1M, 12.5K."""
+    return short(tokens).replace(".0", "")
+
+
 def money(usd: float) -> str:
     """US dollars with as many digits as tell something."""
     return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"

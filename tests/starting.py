@@ -1,6 +1,7 @@
 """A runtime on scripted responses in a temporary directory: what tests above the loop share."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC
 from pathlib import Path
 
 from prunecli.agent.trust import TrustStore
@@ -47,6 +48,7 @@ def start(
         trust_store=TrustStore(places.trust_store),
         clock=clock or (lambda: next(times)),
         keep_log=keep_log,
+        zone=UTC,
     )
     played = provider or ScriptedProvider(script)
     return Runtime(setup, lambda _: played, ModelTable.load(places.shipped_data, config.models).info)

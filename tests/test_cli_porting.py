@@ -1,6 +1,8 @@
 """`prunecli sessions import` and `export` on the command line: reports, exit codes, files."""
 
 import json
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,9 @@ IMPORTS = sorted((Path(__file__).parent / "imports").glob("*.gz"))
 
 
 @pytest.fixture
-def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
-    monkeypatch.chdir(tmp_path)
-    return CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
+def runner(tmp_path: Path) -> Iterator[CliRunner]:
+    with chdir(tmp_path):
+        yield CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
 
 
 def imported(runner: CliRunner, *words: str) -> list[dict[str, object]]:

@@ -27,7 +27,7 @@ from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
 from prunecli.context.compaction import CompactionPlan, last_word
-from prunecli.context.repair import leave_out_images, repair_image, strip_thinking
+from prunecli.context.repair import leave_out_images, named_entry, repair_image, strip_thinking
 from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
@@ -134,9 +134,14 @@ class Run:
         except SignatureRejected as refused:
             await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
         except BadRequest as refused:
-            await self._again(
-                repair_image(self.policy().view(self.session.context), refused.message), refused
-            )
+            view = self.policy().view(self.session.context)
+            if (remedy := repair_image(view, refused.message)) is None and (
+                entry := named_entry(view, refused.message)
+            ):
+                raise BadRequest(
+                    refused.message, f"/doctor {entry.seq} leaves out what it names"
+                ) from refused
+            await self._again(remedy, refused)
 
     async def _overflowed(self, refused: ContextOverflow) -> None:
         """Sends once more after each remedy until the endpoint takes it: what the strategies would prune, one

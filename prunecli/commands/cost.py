@@ -1,7 +1,7 @@
 """/cost: what was paid, per model and per request, and what pruning did to it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
 from prunecli.context.spending import Paid, Pruning, paid, pruning
@@ -30,7 +30,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
     if len(models) > 1:
         rows.append(_row("all", "", responses))
     rows.append(("",) * len(_HEADINGS))
-    rows += [_row(_when(one), str(one.seq), [one]) for one in reversed(responses)]
+    rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in reversed(responses)]
     note = _note(pruning(responses, choices.known_price), responses)
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
@@ -61,8 +61,8 @@ def _total(responses: Sequence[Paid]) -> str:
     return money(sum(known)) + (" + ?" if len(known) < len(responses) else "")
 
 
-def _when(one: Paid) -> str:
-    when = datetime.fromtimestamp(one.timestamp / 1000).astimezone().strftime("%H:%M:%S")
+def _when(one: Paid, zone: tzinfo | None) -> str:
+    when = datetime.fromtimestamp(one.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S")
     return when + (" summary" if one.summary else "")
 
 

@@ -1,7 +1,7 @@
 """/prune-stats: the ledger, and each prune and undo with what it cost and what came of it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
 from prunecli.context.tracker import Tracked
@@ -54,19 +54,19 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  
     summary.append(f"re-reads   {again:>8} of what was pruned")
     live = runtime.session.context.pruns
     rows = tuple(
-        _row(row, cost, in_force=row.undone or row.seq in live)
+        _row(row, cost, runtime.setup.zone, in_force=row.undone or row.seq in live)
         for row, cost in zip(tracked, costs, strict=True)
     )
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
 
 
-def _row(row: Tracked, cost: tuple[int, float], *, in_force: bool) -> tuple[str, ...]:
+def _row(row: Tracked, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:
     tokens, usd = cost
     mark = "" if row.measured else "~"
     again = f"{len(row.rereads)} (~{short(row.reread_tokens)})" if row.rereads else "0"
     return (
         str(row.seq),
-        datetime.fromtimestamp(row.timestamp / 1000).astimezone().strftime("%H:%M:%S"),
+        datetime.fromtimestamp(row.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S"),
         row.source,
         "undo" if row.undone else row.strategy or "-",
         short(row.tokens_before),

@@ -1,7 +1,7 @@
 """/resume: an earlier session."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, SwitchSession
 from prunecli.errors import SessionLocked, SessionNotFound
@@ -29,12 +29,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [PickSession(lambda: _choose(runtime))]
 
 
+def _local(milliseconds: int, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000).astimezone(zone)
+
+
 def _choose(runtime: Runtime) -> Choose:
     choices = tuple(
         Choice(
             one.id,
             one.label,
-            f"{datetime.fromtimestamp(one.changed / 1000).astimezone():%Y-%m-%d %H:%M} · {one.size / 1024:.0f} KB",
+            f"{_local(one.changed, runtime.setup.zone):%Y-%m-%d %H:%M} · {one.size / 1024:.0f} KB",
         )
         for one in runtime.store.list(runtime.setup.cwd)
         if one.id != runtime.session.id

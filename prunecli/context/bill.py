@@ -1,7 +1,7 @@
 """The bill of a session: reported tokens and what they cost, summed over its responses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record
 from prunecli.model.messages import Usage
@@ -25,8 +25,7 @@ class Bill:
         if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
-        return replace(
-            self,
+        return Bill(
             requests=self.requests + 1,
             input_tokens=self.input_tokens + usage.input_tokens,
             output_tokens=self.output_tokens + usage.output_tokens,

@@ -4,7 +4,7 @@ An entry is a message of the log, named by its `seq`. An exchange is an assistan
 results: the unit of dropping (PRUNING.md section 1).
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -205,6 +205,15 @@ class Exchange:
     def entries(self) -> list[Entry]:
         """The assistant message and its results."""
         return [self.head, *self.results]
+
+    def claim(self, owners: MutableMapping[str, "Exchange"]) -> set[str]:
+        """Makes it the owner of its calls' ids; gives those that are sent. What answers a response that must not be
+        replayed is no answer to an earlier call of the same id."""
+        content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
+        for call in tool_uses(content):
+            owners.pop(call.id, None)
+        owners.update((call.id, self) for call in self.calls)
+        return {self.ids.get(call.id, call.id) for call in self.calls}
 
     @property
     def begins_with_thinking(self) -> bool:

@@ -4,7 +4,9 @@ Token figures are raw estimates, as edits and the ledger have them; `map.py` say
 Measuring costs O(entries) once and O(touched) afterwards; a node is worked out when it is asked for.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -117,6 +119,7 @@ class Outline:
         self.read = len(records)
         self._counter = self.context.tally.counter
         self._measured: dict[int, Sums] = {}
+        self._turn_sums: dict[int, Sums] = {}
         self._batches: dict[int, set[int]] = {}
         for record in records:
             if isinstance(record.event, PrunApplied):
@@ -137,10 +140,13 @@ class Outline:
             self._began(records)
             return True
         self.read = len(records)
+        self._regroup()
+        heads = [turn.seq for turn in self.turns]
         for seq in touched:
             if entry := self.context.entries.get(seq):
-                self._measured.pop((entry.exchange.head if entry.exchange else entry).seq, None)
-        self._regroup()
+                home = (entry.exchange.head if entry.exchange else entry).seq
+                self._measured.pop(home, None)
+                self._turn_sums.pop(heads[max(0, bisect_right(heads, home) - 1)], None)
         return True
 
     def _touched(self, record: Record) -> Iterable[int]:
@@ -169,7 +175,6 @@ class Outline:
                     self.turns.append(Turn(None))
                 self.turns[-1].exchanges.append(item)
         self._by_seq = {turn.seq: turn for turn in self.turns}
-        self._turn_sums: dict[int, Sums] = {}
         self._searched: list[tuple[Row, str]] | None = None
 
     # Figures -------------------------------------------------------------------------------------------------
@@ -220,9 +225,9 @@ class Outline:
         return Sums(user, assistant, results, notes, original, carried, now, count, pruned, memos)
 
     def of_turn(self, turn: Turn) -> Sums:
-        """The sums of a turn; worked out once between two changes."""
+        """The sums of a turn; worked out once until it is touched or another request is made."""
         found = self._turn_sums.get(turn.seq)
-        if found is None:
+        if found is None or found.requests != self.rides.requests:
             found = self._turn_sums[turn.seq] = self.total(turn.items)
         return found
 
@@ -238,15 +243,22 @@ class Outline:
 
     def rows(self, is_open: Callable[[Key], bool]) -> list[Row]:
         """The nodes that are shown while these are unfolded, from top to bottom."""
-        out = [Row(0, key, unfolds=False, is_open=False) for key, _ in labels.preamble(self.context)]
+        out: list[Row] = []
+        deque(self.rows_in_steps(is_open, out), 0)
+        return out
+
+    def rows_in_steps(self, is_open: Callable[[Key], bool], out: list[Row]) -> Iterator[None]:
+        """Appends the rows to `out`, a step for each turn and each exchange. It is begun anew after a change."""
+        out.extend(Row(0, key, unfolds=False, is_open=False) for key, _ in labels.preamble(self.context))
         for turn in self.turns:
             key = Key("turn", turn.seq)
             opened = bool(turn.exchanges) and is_open(key)
             out.append(Row(0, key, bool(turn.exchanges), opened))
+            yield
             if opened:
                 for head in turn.exchanges:
                     self._exchange_rows(head, is_open, out)
-        return out
+                    yield
 
     def _exchange_rows(self, head: Entry, is_open: Callable[[Key], bool], out: list[Row]) -> None:
         key, exchange = Key("exchange", head.seq), head.exchange
@@ -266,16 +278,30 @@ class Outline:
 
         Costs O(entries) once after each change, then a comparison for each node.
         """
-        if self._searched is None:
-            self._searched = [(row, self._haystack(row.key)) for row in self.rows(lambda _: True)]
-        wanted, kept = words.lower(), set[int]()
-        above: list[int] = []
-        for at, (row, haystack) in enumerate(self._searched):
+        out: list[Row] = []
+        deque(self.found_in_steps(words, out), 0)
+        return out
+
+    def found_in_steps(self, words: str, out: list[Row]) -> Iterator[None]:
+        """Appends what is found to `out`, in steps of a few nodes. It is begun anew after a change."""
+        every = self._searched
+        if every is None:
+            rows: list[Row] = []
+            yield from self.rows_in_steps(lambda _: True, rows)
+            every = []
+            for row in rows:
+                every.append((row, self._haystack(row.key)))
+                yield
+            self._searched = every
+        wanted, above = words.lower(), list[Row | None]()  # the way to a node; None where it is shown already
+        for at, (row, haystack) in enumerate(every):
             del above[row.depth :]
+            above.append(row)
             if wanted in haystack:
-                kept.update(above, (at,))
-            above.append(at)
-        return [self._searched[at][0] for at in sorted(kept)]
+                out.extend(one for one in above if one is not None)
+                above = [None] * len(above)
+            if not at % 64:
+                yield
 
     def _haystack(self, key: Key) -> str:
         return f"{key.seq} {self.label(key)} {labels.state(self.context, key)}".lower()

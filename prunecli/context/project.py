@@ -71,8 +71,11 @@ def _results(branch: list[Record]) -> dict[int, list[tuple[int, ToolResult]]]:
         event = record.event
         if isinstance(event, AssistantMessage):
             found[record.seq] = []
-            if render.assistant(event.content, {}) and event.stop_reason != "refusal":
-                owner.update((call.id, record.seq) for call in tool_uses(event.content))
+            is_sent = render.assistant(event.content, {}) and event.stop_reason != "refusal"
+            for call in tool_uses(event.content):
+                owner.pop(call.id, None)
+                if is_sent:
+                    owner[call.id] = record.seq
         elif isinstance(event, ToolResult) and event.tool_use_id in owner:
             mine = found[owner[event.tool_use_id]]
             if all(other.tool_use_id != event.tool_use_id for _, other in mine):

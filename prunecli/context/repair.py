@@ -11,6 +11,7 @@ from prunecli.model.events import AssistantMessage, PrunApplied
 from prunecli.model.messages import Image, RedactedThinking, Thinking
 
 _PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
+_NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 _TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
@@ -69,6 +70,35 @@ def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied
     if not edits:
         return None
     return prun_applied(view, "strategy", edits, strategy="repair", reason="the oldest images were left out")
+
+
+def named_entry(view: View, refusal: str) -> Entry | None:
+    """The entry that a refusal of another kind names (API-24), where `leave_out` can do something about it."""
+    place, messages = _NAMED.search(refusal), view.context.messages()
+    if place is None or int(place[1]) >= len(messages):
+        return None
+    seqs = messages[int(place[1])].seqs
+    block = int(place[2] or 0)
+    entry = view.context.entries.get(seqs[block]) if block < len(seqs) else None
+    return entry if entry and leave_out(view, entry) else None
+
+
+def leave_out(view: View, entry: Entry) -> PrunApplied | None:
+    """The event that takes a refused entry out of all later requests: a result's text is replaced, an answer goes
+    with its results. None for the user's words, which always stay, for an answer whose calls are still being
+    worked on, and for what is out already."""
+    context, exchange = view.context, entry.exchange
+    edit = context.text_edit(entry.seq)
+    if exchange is None or not view.shows(entry) or (edit and edit.kind == "repair"):
+        return None
+    if entry.kind == "result":
+        text = "[left out: the endpoint refused it]"
+        edit = Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
+    elif exchange is not context.in_progress:
+        edit = view.drop(exchange)
+    else:
+        return None
+    return prun_applied(view, "user", [edit], reason="the endpoint refused it")
 
 
 def _image_bytes(entry: Entry) -> list[int]:

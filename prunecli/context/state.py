@@ -249,9 +249,7 @@ class Context:
         if exchange := entry.exchange:
             self.exchanges.append(exchange)
             self.live_exchanges.append(exchange)
-            for call in exchange.calls:
-                self._calls[call.id] = exchange
-                self._wire_ids.add(exchange.ids.get(call.id, call.id))
+            self._wire_ids |= exchange.claim(self._calls)
         self.wire.append(entry)
         self._weigh(entry)
 

@@ -80,7 +80,7 @@ class Talk:
         try:
             for _ in resuming.steps():
                 pass
-            resuming.copy()
+            resuming.make_ready()
             resuming.finish()
         except KeyboardInterrupt:
             self.runtime.drop_resuming()

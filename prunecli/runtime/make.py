@@ -51,9 +51,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     demo = config.origin("model.name") == "session"  # nobody's choice but ours
     if demo and asked.headless:
         raise UsageError("no API key", NO_KEY_HINT)
-    if config.sandbox.mode == "require":
-        where = config.origin("sandbox.mode")
-        raise UsageError(f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT)
+    _check_sandbox(config)
     setup = Setup(
         places,
         cwd,
@@ -85,6 +83,14 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
+
+
+def _check_sandbox(config: Config) -> None:
+    if config.sandbox.mode == "require":
+        where = config.origin("sandbox.mode")
+        raise UsageError(
+            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
+        )
 
 
 def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:

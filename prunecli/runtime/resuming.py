@@ -65,11 +65,15 @@ class Resuming:
         """When all steps are done: the records that answer the calls which a crash left open."""
         return self.records[self._read :]
 
-    def copy(self) -> None:
-        """With `fork`: makes the copy; may be called in a thread. Raises StorageFailed."""
-        if self._fork and self._session is not None:
-            runtime, read = self._runtime, self._session
-            self._session = read.forked(runtime.new_context(), runtime.store, runtime.setup.cwd)
+    def make_ready(self) -> None:
+        """When all steps are done, for a thread: makes the copy with `fork`, and works out the figures that are asked
+        for first. Without compactions they are sums over all of the session. Raises StorageFailed."""
+        if self._session is None:
+            return
+        runtime = self._runtime
+        if self._fork:
+            self._session = self._session.forked(runtime.new_context(), runtime.store, runtime.setup.cwd)
+        runtime.policy.ledger(self._session.context)
 
     def finish(self) -> Session:
         """When all steps are done: the runtime goes on with the session."""

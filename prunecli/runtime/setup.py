@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from pathlib import Path
 
 from prunecli.agent.permissions import Mode
@@ -19,7 +20,8 @@ class Setup:
 
     `child_env` is the whole environment of commands that nobody was asked about, `approved_env` of those that the
     user saw (git's hooks run in it); neither holds a key. `load_config` reads the configuration again, for a
-    trusted directory or not. `environ` is the environment of the start, keys and all: it goes to no child.
+    trusted directory or not. `zone` is that of the times shown, None the machine's. `environ` is the environment
+    of the start, keys and all: it goes to no child.
     """
 
     places: Places
@@ -33,6 +35,7 @@ class Setup:
     trust_store: TrustStore
     clock: Clock = system_clock
     keep_log: bool = True
+    zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 

@@ -29,11 +29,23 @@ AT_A_TIME = 100
 """Records that are presented anew in one step."""
 
 
+async def painted(conversation: "Conversation") -> None:
+    """Waits until what was put onto the screen stands there."""
+    done = asyncio.Event()
+    conversation.frame.call_after_refresh(done.set)
+    await done.wait()
+
+
 class Pace:
     """Tells when the others are to have their turn."""
 
     def __init__(self, conversation: "Conversation") -> None:
         self._conversation = conversation
+        self._until = monotonic() + SLICE_SECONDS
+
+    async def rest(self) -> None:
+        """To be awaited after a step that gave nothing: who has nothing to do doesn't keep the processor busy."""
+        await asyncio.sleep(GIVE_WAY_SECONDS)
         self._until = monotonic() + SLICE_SECONDS
 
     async def breathe(self) -> bool:
@@ -71,10 +83,11 @@ class Arriving:
         """Reads it all and hands it over. Raises PrunecliError; the runtime then keeps the session it has."""
         conversation, resuming = self._conversation, self._resuming
         try:
+            await painted(conversation)
             await self._read()
             await self._present_again()
             self._presenter.abandon()
-            await asyncio.to_thread(resuming.copy)
+            await asyncio.to_thread(resuming.make_ready)
             conversation.prepared, said = self._presenter, conversation.runs.take_all()
             resuming.finish()
             conversation.frame.call_later(conversation.hear_all, said)
@@ -92,7 +105,9 @@ class Arriving:
         resuming, pace = self._resuming, Pace(self._conversation)
         for step in resuming.steps():
             self._present(step.records)
-            if await pace.breathe():
+            if not step.records:
+                await pace.rest()
+            elif await pace.breathe():
                 percent = min(99, 100 * step.read // max(1, resuming.size))
                 self._conversation.frame.activity.show(f"Reading the session: {percent} %")
         self._present(resuming.answered())

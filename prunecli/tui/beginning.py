@@ -67,8 +67,10 @@ class Beginning:
         """What will be needed soon, in threads."""
         from prunecli.commands.command import all_commands
         from prunecli.tui import outside
+        from prunecli.tui.arriving import painted
         from prunecli.tui.transcript.warm import warm
 
+        await painted(conversation)  # a thread that imports would hold the first look at the session up
         await conversation.load_typed()
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)

@@ -169,7 +169,9 @@ class Effects:
         from prunecli.tui.screens.context import ContextScreen
 
         frame = self._conversation.frame
-        self._app.push_screen(ContextScreen(self._runtime, self._app.palette, lambda: frame.activity.asking))
+        self._app.push_screen(
+            ContextScreen(self._runtime, lambda: self._app.palette, lambda: frame.activity.asking)
+        )
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""

@@ -1,11 +1,11 @@
 """How soon a long session is usable, how long reading it takes behind the prompt, what that does to keys and memory.
 
 `python -m tests.benchmarks.bench_resume [rounds]`: the program in a pseudo-terminal with `--continue`, on sessions
-of 10,000 and 50,000 entries and of 100,000 records (about 100 MB), each with a compaction whenever some 200,000
+of 60, 10,000 and 50,000 entries and of 100,000 records (about 100 MB), each with a compaction whenever some 200,000
 tokens are full, and the last one also without any. Bytecode is compiled first. "typed" is from exec to the echo of a
 key that was typed at once, "usable" to the end of the session on the screen and the echo of a key typed then; "all
 read" to the moment when the progress line is gone, without and with somebody typing 16 keys a second. A bare Textual
-application is started in turns with it, so that a busy machine shows. The tokenizer is off, as in the goals.
+application is started in turns with it, so that a busy machine shows.
 """
 
 import compileall
@@ -24,6 +24,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prunecli.agent.trust import TrustStore
+from prunecli.paths import Places
 from tests.benchmarks.bench_start import BARE, ENTERED, start_of
 from tests.benchmarks.long_sessions import session_file
 
@@ -32,7 +34,10 @@ LAST_WORDS = "That was the last one."
 READING = "Reading the session"
 KEYS = [chr(code) for code in range(0x1F1, 0x1F1 + 300)]
 """Letters of a far script: each is typed once, so that its echo can't be taken for another's."""
+CONFIG = '[pruning]\nestimator = "chars4"\n'
+"""The tokenizer is off, as in the goals. No key is known, so the model is the demo."""
 SESSIONS = {
+    "60 entries": {"entries": 60, "result_bytes": 700},
     "10,000 entries": {"entries": 10_000, "result_bytes": 700},
     "50,000 entries": {"entries": 50_000, "result_bytes": 700},
     "100,000 records": {"entries": 48_900, "result_bytes": 3_200},
@@ -55,7 +60,6 @@ class Watched:
     """The program in a terminal of 100 by 30; everything that it writes is kept with its time."""
 
     def __init__(self, home: str, cwd: Path, data: Path) -> None:
-        words = ["--trust", "--continue", "--model", "demo", "--set=pruning.estimator=chars4"]
         environ = {
             "HOME": home,
             "PATH": os.environ["PATH"],
@@ -67,7 +71,7 @@ class Watched:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
-            os.execve(sys.executable, [sys.executable, "-m", "prunecli", *words], environ)
+            os.execve(sys.executable, [sys.executable, "-m", "prunecli", "--continue"], environ)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.seen = b""
         self.last_reading = 0.0
@@ -109,6 +113,14 @@ class Watched:
         os.close(self.terminal)
 
 
+def prepare(home: str, cwd: Path, data: Path) -> None:
+    """The configuration and the trusted directory that let a plain `--continue` begin without a question."""
+    places = Places.of({"HOME": home, "PRUNECLI_HOME": str(data)})
+    places.config.mkdir(parents=True, exist_ok=True)
+    places.config_file.write_text(CONFIG)
+    TrustStore(places.trust_store).trust(cwd)
+
+
 def run(home: str, cwd: Path, data: Path, *, typing: bool) -> Run:
     """Starts with --continue; types while it reads, or lets it read alone."""
     watched = Watched(home, cwd, data)
@@ -147,6 +159,7 @@ def main() -> None:
         for name, sizes in SESSIONS.items():
             data = Path(home) / name
             size = session_file(data, cwd, **sizes).stat().st_size / 1e6
+            prepare(home, cwd, data)
             run(home, cwd, data, typing=False)
             bare, alone, busy = list[float](), list[Run](), list[Run]()
             for _ in range(rounds):

@@ -115,6 +115,17 @@ def test_ids_and_names_that_do_not_fit_are_sent_as_others() -> None:
     assert uses[-1]["id"] == "ok-1_A"
 
 
+def test_what_answers_a_refused_response_is_no_answer_to_an_earlier_call_of_that_id() -> None:
+    talk = Talk()
+    talk.user()
+    talk.add(AssistantMessage((ToolUse("call_0", "read", {}),), "m", "tool_use"))
+    talk.user()
+    talk.add(AssistantMessage((ToolUse("call_0", "read", {}),), "m", "refusal"))
+    talk.add(ToolResult("call_0", "read", (Text("of the refused one"),)))
+    assert judged(talk.context) == ""
+    assert "of the refused one" not in str(sent(talk.context))
+
+
 @given(
     st.lists(st.text(max_size=6), min_size=1, max_size=5, unique=True),
     st.sets(st.text(max_size=6), max_size=5),

@@ -25,7 +25,7 @@ class Terminal:
         self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
         self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
-        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environ}
+        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **environ}
 
     def __enter__(self) -> Self:
         columns, rows = self._size
@@ -102,5 +102,10 @@ class Terminal:
             if condition(screen):
                 return screen
             if ended or time.monotonic() > deadline:
-                raise AssertionError(f"waited {within:.0f} s for {what}; the screen shows\n{screen}")
+                waited = (
+                    f"ended with {self.exit_code}, while the test waited"
+                    if ended
+                    else f"waited {within:.0f} s"
+                )
+                raise AssertionError(f"{waited} for {what}; the screen shows\n{screen}")
             time.sleep(0.03)

@@ -124,6 +124,8 @@ def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:
         Terminal([], folder, environment(tmp_path, endpoint.base_url)) as terminal,
     ):
         terminal.wait_for("Do you trust")
+        screen = terminal.wait_for("Enter chooses")
+        assert f"{folder}?" in "".join(line.strip() for line in screen.split("\n"))
         terminal.press("Enter")
         terminal.wait_for("is trusted")
 

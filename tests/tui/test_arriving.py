@@ -61,8 +61,9 @@ def resume_slowly(runtime: Runtime, path: Path, *, fork: bool = False) -> Gate:
 
 
 async def all_there(s: Shown) -> None:
-    """Until everything is read and stands in the transcript."""
-    await s.until(lambda: not s.conversation.runs.loading)
+    """Until everything is read and stands in the transcript. Whether it is being read (`loading`) says too little:
+    at first the worker that reads has not begun."""
+    await s.until(lambda: s.runtime.resuming is None and not s.conversation.runs.loading)
     await s.until(lambda: next(s.conversation.stage.put_above(), None) is None)
 
 
@@ -96,26 +97,26 @@ async def test_typing_goes_on_while_it_is_read(tmp_path: Path) -> None:
     runtime, path = long_one(tmp_path)
     gate = resume_slowly(runtime, path)
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.type("still typing")
-        await s.until_shown("still typing", "Reading the session")
+        await s.type("typed")
+        await s.until_shown("typed", "Reading the session")
         gate.is_open = True
         await all_there(s)
-        assert s.frame.prompt.typed == "still typing"
+        assert s.frame.prompt.typed == "typed"
 
 
 async def test_a_prompt_said_meanwhile_waits_visibly_and_is_said_once(tmp_path: Path) -> None:
     runtime, path = long_one(tmp_path)
     gate = resume_slowly(runtime, path)
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.type("now go on", "enter")
-        await s.until_shown("↳ now go on")
+        await s.type("go on", "enter")
+        await s.until_shown("↳ go on")
         gate.is_open = True
         await all_there(s)
         await s.until_shown("heard")
         await s.idle()
         said = [record.event for record in read_log(path).records if isinstance(record.event, UserMessage)]
-        assert [plain_text(event.content) for event in said].count("now go on") == 1
-        assert plain_text(said[-1].content) == "now go on"
+        assert [plain_text(event.content) for event in said].count("go on") == 1
+        assert plain_text(said[-1].content) == "go on"
 
 
 async def test_a_prompt_of_the_command_line_waits_too(tmp_path: Path) -> None:
@@ -130,11 +131,11 @@ async def test_a_command_that_needs_the_session_waits_and_help_does_not(tmp_path
     runtime, path = long_one(tmp_path)
     gate = resume_slowly(runtime, path)
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.type("/rename arrived", "enter")
-        await s.until_shown("↳ /rename arrived")
+        await s.type("/rename there", "enter")
+        await s.until_shown("↳ /rename there")
         gate.is_open = True
         await all_there(s)
-        await s.until(lambda: runtime.session.name == "arrived")
+        await s.until(lambda: runtime.session.name == "there")
 
 
 async def test_esc_stops_the_reading_lets_the_lock_go_and_gives_the_words_back(tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ async def test_a_file_that_turns_out_to_be_no_session_is_said_and_changes_nothin
     runtime = start(tmp_path)
     path = runtime.store.new_path(runtime.setup.cwd, "broken")
     path.parent.mkdir(parents=True)
-    path.write_bytes(b'{"seq":0}\n' * 100_000)
+    path.write_bytes((b'{"seq":0}' + b" " * 1_000 + b"\n") * 1_000)
     before = runtime.session
     runtime.resume(path)
     async with shown(tmp_path, runtime=runtime) as s:
@@ -254,7 +255,7 @@ def test_a_broken_one_raises_where_there_is_no_screen(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     path = runtime.store.new_path(runtime.setup.cwd, "broken")
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"x\n" * 400_000)
+    path.write_bytes((b"x" * 1_000 + b"\n") * 1_000)
     runtime.resume(path)
     with pytest.raises(SessionCorrupt):
         finish(runtime)

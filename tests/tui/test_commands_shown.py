@@ -7,7 +7,7 @@ from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say,
 from prunecli.providers.scripted import says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
-from prunecli.tui.screens.table import TableScreen, widths
+from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.entries import Level, Notice
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -41,13 +41,6 @@ async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> N
         assert " n  name" in s.screen_text()
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
-
-
-def test_the_widest_columns_give_way_first() -> None:
-    table = Table("t", ("a", "b", "c"), (("x" * 50, "y" * 30, "z" * 5),))
-    assert widths(table, 200) == [50, 30, 5]
-    assert widths(table, 59) == [25, 25, 5]
-    assert sum(widths(table, 10)) <= 18
 
 
 async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) -> None:

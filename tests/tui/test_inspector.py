@@ -15,10 +15,14 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.context import ContextScreen
 from prunecli.tui.screens.context_diff import DiffScreen
 from prunecli.tui.screens.context_text import TextScreen
 from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.transcript.palette import inks
+from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.widgets.permission import PermissionPanel
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.conversation import conversation
@@ -318,3 +322,52 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     events: Sequence[Event] = [UserMessage((Text("[red]\x1b[2J漢字\u202e 👩‍👧\nsecond"),))]
     async with inspected(tmp_path, events) as s:
         await s.until_shown("❯ [red]␛[2J漢字")
+
+
+async def test_another_theme_reaches_an_open_inspector_and_its_texts(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await s.pilot.press("home", "enter")
+        await s.until(lambda: isinstance(s.app.screen, TextScreen))
+        s.app.use_theme("prune-light")
+        light = s.app.palette
+        transcript = s.app.screen.query_one(Transcript)
+        await s.until(
+            lambda: screen(s).tree_rows._inks == inks(light) == transcript.document.layout.sheet.inks
+        )
+        assert light.background != "#101418"
+
+
+async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [calls(ToolUse("t1", "bash", {"command": "touch made"})), says("Denied.")])
+    async with shown(tmp_path, size=(120, 40), runtime=runtime) as s:
+        s.conversation.frame.screen.call_later(
+            s.app.push_screen, ContextScreen(runtime, lambda: s.app.palette, lambda: s.frame.activity.asking)
+        )
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        s.conversation.runs.submit("go")
+        await s.until_shown("the agent asks something: Esc")
+        await s.pilot.press("y", "a", "1", "escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        await s.until_shown("bash wants to run a command")
+        await s.until(lambda: s.frame.focused is s.frame.query_one(PermissionPanel))
+        await s.until(lambda: s.frame.query_one(PermissionPanel)._armed_at < float("inf"))
+        await s.pilot.press("escape")
+        await s.until_shown("Denied.")
+    assert not (tmp_path / "work" / "made").exists()
+
+
+async def test_long_sessions_are_unfolded_and_filtered_completely(tmp_path: Path) -> None:
+    events: list[Event] = [UserMessage((Text("read them"),))]
+    for number in range(3_000):
+        use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
+        events.append(AssistantMessage((Text(f"Number {number}."), use), "scripted", "tool_use"))
+        events.append(ToolResult(use.id, "read", (Text("line"),)))
+    async with inspected(tmp_path, events) as s:
+        turn, folded = marked(s), len(keys(s))
+        await s.pilot.press("E")
+        await s.until(lambda: len(keys(s)) == folded + 3 * 3_000)
+        assert marked(s) == turn
+        await s.pilot.press("slash", *"file2999")
+        await s.until(lambda: [key.kind for key in keys(s)] == ["turn", "exchange", "result"])
+        await s.pilot.press("escape", "E")
+        await s.until(lambda: len(keys(s)) < folded)

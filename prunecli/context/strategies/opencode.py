@@ -11,6 +11,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
+from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 
@@ -58,7 +59,7 @@ def propose(view: View, options: Options) -> Proposal:
         return "its placeholder would be no shorter"
 
     if not edits:
-        return Proposal((), f"{min(total, max(0, protect)):,} of {protect:,} tokens protected", why)
+        return Proposal((), f"{short(min(total, max(0, protect)))} of {budget(protect)} protected", why)
     if freed <= options.prune_minimum and not view.forced:
         return Proposal((), f"{freed:,} tokens prunable, more than {options.prune_minimum:,} needed", why)
     return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {protect:,}", why)

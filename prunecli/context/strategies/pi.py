@@ -10,6 +10,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
+from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
 
 _IMAGE_CHARS = 4_800
@@ -63,7 +64,7 @@ def propose(view: View, options: Options) -> Proposal:
         return "an error" if entry.is_error else "its placeholder would be no shorter"
 
     if not edits:
-        return Proposal((), f"{used:,} of {protect:,} tokens protected", why)
+        return Proposal((), f"{short(used)} of {budget(protect)} protected", why)
     if freed < options.prune_minimum and not view.forced:
         return Proposal((), f"{freed:,} tokens prunable, {options.prune_minimum:,} needed", why)
     return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {used:,}", why)

@@ -17,8 +17,12 @@ from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
 from prunecli.tui.prompting import fuzzy
 from prunecli.tui.prompting.completion import Offer
+from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.menu import OfferList
 from prunecli.tui.widgets.question import QUIET_SECONDS
+
+_ANSWERS = "Enter chooses · Esc leaves it as it is"
+_TOO_SOON = "Keys still go to the prompt …"
 
 
 class ChooseScreen(ModalScreen[str | None]):
@@ -29,7 +33,7 @@ class ChooseScreen(ModalScreen[str | None]):
         align: center bottom; background: $background 0%;
         #box { width: 100%; height: auto; max-height: 90%; }
         #box { background: $panel; border-top: solid $accent; padding: 0 1; }
-        #title { height: 1; text-style: bold; color: $foreground; }
+        #title { height: auto; max-height: 6; text-style: bold; color: $foreground; }
         Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
         OfferList { background: $panel; margin: 1 0 0 0; }
         #help { height: 1; color: $muted; margin: 1 0 0 0; }
@@ -60,7 +64,7 @@ class ChooseScreen(ModalScreen[str | None]):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Input(placeholder="type to filter")
             yield self._list
-            yield Static(Content("Enter chooses · Esc leaves it as it is"), id="help")
+            yield Static(Content(_TOO_SOON if self._choose.grave else _ANSWERS), id="help")
 
     def on_mount(self) -> None:
         """Marks what is chosen now."""
@@ -73,7 +77,7 @@ class ChooseScreen(ModalScreen[str | None]):
             self.query_one(Input).focus()
 
     def wait_for_quiet(self) -> None:
-        """Takes no key as an answer until none came for a while (SEC-16)."""
+        """Takes no key as an answer until none came for a while (SEC-16), and says so."""
         if self._quiet is not None:
             self._quiet.stop()
         self._quiet = self.set_timer(QUIET_SECONDS, self._arm)
@@ -81,6 +85,7 @@ class ChooseScreen(ModalScreen[str | None]):
     def _arm(self) -> None:
         self._armed_at = monotonic()
         self.query_one(Input).focus()
+        self.query_one("#help", Static).update(Content(_ANSWERS))
 
     def on_resize(self) -> None:
         """More or fewer rows fit."""
@@ -97,7 +102,8 @@ class ChooseScreen(ModalScreen[str | None]):
             )
             for label in labels
         ]
-        self._list.most_rows = max(3, min(14, self.size.height - 9))
+        title = len(breaks(one_line(self._choose.title), max(1, self.size.width - 2)))
+        self._list.most_rows = max(3, min(14, self.size.height - 8 - title))
         self._list.show(offers, "" if offers else "nothing like it", at)
         self._list.styles.height = self._list.rows
 

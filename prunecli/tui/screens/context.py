@@ -1,6 +1,6 @@
 """The inspector: the whole window as a map and as a tree, and what every key would do before it is pressed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from prunecli.commands.command import Table
 from prunecli.context.acts import Act
 from prunecli.context.labels import Key
+from prunecli.context.outline import Row
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Record
 from prunecli.runtime import Runtime
@@ -22,6 +23,7 @@ from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.slices import finish, go_on
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
@@ -32,6 +34,7 @@ MANY_RESULTS, REST_SECONDS = 300, 0.15
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _HINT = "p prune  m memo  r restore  P pin  u undo  Enter text  d diff  / filter  ? help  q back"
+_BUSY = "Going through the session …"
 _SHORT_HINT = "p m r P u act · Enter text · d diff · / filter · ? help · q back"
 
 
@@ -51,18 +54,21 @@ class ContextScreen(ModalScreen[None]):
     BINDINGS: ClassVar = []
 
     def __init__(
-        self, runtime: Runtime, palette: Palette, asking: Callable[[], bool] = lambda: False
+        self, runtime: Runtime, palette: Callable[[], Palette], asking: Callable[[], bool] = lambda: False
     ) -> None:
         super().__init__()
         self._runtime = runtime
+        self._palette = palette
         self._asking = asking
         self.inspecting = Inspecting(runtime)
-        self._open: set[Key] = set()
+        self._flipped: set[Key] = set()
+        self._opens = False  # how nodes are; the flipped ones are the other way
         self._words = ""
         self._asked: Key | None = None
         self._due = False
         self._rested: Timer | None = None
         self._said = ""
+        self._laying_out = False
         self._deeds: dict[str, Callable[[], object]] = {
             "escape": self._leave,
             "q": lambda: self.dismiss(None),
@@ -79,10 +85,10 @@ class ContextScreen(ModalScreen[None]):
             "enter": self._text,
             "m": self._ask_memo,
         }
-        self.tree_rows = TreeRows(palette, self.inspecting.node, self.inspecting.why)
+        self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
-            self._open.add(Key("turn", turns[-1].seq))
+            self._flipped.add(Key("turn", turns[-1].seq))
 
     def compose(self) -> ComposeResult:
         """The map, the tree, what the keys would do."""
@@ -95,10 +101,11 @@ class ContextScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """From the newest turn; follows the session from now on."""
         self._unsubscribe = self._runtime.session.subscribe(self._told)
-        rows = self.inspecting.outline.rows(self._open.__contains__)
-        turn = Key("turn", self.inspecting.outline.turns[-1].seq) if self.inspecting.outline.turns else None
-        at = next((at for at, row in enumerate(rows) if row.key == turn), 0)
-        self._show(at)
+        self.app.theme_changed_signal.subscribe(
+            self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
+        )
+        turns = self.inspecting.outline.turns
+        self._show(Key("turn", turns[-1].seq) if turns else None)
         self.tree_rows.focus()
 
     def on_unmount(self) -> None:
@@ -124,13 +131,36 @@ class ContextScreen(ModalScreen[None]):
         else:
             self._tell()
 
-    def _show(self, at: int | None = None) -> None:
-        """The rows of now; the marked node stays marked."""
-        outline, tree = self.inspecting.outline, self.tree_rows
-        marked = tree.marked.key if tree.marked else None
-        rows = outline.found(self._words) if self._words else outline.rows(self._open.__contains__)
-        if at is None:
-            at = next((at for at, row in enumerate(rows) if row.key == marked), tree.at)
+    def _is_open(self, key: Key) -> bool:
+        return (key in self._flipped) is not self._opens
+
+    def _show(self, marked: Key | None = None) -> None:
+        """The rows of now; the marked node stays marked. Where they are many the keys go on meanwhile."""
+        rows: list[Row] = []
+        outline = self.inspecting.outline
+        steps = (
+            outline.found_in_steps(self._words, rows)
+            if self._words
+            else outline.rows_in_steps(self._is_open, rows)
+        )
+        self._laying_out = not go_on(steps)
+        if self._laying_out:
+            self.run_worker(self._show_later(steps, rows, marked), group="rows", exclusive=True)
+            self._tell()
+        else:
+            self.workers.cancel_group(self, "rows")
+            self._show_rows(rows, marked)
+
+    async def _show_later(self, steps: Iterator[None], rows: list[Row], marked: Key | None) -> None:
+        await finish(steps)
+        self._laying_out = False
+        self._show_rows(rows, marked)
+
+    def _show_rows(self, rows: list[Row], marked: Key | None) -> None:
+        tree = self.tree_rows
+        if marked is None and tree.marked:
+            marked = tree.marked.key
+        at = next((at for at, row in enumerate(rows) if row.key == marked), tree.at)
         records = self._runtime.session.records
         tree.show(rows, records[-1].seq if records else 0, at)
         self._tell()
@@ -148,7 +178,7 @@ class ContextScreen(ModalScreen[None]):
         )
         width = max(10, self.size.width - 2)
         self.query_one("#detail", Static).update(self._details(width))
-        hint = self._said or (_HINT if width >= len(_HINT) else _SHORT_HINT)
+        hint = self._said or (_BUSY if self._laying_out else _HINT if width >= len(_HINT) else _SHORT_HINT)
         self.query_one("#hint", Static).update(Content(clip(one_line(hint), width)))
 
     def _details(self, width: int) -> Content:
@@ -240,14 +270,14 @@ class ContextScreen(ModalScreen[None]):
             above = next(at for at in range(self.tree_rows.at, -1, -1) if rows[at].depth < row.depth)
             self.tree_rows.move(above)
         elif row.unfolds and unfold is not row.is_open:
-            self._open.symmetric_difference_update({key})
+            self._flipped.symmetric_difference_update({key})
             self._show()
 
     def _fold_all(self) -> None:
         """Unfolds everything, or folds it where nothing is folded."""
-        every = self.inspecting.outline.rows(lambda _: True)
-        keys = {row.key for row in every if row.unfolds}
-        self._open = set() if keys <= self._open else keys
+        folded = any(row.unfolds and not row.is_open for row in self.tree_rows.rows)
+        self._flipped.clear()
+        self._opens = folded
         self._show()
 
     # Acts ----------------------------------------------------------------------------------------------------

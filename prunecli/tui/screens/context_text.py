@@ -133,6 +133,10 @@ class TextScreen(ModalScreen[None]):
         transcript.append_many(entries_of(self._outline, self._key))
         transcript.focus()
         self.call_after_refresh(transcript.home)
+        app = cast("PrunecliApp", self.app)
+        app.theme_changed_signal.subscribe(
+            self, lambda _: transcript.set_palette(app.palette), immediate=True
+        )
 
     def on_key(self, event: events.Key) -> None:
         """Esc, q and Enter close; the others move."""

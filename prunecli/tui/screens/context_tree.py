@@ -38,14 +38,22 @@ class TreeRows(ScrollView, can_focus=True):
         self, palette: Palette, node: Callable[[Key], Node | None], why: Callable[[Key], str]
     ) -> None:
         super().__init__()
-        self._inks = inks(palette)
-        self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
+        self._wear(palette)
         self._node = node
         self._why = why
         self.rows: Sequence[Row] = ()
         self.at = 0
         self._columns = Columns(80, 0)
         self._last_seq = 0
+
+    def _wear(self, palette: Palette) -> None:
+        self._inks = inks(palette)
+        self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours."""
+        self._wear(palette)
+        self.refresh()
 
     @property
     def marked(self) -> Row | None:

@@ -15,35 +15,10 @@ from textual.widgets import Static
 
 from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, visible
-from prunecli.tui.transcript.rows import clip, width_of
+from prunecli.tui.showing.columns import Layout, Piece, needs, note_lines
 
-GAP = 2
-NARROWEST = 6
-
-
-def widths(table: Table, room: int) -> list[int]:
-    """The cells of each column: what it needs, the widest giving way until all fit."""
-    columns = len(table.headings)
-    needed = [width_of(one_line(heading)) for heading in table.headings]
-    for row in table.rows:
-        for at, cell in enumerate(row[:columns]):
-            needed[at] = max(needed[at], width_of(one_line(cell)))
-    room -= GAP * (columns - 1)
-    while (excess := sum(needed) - room) > 0 and max(needed) > NARROWEST:
-        widest = needed.index(max(needed))
-        second = max((cells for at, cells in enumerate(needed) if at != widest), default=0)
-        needed[widest] = max(NARROWEST, needed[widest] - max(1, min(excess, needed[widest] - second)))
-    return needed
-
-
-def line(table: Table, cells: tuple[str, ...], columns: list[int]) -> str:
-    """A row as text, each cell in its column."""
-    parts: list[str] = []
-    for at, width in enumerate(columns):
-        text = clip(one_line(cells[at]) if at < len(cells) else "", width)
-        space = " " * max(0, width - width_of(text))
-        parts.append(space + text if at in table.right else text + space)
-    return (" " * GAP).join(parts)
+MOST_NOTE_ROWS = 4
+"""A note of more rows scrolls with the table, under it, where not all of both fits."""
 
 
 class Rows(ScrollView, can_focus=True):
@@ -53,34 +28,44 @@ class Rows(ScrollView, can_focus=True):
 
     def __init__(self, table: Table) -> None:
         super().__init__()
-        self._table = table
-        self._columns: list[int] = []
+        self._take(table)
+
+    def _take(self, table: Table) -> None:
+        self._table, self._needed = table, needs(table)
+        self._layout = Layout(table, self._needed, 80)
+        self._end: list[str] = []
+        self.scrolls_note = False
 
     def show(self, table: Table) -> None:
         """Another table."""
-        self._table = table
+        self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
+
+    def lines_in(self, room: int) -> int:
+        """The lines of the rows in so many cells; without headings and note."""
+        return len(Layout(self._table, self._needed, room))
 
     def on_resize(self) -> None:
         """Lays the columns out for another width."""
         room = self.scrollable_content_region.width
-        self._columns = widths(self._table, room)
-        self.virtual_size = Size(room, len(self._table.rows) + 1)
+        self._layout = Layout(self._table, self._needed, room)
+        self._end = ["", *note_lines(self._table.note, room)] if self.scrolls_note else []
+        self.virtual_size = Size(room, 1 + len(self._layout) + len(self._end))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """The headings in the first row, always; the rows below."""
-        width = self.size.width
-        table = self._table
+        width, style = self.size.width, self.rich_style
+        muted = self.get_component_rich_style("rows--heading")
         if y == 0:
-            style = self.get_component_rich_style("rows--heading")
-            text = line(table, table.headings, self._columns)
-        else:
-            style = self.rich_style
-            at = y - 1 + self.scroll_offset.y
-            text = line(table, table.rows[at], self._columns) if at < len(table.rows) else ""
-        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+            return Strip([Segment(self._layout.heading, muted)]).adjust_cell_length(width, muted)
+        at = y - 1 + self.scroll_offset.y
+        pieces = self._layout.line(at)
+        if 0 <= at - len(self._layout) < len(self._end):
+            pieces = (Piece(self._end[at - len(self._layout)], muted=True),)
+        line = [Segment(text, muted if is_muted else style) for text, is_muted in pieces]
+        return Strip(line).adjust_cell_length(width, style)
 
 
 class TableScreen(ModalScreen[None]):
@@ -121,9 +106,17 @@ class TableScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """As high as its rows, or as the screen allows."""
-        note = 2 if self._table.note else 0
-        most = max(3, int(self.size.height * 0.9) - 5 - note)
-        self._rows.styles.height = min(len(self._table.rows) + 1, most)
+        room = max(1, self.size.width - 2)
+        note = note_lines(self._table.note, room)
+        below = len(note) + 1 if note else 0
+        most = max(3, int(self.size.height * 0.9) - 4)
+        wanted = self._rows.lines_in(room) + 1
+        scrolls = wanted + below > most and len(note) > MOST_NOTE_ROWS
+        if note:
+            self.query_one("#note").display = not scrolls
+        self._rows.scrolls_note = scrolls
+        self._rows.styles.height = most if scrolls else min(wanted, max(3, most - below))
+        self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:
         """Esc, q and Enter close."""

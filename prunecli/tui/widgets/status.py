@@ -52,7 +52,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         ]
         if status and status.held:
             held = one_line(status.held)
-            left.append(Piece((held, held.partition(":")[0], ""), "$accent", 0, glue=" | "))
+            left.append(Piece((held, held.partition(":")[0]), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),

@@ -266,7 +266,7 @@ def test_forced_the_minimum_counts_as_zero() -> None:
 
 def test_the_note_says_what_holds_it_back() -> None:
     talk, _ = talk_of(60, 60)
-    assert talk.ask("pi", protected_turns=0).note == "120 of 40,000 tokens protected"
+    assert talk.ask("pi", protected_turns=0).note == "120 of 40K protected"
     held = talk.ask("pi", prune_protect=60, prune_minimum=61, protected_turns=0)
     assert held.note == "60 tokens prunable, 61 needed"
 
