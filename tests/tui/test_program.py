@@ -341,7 +341,7 @@ def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
     terminal.until(terminal.has_ended)
     left = terminal.seen.rpartition(b"\x1b[?1004l")[2].decode()
     assert "> list\r\n" in left
-    assert "[ls] done" in left
+    assert "[ls] . - done" in left
     assert "prunecli --resume" in left
     assert terminal.ended == 0
     assert terminal.is_cooked()
