@@ -278,7 +278,9 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
 
     typed = history.load(runtime.setup.places.history_file)
     lines = TerminalLines(typed, [f"/{name}" for name in command_names()])
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background job starts with it ignored
     with asyncio.Runner() as runner:
         talking = Talk(runtime, lines, out, runner)
         for number in (signal.SIGTERM, signal.SIGHUP):
