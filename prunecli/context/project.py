@@ -42,7 +42,8 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
         if isinstance(event, UserMessage):
             out.user(record.seq, _user(record.seq, event, edits))
         elif isinstance(event, CompactionApplied):
-            out.user(record.seq, [render.text(event.summary)])
+            edit = edits.text(record.seq)
+            out.user(record.seq, [render.text(event.summary if edit is None else edit.text or "")])
         elif isinstance(event, AssistantMessage):
             _assistant(out, record.seq, event, edits, branch, ids.get(record.seq, {}))
     return out.done()

@@ -3,10 +3,13 @@
 import pytest
 from hypothesis import given, settings
 
+from prunecli.context import render
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import Record
+from prunecli.model.edits import Edit
+from prunecli.model.events import CompactionApplied, Event, PrunApplied, Record, UserMessage
+from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
 from tests.laws.logs import logs
 
@@ -30,6 +33,18 @@ def equals_the_projection(records: list[Record]) -> None:
 @settings(max_examples=300, deadline=None)
 def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
     equals_the_projection(records)
+
+
+def test_a_repaired_summary_is_repaired_in_both() -> None:
+    events: list[Event] = [
+        UserMessage((Text("one"),)),
+        CompactionApplied("what was said", -1, 1),
+        UserMessage((Text("two"),)),
+        PrunApplied("strategy", (Edit("repair", 1, None, "mended"),), "repair"),
+    ]
+    records = [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]
+    equals_the_projection(records)
+    assert folded(records).messages()[0].blocks == (render.text("mended"), render.text("two"))
 
 
 @pytest.mark.slow
