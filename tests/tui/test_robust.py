@@ -37,29 +37,53 @@ KEYS = [
 """No y, 1, a or 2: what allows something is in none of them."""
 
 
+COMMANDS = (
+    *("context", "theme", "resume", "rewind", "tree", "model", "permissions", "prune-config"),
+    *("cost", "help", "palette", "export", "search", "x"),
+)
+
+
+async def play(s: Shown, chance: random.Random, steps: int) -> None:
+    """Presses, clicks and resizes at random; now and then a command is typed that may open a screen."""
+    for _ in range(steps):
+        what = chance.random()
+        if what < 0.78:
+            key = chance.choice(KEYS)
+            await s.pilot.press("underscore" if key == "a_" else key)
+        elif what < 0.8:
+            await s.type("/" + chance.choice(COMMANDS))
+        elif what < 0.95:
+            width, height = s.app.size
+            at = chance.randrange(max(1, width)), chance.randrange(max(1, height))
+            await s.pilot.click(offset=at)
+        else:
+            await s.pilot.resize_terminal(chance.randrange(1, 140), chance.randrange(1, 50))
+
+
+async def played(folder: Path, seed: int, steps: int) -> Path:
+    """A program that was played with while it asked for permission; the file that only a permission makes."""
+    asking = calls(ToolUse("t1", "bash", {"command": "touch made"}))
+    async with shown(folder, [asking, *(says("answer") for _ in range(steps))]) as s:
+        await s.type("go", "enter")
+        await play(s, random.Random(seed), steps)
+        s.conversation.runs.interrupt()
+        await s.idle()
+    return folder / "work" / "made"
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(
     tmp_path: Path, seed: int
 ) -> None:
     """TUI-14."""
-    chance = random.Random(seed)
-    asking = calls(ToolUse("t1", "bash", {"command": "touch made"}))
-    async with shown(tmp_path, [asking, *(says("answer") for _ in range(40))]) as s:
-        await s.type("go", "enter")
-        for _ in range(150):
-            what = chance.random()
-            if what < 0.8:
-                key = chance.choice(KEYS)
-                await s.pilot.press("underscore" if key == "a_" else key)
-            elif what < 0.95:
-                width, height = s.app.size
-                at = chance.randrange(max(1, width)), chance.randrange(max(1, height))
-                await s.pilot.click(offset=at)
-            else:
-                await s.pilot.resize_terminal(chance.randrange(1, 140), chance.randrange(1, 50))
-        s.conversation.runs.interrupt()
-        await s.idle()
-    assert not (tmp_path / "work" / "made").exists()
+    assert not (await played(tmp_path, seed, 150)).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 120))
+async def test_ten_thousand_random_steps_break_nothing_and_allow_nothing(tmp_path: Path, seed: int) -> None:
+    """TUI-14."""
+    assert not (await played(tmp_path, seed, 500)).exists()
 
 
 @pytest.mark.parametrize(
