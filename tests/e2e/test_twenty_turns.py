@@ -19,6 +19,7 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.twenty_turns import PRUNING, project, replies
 from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve
+from tests.waiting import until
 
 DEADLINE = 60
 
@@ -42,14 +43,6 @@ def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: object) -> Runtime:
     return make_runtime(asked, environment(tmp_path, endpoint.base_url))
 
 
-async def wait_until(condition: object) -> None:
-    async def poll() -> None:
-        while not condition():  # type: ignore[operator]
-            await asyncio.sleep(0.01)
-
-    await asyncio.wait_for(poll(), DEADLINE)
-
-
 async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path: Path) -> None:
     marker = tmp_path / "started"
     async with Endpoint(replies(f"touch {marker}; sleep 60")) as endpoint:
@@ -57,7 +50,7 @@ async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path
         running = asyncio.ensure_future(runtime.submit("fix total in parser.py"))
         await endpoint.request_arrived(4)
         runtime.steer("and keep it small")
-        await wait_until(marker.exists)
+        await until(marker.exists, within=DEADLINE)
         runtime.interrupt()
         assert (await running).reason == "interrupted"
         done = await runtime.submit("go on please")
@@ -122,7 +115,7 @@ def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
     ]
     with serve(script) as endpoint:
         killed = prunecli(tmp_path, endpoint.base_url, "go")
-        endpoint.blocking(wait_until((folder / "up.txt").exists))
+        endpoint.blocking(until((folder / "up.txt").exists, within=DEADLINE))
         killed.send_signal(signal.SIGKILL)
         killed.communicate(timeout=DEADLINE)
         resumed = prunecli(tmp_path, endpoint.base_url, "-c")

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from prunecli.session.holder import lock_holder
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 SPAWN = multiprocessing.get_context("spawn")
@@ -193,7 +193,5 @@ def test_a_child_that_keeps_the_file_open_is_named(tmp_path: Path) -> None:
         assert lock_holder(path) in (child, None)
     finally:
         os.kill(child, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while lock_holder(path) is not None and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: lock_holder(path) is None)
     LogWriter(path).close()

@@ -13,7 +13,8 @@ import pytest
 
 from prunecli.errors import ToolError
 from prunecli.tools.processes import command as running
-from tests.tools.calling import DEADLINE, Caller, processes_with, until
+from tests.tools.calling import Caller, processes_with
+from tests.waiting import DEADLINE, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

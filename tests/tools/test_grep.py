@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from prunecli.tools.searching import search
 from prunecli.tools.searching.matches import Matches
-from tests.tools.calling import Caller, processes_with, until
+from tests.tools.calling import Caller, processes_with
+from tests.waiting import until
 
 needs_ripgrep = pytest.mark.skipif(shutil.which("rg") is None, reason="needs ripgrep")
 

@@ -1,8 +1,6 @@
 """What the tests of the transcript share: an application with one transcript, and ways to look at what it shows."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
@@ -138,14 +136,6 @@ def screen(transcript: Transcript) -> list[str]:
 def painted(transcript: Transcript) -> list[str]:
     """The rows on the screen as they are drawn, pill included."""
     return [transcript.render_line(y).text.rstrip() for y in range(transcript.window.height)]
-
-
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Waits until something is so; fails if that takes too long."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.005)
 
 
 def position(transcript: Transcript, text: str) -> tuple[int, int]:

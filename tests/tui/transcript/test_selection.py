@@ -18,8 +18,8 @@ from tests.tui.transcript.showing import (
     rows,
     screen,
     showing,
-    until,
 )
+from tests.waiting import until
 
 SENTENCE = (
     "These are quite a lot of words that have to be wrapped on a screen that is as narrow as this one is."

@@ -20,7 +20,8 @@ from prunecli.tui.transcript.entries import (
 )
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.view import Transcript
-from tests.tui.transcript.showing import MARKDOWN, painted, position, rows, screen, showing, until
+from tests.tui.transcript.showing import MARKDOWN, painted, position, rows, screen, showing
+from tests.waiting import until
 
 MANY = [Prompt(f"prompt {n}") if n % 10 == 0 else Notice(f"line {n}") for n in range(1000)]
 OUTPUT = Output("\n".join(f"output {n}" for n in range(5)))
