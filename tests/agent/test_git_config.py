@@ -364,8 +364,8 @@ def test_a_configuration_with_anything_else_is_doubt(text: str) -> None:
 
 @given(st.text())
 def test_any_text_can_be_looked_at(text: str) -> None:
-    config_doubt(text)
-    config_doubt("[core]\n" + text)
+    for one in (text, "[core]\n" + text):
+        assert "\n" not in config_doubt(one), "a doubt is one line"
 
 
 _LINES = st.sampled_from(

@@ -2,7 +2,7 @@
 
     async with pictured(tmp_path, look) as s:     # look: one of LOOKS
         ...
-        await same_picture(s, "name", look)
+        assert not await difference(s, "name", look)
 
 `UPDATE_PICTURES=1 pytest tests/tui/snapshots` keeps what is there now; look at it before it is committed.
 """
@@ -73,19 +73,21 @@ async def pictured(
         yield screen
 
 
-async def same_picture(screen: Shown, name: str, look: Look) -> None:
-    """Fails where the screen is not what the picture of that name shows; what it is lies beside the test's files."""
+async def difference(screen: Shown, name: str, look: Look) -> str:
+    """Where the screen is not what the picture of that name shows, what to do about it: the new picture then lies
+    beside the test's files. Nothing where it is the same."""
     path, picture = FOLDER / f"{name}-{look}.svg", await _settled(screen, name)
     if os.environ.get("UPDATE_PICTURES"):
         path.write_text(picture, "utf-8")
     kept = path.read_text("utf-8") if path.exists() else ""
-    if picture != kept:
-        found = screen.runtime.setup.places.home.parent / path.name
-        found.write_text(picture, "utf-8")
-        raise AssertionError(
-            f"{name} looks different at {look}: compare {found} with {path}, and if it is as it should be keep it "
-            f"with UPDATE_PICTURES=1. The screen is\n{screen.screen_text()}"
-        )
+    if picture == kept:
+        return ""
+    found = screen.runtime.setup.places.home.parent / path.name
+    found.write_text(picture, "utf-8")
+    return (
+        f"{name} looks different at {look}: compare {found} with {path}, and if it is as it should be keep it "
+        f"with UPDATE_PICTURES=1. The screen is\n{screen.screen_text()}"
+    )
 
 
 async def _settled(screen: Shown, name: str) -> str:

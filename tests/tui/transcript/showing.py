@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.entries import Entry
-from prunecli.tui.transcript.items import Block
+from prunecli.tui.transcript.items import Block, Item
 from prunecli.tui.transcript.palette import Palette, inks
 from prunecli.tui.transcript.rows import Dress, Row
 from prunecli.tui.transcript.view import Transcript
@@ -123,6 +123,13 @@ async def showing(
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app.transcript, pilot, app
+
+
+def item(document: Document, key: int) -> Item:
+    """An entry that must be there."""
+    found = document.item(key)
+    assert found is not None, f"there is no entry {key}"
+    return found
 
 
 def screen(transcript: Transcript) -> list[str]:

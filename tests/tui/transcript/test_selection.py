@@ -5,7 +5,16 @@ from textual import events
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from prunecli.tui.transcript.entries import Assistant, Diff, Notice, Output, Prompt, ToolCall, ToolState
+from prunecli.tui.transcript.entries import (
+    Assistant,
+    Diff,
+    Entry,
+    Notice,
+    Output,
+    Prompt,
+    ToolCall,
+    ToolState,
+)
 from prunecli.tui.transcript.pointer import EVERYTHING
 from prunecli.tui.transcript.selection import Span, selected_text
 from prunecli.tui.transcript.view import Transcript
@@ -14,6 +23,7 @@ from tests.tui.transcript.showing import (
     Showing,
     blocks,
     document,
+    item,
     position,
     rows,
     screen,
@@ -26,8 +36,8 @@ SENTENCE = (
 )
 
 
-def copied(*entries: object, width: int = 30) -> str:
-    return selected_text(document(*entries, width=width), EVERYTHING._replace(start=0))  # type: ignore[arg-type]
+def copied(*entries: Entry, width: int = 30) -> str:
+    return selected_text(document(*entries, width=width), EVERYTHING._replace(start=0))
 
 
 async def drag(
@@ -154,7 +164,7 @@ async def test_selecting_a_line_does_not_unfold_it():
     call = ToolCall("bash", "make all", ToolState.OK, body=Output("x"))
     async with showing(call) as (transcript, pilot, _):
         await drag(pilot, position(transcript, "make"), position(transcript, "all"))
-        assert transcript.document.item(0).folded  # type: ignore[union-attr]
+        assert item(transcript.document, 0).folded
         assert transcript.selected
 
 
@@ -183,8 +193,8 @@ async def test_the_selection_survives_scrolling_streaming_folding_and_another_wi
         expected = app.screen.get_selected_text()
         assert expected == SENTENCE[SENTENCE.index("lot") : SENTENCE.index("narrow") + 6]
         transcript.page_up()
-        transcript.feed(transcript.document.item(52).key, MARKDOWN)  # type: ignore[union-attr]
-        transcript.toggle(transcript.document.item(50).key)  # type: ignore[union-attr]
+        transcript.feed(item(transcript.document, 52).key, MARKDOWN)
+        transcript.toggle(item(transcript.document, 50).key)
         await pilot.resize_terminal(33, 20)
         await until(lambda: not transcript.document.waiting)
         await pilot.pause()
