@@ -1,5 +1,6 @@
 """The diff that the screen shows."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -75,9 +76,8 @@ def test_a_small_change_in_a_huge_text_is_a_small_diff() -> None:
     assert made.diff.count("\n") == 8
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch")
 def test_patch_takes_the_diff(tmp_path: Path) -> None:
-    if subprocess.run(["patch", "--version"], capture_output=True, check=False).returncode:
-        pytest.skip("needs patch")
     old, new = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk\n"
     (tmp_path / "f").write_text(old)
     given = f"--- f\n+++ f\n{change(old, new).diff}\n"
