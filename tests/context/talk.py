@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from prunecli.config import Config
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategy import Proposal, Strategy
@@ -104,6 +104,12 @@ class Talk:
     def entry(self, seq: int) -> Entry:
         return self.context.entries[seq]
 
+    def exchange(self, seq: int) -> Exchange:
+        """The exchange that an entry must be a part of."""
+        exchange = self.entry(seq).exchange
+        assert exchange is not None
+        return exchange
+
     def ask(self, name: str, view: View | None = None, functions: Any = None, **options: Any) -> Proposal:
         """What a strategy proposes."""
         module = strategy(name)
@@ -130,8 +136,8 @@ class Talk:
 
 
 def strategy(name: str) -> Strategy:
-    module: Any = Config().strategies.module(name)
-    return module  # type: ignore[no-any-return]
+    module: Strategy = Config().strategies.module(name)
+    return module
 
 
 def seqs(proposal: Proposal) -> list[int]:

@@ -94,7 +94,9 @@ def test_redo_is_a_new_prune_with_the_same_texts() -> None:
     talk.revert(prun)
     (event,) = redo(talk.view(), talk.records)
     assert (event.source, event.strategy, event.reason) == ("user", "pi", REDONE)
-    assert event.edits == talk.records[prun].event.edits  # type: ignore[union-attr]
+    first = talk.records[prun].event
+    assert isinstance(first, PrunApplied)
+    assert event.edits == first.edits
     assert talk.add(event) > prun
     assert talk.shown() == shown
     assert redo(talk.view(), talk.records) == []

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,11 @@ def environment(tmp_path: Path, base_url: str) -> dict[str, str]:
     }
 
 
-def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: object) -> Runtime:
+def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Runtime:
     cwd = project(tmp_path / "project")
     asked = Launch(
         headless=True, trust=True, cwd=cwd, sets=PRUNING, flags={"--permission-mode": "auto"}, **more
-    )  # type: ignore[arg-type]
+    )
     return make_runtime(asked, environment(tmp_path, endpoint.base_url))
 
 
@@ -59,14 +60,15 @@ async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path
         assert [refused.refusal for refused in endpoint.rejected] == []
         assert len(endpoint.requests) == 20
         assert endpoint.cache_hits() >= 0.98
-    records = read_log(runtime.session.path).records  # type: ignore[arg-type]
+    assert runtime.session.path is not None
+    records = read_log(runtime.session.path).records
     prunes = [r.event for r in records if isinstance(r.event, PrunApplied)]
     assert {prune.source for prune in prunes} == {"model", "strategy"}
     results = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
     failed = [result for result in results.values() if result.is_error]
     assert [result.tool_name for result in failed] == ["bash", "bash", "nothing", "read"]
     assert (tmp_path / "project" / "parser.py").read_text().endswith("sum(parse(text))\n")
-    report = verify_session(runtime.session.path, read_log(runtime.session.path))  # type: ignore[arg-type]
+    report = verify_session(runtime.session.path, read_log(runtime.session.path))
     assert report.clean, report.lines
 
 

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,9 +40,9 @@ def saves(runtime: Runtime) -> list[tuple[str, str]]:
     ]
 
 
-def begun(tmp_path: Path, script: list[Scripted], **more: object) -> Runtime:
+def begun(tmp_path: Path, script: list[Scripted], **more: Any) -> Runtime:
     repository(tmp_path / "work")
-    return start(tmp_path, script, sets=AUTO, **more)  # type: ignore[arg-type]
+    return start(tmp_path, script, sets=AUTO, **more)
 
 
 STORY = [

@@ -1,13 +1,13 @@
 """A long session on the screen: its end at once, and everything that may happen while the rest is read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from prunecli.errors import SessionCorrupt, SessionLocked
 from prunecli.model.edits import Edit
-from prunecli.model.events import Pinned, PrunApplied, Rewound, UserMessage
+from prunecli.model.events import Event, Pinned, PrunApplied, Rewound, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
@@ -43,12 +43,12 @@ class Waiting(Resuming):
                 yield Step([], step.read)
 
 
-def long_one(folder: Path, more: object = (), name: str = "20260101-long") -> tuple[Runtime, Path]:
+def long_one(folder: Path, more: Iterable[Event] = (), name: str = "20260101-long") -> tuple[Runtime, Path]:
     """A runtime, and a session of its directory that is long enough to be read in steps."""
     runtime = start(folder, [says("heard")])
     path = runtime.store.new_path(runtime.setup.cwd, name)
     happened = events(ENTRIES // 2, 2_000, str(runtime.setup.cwd), name, 0)
-    write(path, [*happened, *more])  # type: ignore[misc]
+    write(path, [*happened, *more])
     return runtime, path
 
 

@@ -9,9 +9,10 @@ from prunecli.agent.execute import Answer
 from prunecli.context.state import Context
 from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, Rewound
+from prunecli.model.events import Event, PrunApplied, Record, Rewound
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.runtime import Runtime
 from prunecli.tui.transcript import entries as shown_entries
 from prunecli.tui.transcript.entries import ToolState
 from tests.starting import start
@@ -155,12 +156,12 @@ async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -
     runtime = start(tmp_path, [says("saved")])
     emit, full = runtime.session.emit, [True]
 
-    def failing(event: object) -> object:
+    def failing(event: Event) -> Record:
         if full[0] and type(event).__name__ == "RequestSent":
             raise StorageFailed("the disk is full")
-        return emit(event)  # type: ignore[arg-type]
+        return emit(event)
 
-    runtime.session.emit = failing  # type: ignore[assignment, method-assign]  # the seam is the session's own
+    runtime.session.emit = failing  # type: ignore[method-assign]  # the seam is the session's own
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await s.idle()
@@ -286,13 +287,13 @@ async def test_what_was_typed_before_the_agent_was_there_is_said_when_it_is(tmp_
     gate = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow() -> object:
+    def slow() -> Runtime:
         asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
         return runtime
 
     from prunecli.tui.app import PrunecliApp
 
-    app = PrunecliApp(slow, runtime.setup.places, runtime.setup.cwd, {})  # type: ignore[arg-type]
+    app = PrunecliApp(slow, runtime.setup.places, runtime.setup.cwd, {})
     async with app.run_test() as pilot:
         s = Shown(app, pilot, runtime)
         await s.type("early", "enter")

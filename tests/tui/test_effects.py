@@ -8,7 +8,7 @@ from textual import events
 
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
-from prunecli.providers.scripted import says
+from prunecli.providers.scripted import ScriptedProvider, says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
@@ -235,7 +235,9 @@ async def test_what_was_said_to_a_shell_command_is_heard_when_it_ends(tmp_path: 
         await s.until(lambda: s.conversation.runs.busy)
         await s.type("and then?", "enter")
         await s.until_shown("↳ and then?")
-        assert s.runtime.provider.requests == []
+        provider = s.runtime.provider
+        assert isinstance(provider, ScriptedProvider)
+        assert provider.requests == []
         gate.write_text("")
         await s.until_shown("heard")
         await s.idle()

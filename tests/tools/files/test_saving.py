@@ -215,7 +215,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system,
 @pytest.fixture
 def small_disk(workspace: Path) -> Iterator[Path]:
     """The workspace on a file system of 256 KiB."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", workspace]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(workspace)]
     if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("can't mount here")
     yield workspace

@@ -67,7 +67,9 @@ async def test_alt_enter_opens_a_copy(tmp_path: Path) -> None:
         await s.type("", "alt+enter")
         await s.until(lambda: s.runtime.session.records)
         assert s.runtime.session.path != paths["parser"]
-        assert s.runtime.session.started.parent["id"] == "20260101-aa"  # type: ignore[index]
+        parent = s.runtime.session.started.parent
+        assert parent is not None
+        assert parent["id"] == "20260101-aa"
 
 
 async def test_tab_shows_all_directories_and_says_where_a_session_belongs(tmp_path: Path) -> None:
