@@ -28,6 +28,8 @@ from prunecli.model.requests import Preamble, Request
 
 PICTURE = Image("image/png", "iVBORw0KGgo=")
 THOUGHT = Thinking("hm", "signed")
+ALL = {"prune_minimum": 0, "prune_protect": 0, "protected_turns": 0}
+"""Options of pi and opencode with which nothing is protected."""
 
 
 class Talk:
@@ -138,6 +140,15 @@ class Talk:
 def strategy(name: str) -> Strategy:
     module: Strategy = Config().strategies.module(name)
     return module
+
+
+def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
+    """Reads of so many tokens, oldest first, all seen by the model."""
+    talk = Talk()
+    talk.user()
+    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
+    talk.seen()
+    return talk, found
 
 
 def seqs(proposal: Proposal) -> list[int]:

@@ -4,20 +4,12 @@ from typing import Any
 
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.strategy import Chosen
-from tests.context.talk import PICTURE, Talk, strategy, tokens
+from tests.context.talk import PICTURE, Talk, strategy, talk_of, tokens
 
 
 def one(name: str, **options: Any) -> Chosen:
     module = strategy(name)
     return Chosen(name, module, module.Options(**options))
-
-
-def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
-    talk = Talk()
-    talk.user()
-    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
-    talk.seen()
-    return talk, found
 
 
 def test_what_only_the_minimum_holds_back_is_not_protected() -> None:
