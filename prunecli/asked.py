@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 PICKER = "?"
 """`--resume` without a value: the user is to choose a session."""
@@ -14,7 +15,7 @@ class Launch:
 
     prompt: str = ""
     headless: bool = False
-    output_format: str = "text"
+    output_format: Literal["text", "json", "stream-json"] = "text"
     input_format: str = "text"
     max_turns: int | None = None
     max_cost: float | None = None

@@ -91,7 +91,7 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
 
     async def run() -> int:
         try:
-            return await run_headless(runtime, prompts, form=asked.output_format, out=out, err=err)  # type: ignore[arg-type]
+            return await run_headless(runtime, prompts, form=asked.output_format, out=out, err=err)
         finally:
             await runtime.close()
 

@@ -9,6 +9,7 @@ from prunecli.agent.unattended import unattended_environment
 from prunecli.config import Config, load
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
+from prunecli.providers.provider import Provider
 from prunecli.providers.scripted import Scripted, ScriptedProvider
 from prunecli.runtime import Runtime, Setup
 from prunecli.tools.processes.environment import child_environment
@@ -21,7 +22,7 @@ def start(
     sets: Sequence[str] = (),
     trusted: bool = True,
     keep_log: bool = True,
-    provider: ScriptedProvider | None = None,
+    provider: Provider | None = None,
     work: str = "work",
     clock: Callable[[], int] | None = None,
 ) -> Runtime:

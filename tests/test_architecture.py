@@ -100,6 +100,23 @@ def test_blind_excepts_are_counted() -> None:
     assert found == BLIND_EXCEPTS
 
 
+def test_what_catches_everything_only_tidies_up_and_raises_it_again() -> None:
+    handlers = [
+        (name(path), node)
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler)
+        and isinstance(node.type, ast.Name)
+        and node.type.id == "BaseException"
+    ]
+    swallowed = [
+        where
+        for where, node in handlers
+        if not isinstance(node.body[-1], ast.Raise) or node.body[-1].exc is not None
+    ]
+    assert swallowed == []
+
+
 def test_every_module_says_what_it_is() -> None:
     assert [name(path) for path in FILES if not ast.get_docstring(tree(path))] == []
 

@@ -40,7 +40,7 @@ def prunecli(
     command = [sys.executable, "-m", "prunecli", *words]
     return subprocess.run(
         command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False, **more
-    )  # type: ignore[call-overload,no-any-return]
+    )
 
 
 def with_endpoint(environ: dict[str, str], endpoint: Endpoint) -> dict[str, str]:

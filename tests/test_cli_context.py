@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -26,10 +27,10 @@ def runner(tmp_path: Path) -> CliRunner:
     return CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
 
 
-def shown(runner: CliRunner, *words: str) -> dict[str, object]:
+def shown(runner: CliRunner, *words: str) -> dict[str, Any]:
     done = runner.invoke(app, ["context", *words, "--json", "--estimator", "chars4"])
     assert done.exit_code == 0, done.output
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -47,7 +48,7 @@ def test_plain_messages_are_shown_as_a_strategy_would_send_them(runner: CliRunne
     assert isinstance(edits, list)
     assert [(edit["kind"], edit["seq"]) for edit in edits] == [("drop", seq) for seq in (1, 3, 5, 7)]
     assert set(edits[0]) == {"kind", "seq", "tool_use_id", "text", "tokens_before", "tokens_after"}
-    assert set(found["ledger"]) == {  # type: ignore[call-overload]
+    assert set(found["ledger"]) == {
         "scanned_tokens",
         "pruned_tokens",
         "protected_results",
@@ -67,7 +68,7 @@ def test_text_options_are_taken_as_they_stand(runner: CliRunner, plain: str) -> 
 
 
 def test_at_shows_an_earlier_moment(runner: CliRunner, plain: str) -> None:
-    assert len(shown(runner, plain, "--strategy", "no_pruning", "--at", "4")["messages"]) == 5  # type: ignore[arg-type]
+    assert len(shown(runner, plain, "--strategy", "no_pruning", "--at", "4")["messages"]) == 5
 
 
 @pytest.mark.parametrize("source", ["missing.json", "/nowhere/at/all", "no-such-session", "."])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prunecli.errors import ConnectionLost, PrunecliError, Unauthorized
-from prunecli.headless import run_headless, user_turns
+from prunecli.headless import OutputFormat, run_headless, user_turns
 from prunecli.model.messages import Text, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import start
@@ -19,12 +19,12 @@ AUTO = ("permissions.mode=auto", "pruning.pi.protected_turns=0", "pruning.pi.pru
 
 
 async def run(
-    folder: Path, script: list[Scripted], form: str = "text", prompts: tuple[str, ...] = ("hi",)
+    folder: Path, script: list[Scripted], form: OutputFormat = "text", prompts: tuple[str, ...] = ("hi",)
 ) -> Any:
     out: list[str] = []
     err: list[str] = []
     runtime = start(folder, script, sets=AUTO)
-    code = await run_headless(runtime, prompts, form=form, out=out.append, err=err.append)  # type: ignore[arg-type]
+    code = await run_headless(runtime, prompts, form=form, out=out.append, err=err.append)
     return code, out, err
 
 

@@ -53,7 +53,7 @@ def test_nothing_hidden_survives_in_any_mixture(text: str):
 
 @given(text_with_anything)
 def test_what_is_left_can_be_encoded(text: str):
-    visible(text).encode("utf-8")
+    assert visible(text).encode("utf-8").decode("utf-8") == visible(text)
 
 
 @given(st.text(st.sampled_from("a b\u200d\u200c\ufe0f\ufe0eé👩1"), max_size=12))

@@ -7,7 +7,7 @@ from prunecli.config.save import init
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Edit config.toml in $EDITOR; it is checked and read when you come back."""
     places = runtime.setup.places
     if not places.config_file.exists():

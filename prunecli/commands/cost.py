@@ -14,7 +14,7 @@ _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pr
 UNKNOWN = "$ ?"
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and per request, and what pruning saved and cost."""
     choices = runtime.choices
     scale = runtime.session.context.tally.anchor.tokens_per_char * 4

@@ -11,7 +11,7 @@ _KEYS = (
 )
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show the commands and the main keys."""
     rows = []
     for command in all_commands():

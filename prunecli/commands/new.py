@@ -8,7 +8,7 @@ from prunecli.runtime import Runtime
 ALIASES = ("clear",)
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Begin a new session; the present one stays and can be resumed."""
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]

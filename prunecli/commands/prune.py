@@ -7,7 +7,7 @@ from prunecli.figures import short
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Prune now: everything the strategy does not protect."""
     before = len(runtime.session.context.pruns)
     removed, note = runtime.prune_now()

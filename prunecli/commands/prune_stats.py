@@ -28,7 +28,7 @@ _NOTE = (
 )
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show what was scanned, pruned and protected, and every prune so far with its cost and re-reads."""
     status = runtime.status()
     ledger, bill = status.ledger, status.bill

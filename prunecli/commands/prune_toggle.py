@@ -6,7 +6,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Switch automatic pruning on or off for this session."""
     if runtime.toggle_pruning():
         return [Say("Pruning is on.")]

@@ -8,6 +8,6 @@ from prunecli.runtime import Runtime
 ALIASES = ("exit",)
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Leave; the session is kept and `prunecli -c` continues it."""
     return [Quit()]

@@ -8,7 +8,7 @@ from prunecli.figures import short
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Prune again what the last /undo brought back."""
     events = redo(runtime.policy.view(runtime.session.context), runtime.session.records)
     for event in events:

@@ -6,7 +6,7 @@ from prunecli.commands.command import Effect, Reconfigured, Say
 from prunecli.runtime import Runtime
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Read the configuration again; when it is wrong, the old values stay."""
     notices = runtime.reload()
     said: list[Effect] = [Say(notice, "warning") for notice in notices]

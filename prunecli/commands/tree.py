@@ -8,7 +8,7 @@ from prunecli.runtime import Runtime
 from prunecli.session.family import family
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:  # noqa: ARG001  # every command is called alike
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose a session of this directory from the tree of copies; /rewind goes back inside of one."""
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]

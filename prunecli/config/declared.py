@@ -7,7 +7,8 @@ it, None for no bound: `Annotated[float, "Share of the window.", (0, 1)]`.
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 Key = tuple[str, ...]
@@ -48,7 +49,7 @@ def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
         elif is_union(hint) and type(None) in get_args(hint):
             optional = True
             left = tuple(part for part in get_args(hint) if part is not type(None))
-            hint = Union[left]  # noqa: UP007  # the operator can't join a tuple of types
+            hint = reduce(or_, left)
         else:
             return Declared(name, hint, doc, *bounds, optional, default)
 

@@ -5,8 +5,8 @@ the built-in value. sample-config.toml, `config show` and every error message ar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import Field, dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from prunecli.bindings import problem as key_problem
 
@@ -27,6 +27,8 @@ class Section:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    """Every subclass is a dataclass."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._values() == other._values()
@@ -35,11 +37,11 @@ class Section:
         return hash(type(self))  # a table inside can't be hashed; equal values do have equal hashes
 
     def __repr__(self) -> str:
-        names = (item.name for item in fields(self))  # type: ignore[arg-type]  # every subclass is a dataclass
+        names = (item.name for item in fields(self))
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(names, self._values(), strict=True))})"
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, item.name) for item in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, item.name) for item in fields(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

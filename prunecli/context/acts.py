@@ -236,10 +236,9 @@ def _entries(seqs: Sequence[int]) -> str:
 
 def _undo(view: View) -> Plan:
     live = view.context.live_pruns()
-    if not live:
+    event = live[-1].event if live else None
+    if not isinstance(event, PrunApplied):
         return refused("no prune is in force")
-    event = live[-1].event
-    assert isinstance(event, PrunApplied)  # noqa: S101  # only these are kept there
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
     count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
     return Plan((PrunReverted((live[-1].seq,)),), f"takes {who[event.source]} newest prune back: {count}")

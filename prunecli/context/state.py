@@ -7,6 +7,7 @@ Strategies read it through `view.View`.
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from functools import partial
+from typing import TypeVar
 
 from prunecli.context.changes import Changes
 from prunecli.context.exchange import (
@@ -43,6 +44,8 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+
+_Filed = TypeVar("_Filed", Entry, Exchange)
 
 
 def _seq(entry: Entry) -> int:
@@ -369,11 +372,11 @@ class Context:
             self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
 
 
-def _file(where: list[Entry] | list[Exchange], what: Entry | Exchange, *, present: bool) -> None:
+def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
     at = bisect_left(where, what.seq, key=lambda other: other.seq)
     there = at < len(where) and where[at] is what
     if present and not there:
-        where.insert(at, what)  # type: ignore[arg-type]  # both lists are kept by seq, each with its own kind
+        where.insert(at, what)
     elif there and not present:
         del where[at]
 

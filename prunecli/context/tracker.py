@@ -24,7 +24,7 @@ from prunecli.model.events import (
     SettingChanged,
     ToolResult,
 )
-from prunecli.model.messages import Usage
+from prunecli.model.messages import ToolUse, Usage
 
 if TYPE_CHECKING:
     from prunecli.context.state import Context
@@ -204,7 +204,7 @@ class Tracker:
         if entry.call.name == "read":
             self._reads.setdefault(file_of(entry), {})[entry.seq] = lines_shown(entry)
         else:
-            self._calls.setdefault(_same(entry), set()).add(entry.seq)
+            self._calls.setdefault(_same(entry.call), set()).add(entry.seq)
 
     def _came(self, entry: Entry, context: "Context") -> None:
         """A result came. After a change to a file nothing that was taken of it is the same, nor is a search or a
@@ -215,7 +215,7 @@ class Tracker:
             self._reads.pop(file_of(entry), None)
             self._calls.clear()
             return
-        taken = {seq: _taken_by(context, seq) for seq in self._fetched(entry) & self._out}
+        taken = {seq: _taken_by(context, seq) for seq in self._fetched(entry, entry.call) & self._out}
         again = {seq for seq, prun in taken.items() if prun >= 0}
         if not again:
             return
@@ -226,23 +226,21 @@ class Tracker:
         self.rows[prun] = replace(row, rereads=(*row.rereads, entry.seq), reread_tokens=tokens)
         self.news.append(prun)
 
-    def _fetched(self, entry: Entry) -> set[int]:
-        """The earlier results that this one shows again, withheld or not."""
-        assert entry.call is not None  # noqa: S101  # the caller looked
-        if entry.call.name == "recall":
-            wanted = entry.call.input.get("entry")
+    def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
+        """The earlier results that this one of a call shows again, withheld or not."""
+        if call.name == "recall":
+            wanted = call.input.get("entry")
             return {wanted} if isinstance(wanted, int) else set()
-        if entry.call.name == "read":
+        if call.name == "read":
             lines = lines_shown(entry)
             taken = self._reads.get(file_of(entry), {})
             return {seq for seq, others in taken.items() if lines.meets(others)}
-        return self._calls.get(_same(entry), set())
+        return self._calls.get(_same(call), set())
 
 
-def _same(entry: Entry) -> Hashable:
+def _same(call: ToolUse) -> Hashable:
     """What calls with the same tool and arguments have in common."""
-    assert entry.call is not None  # noqa: S101  # the callers looked
-    return entry.call.name, canonical(dict(entry.call.input))
+    return call.name, canonical(dict(call.input))
 
 
 def _head(entry: Entry) -> int:

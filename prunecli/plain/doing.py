@@ -1,6 +1,7 @@
 """What commands answer with, done in lines."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import (
@@ -56,7 +57,7 @@ class Doing:
                 case GoOn():
                     talk.work(talk.runtime.go_on)
                 case CompactNow(focus):
-                    talk.work(lambda focus=focus: talk.runtime.compact(focus))  # type: ignore[misc]
+                    talk.work(partial(talk.runtime.compact, focus))
                 case EditFile():
                     self._edit(effect)
                 case InThread(words, work):

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from prunecli import __version__
@@ -174,7 +175,7 @@ class Talk:
             word = self._ask_plan()
             if not word:
                 return
-            self.work(lambda word=word: self.runtime.submit(word))  # type: ignore[misc]
+            self.work(partial(self.runtime.submit, word))
 
     def _ask_plan(self) -> str:
         """What is said to the plan, "" for nothing."""

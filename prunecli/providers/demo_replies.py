@@ -24,7 +24,7 @@ _SUMMARY_CALLS = 60
 _PHRASES = (
     ("read", "`read README.md` · `read a.py and b.py` · `read a.py lines 10-20`"),
     ("ls", "`list` · `list src`"),
-    ("grep", "`search for TODO in src`"),
+    ("grep", "`search for import in src`"),
     ("find", "`find files *.py`"),
     ("bash", "`run git status`"),
     ("write", "`write notes.txt: some text`"),

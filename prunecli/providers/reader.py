@@ -155,7 +155,7 @@ class EventReader:
                 return None
         return value
 
-    def _other_value(self, event: ServerEvent, error: Exception) -> Json | None:
+    def _other_value(self, event: ServerEvent, error: ValueError | RecursionError) -> Json | None:
         data = event.data.strip()
         if event.name == "error":
             return {"type": "error", "error": {"message": data}}

@@ -10,6 +10,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -25,6 +26,9 @@ from typing import (
 from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Image, Json, Text
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
@@ -182,7 +186,7 @@ def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
 # Schemas from types ------------------------------------------------------------------------------------------
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
-InputT = TypeVar("InputT")
+InputT = TypeVar("InputT", bound="DataclassInstance")
 
 
 @cache
@@ -209,7 +213,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
     """
     hints = get_type_hints(input_class)
     values, wrong = {}, []
-    for item in fields(input_class):  # type: ignore[arg-type]  # every Input is a dataclass
+    for item in fields(input_class):
         optional = item.default is not MISSING or item.default_factory is not MISSING
         if item.name not in given or (given[item.name] is None and optional):
             if not optional:

@@ -10,7 +10,7 @@ from textual.message import Message
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import PrunReverted, Record
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, Status
 from prunecli.runtime.precise import LARGE_CHARS, count_ahead
 from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
@@ -217,8 +217,8 @@ class Conversation:
         if status := self.frame.status.status:
             self.frame.status.show_cache(self._cache(status))
 
-    def _cache(self, status: object) -> str:
-        return cache_words(status, self.runtime.config.model.cache_ttl, self.runtime.setup.clock())  # type: ignore[arg-type]
+    def _cache(self, status: Status) -> str:
+        return cache_words(status, self.runtime.config.model.cache_ttl, self.runtime.setup.clock())
 
     def show_waiting(self) -> None:
         """Shows what the agent has not heard yet."""

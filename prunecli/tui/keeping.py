@@ -79,5 +79,6 @@ class Keeping:
     async def close(self) -> None:
         """Waits until everything is written."""
         self.flush()
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
+        while tasks := tuple(self._tasks):
+            await asyncio.gather(*tasks)
+            self._tasks.difference_update(tasks)

@@ -12,7 +12,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from enum import StrEnum
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -87,11 +87,17 @@ class CarefulDriver(Driver):
 
     fileno: int
     exit_event: Event
+    if TYPE_CHECKING:  # each driver has these
+
+        def _enable_mouse_support(self) -> None: ...
+
+        def _disable_mouse_support(self) -> None: ...
 
     def __init__(self, app: Any, **more: Any) -> None:
         super().__init__(app, **more)
         self._file = sys.__stdout__  # that is a terminal; standard error may be a file
         self._letters = letters_for(app.environ)
+        self._ours = app
 
     def write(self, data: str) -> None:
         """Writes, in letters that the terminal has."""
@@ -109,7 +115,7 @@ class CarefulDriver(Driver):
             except (OSError, ValueError):
                 data, ready = b"", [self.fileno]
             if ready and not data:
-                self._app.call_later(self._app.action_hang_up)  # type: ignore[attr-defined]  # our own app
+                self._ours.call_later(self._ours.action_hang_up)
                 return
             for text, pasted in reader.feed(decode(data)) if data else [(reader.flush(), False)]:
                 if pasted:
@@ -124,7 +130,7 @@ class CarefulDriver(Driver):
         """Listens to the mouse from now on, or no longer."""
         if on != self._mouse:
             self._mouse = True
-            (self._enable_mouse_support if on else self._disable_mouse_support)()  # type: ignore[attr-defined]
+            (self._enable_mouse_support if on else self._disable_mouse_support)()
             self._mouse = on
 
     @property

@@ -21,6 +21,7 @@ class Scene:
 
     def judge(self, effect: str, tool: str, given: dict[str, Any], **changed: Any) -> Verdict:
         settings: dict[str, Any] = {
+            "effect": effect,
             "mode": "ask",
             "rules": Rules(),
             "trusted": True,
@@ -28,7 +29,7 @@ class Scene:
             "cwd": self.workspace,
             "home": self.home,
         }
-        return judge(effect, tool, given, **{**settings, **changed})  # type: ignore[arg-type]
+        return judge(tool_name=tool, given=given, **{**settings, **changed})
 
     def bash(self, command: str, **changed: Any) -> Verdict:
         return self.judge("run", "bash", {"command": command}, **changed)

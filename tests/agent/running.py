@@ -22,6 +22,7 @@ from prunecli.session.session import Session
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolOutput, text_output
+from tests.session.points import content
 
 
 class Echo:
@@ -108,7 +109,7 @@ class Bench:
             {},
             FilesSeen(),
             plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: self.session.context.entries[seq].event.content,  # type: ignore[union-attr]
+            recall=lambda seq: content(self.session.context.entries[seq].event),
         )
 
     def run(self) -> Run:

@@ -114,6 +114,8 @@ async def test_blank_and_broken_text_of_a_tool_becomes_a_valid_request(words: st
     await bench.talk("go")
     for request in bench.provider.requests:
         accept(request)
+    first, second = bench.provider.requests
+    assert len(second.messages) == len(first.messages) + 2, "the call and its result are in it"
 
 
 @pytest.mark.parametrize("words", BROKEN[3:])

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,7 +165,8 @@ def submodule(repository: Repository) -> None:
     (inner / "f").write_text("y")
 
 
-HOSTILE = {
+Attack = Callable[[Repository], None]
+HOSTILE: dict[Attack, bool] = {
     fsmonitor: True,
     hook: False,
     hooks_path: False,
@@ -185,9 +187,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("attack", HOSTILE, ids=lambda attack: attack.__name__)
-def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Repository, attack: object) -> None:
+def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Repository, attack: Attack) -> None:
     """CFG-08: fsmonitor, hooks, drivers, filters, includes, submodules: 0 markers."""
-    attack(repository)  # type: ignore[operator]
+    attack(repository)
     lines = [
         "git status",
         "git diff",
@@ -196,7 +198,7 @@ def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Reposito
         "git blame src/a.py",
         "git -C src status",
     ]
-    assert any(repository.ran_code(line, repository.plain) for line in lines) or not HOSTILE[attack]  # type: ignore[index]
+    assert any(repository.ran_code(line, repository.plain) for line in lines) or not HOSTILE[attack]
     for line in dict.fromkeys([*lines, *GIT_LINES]):
         if repository.here.bash(line).kind == "allow":
             assert not repository.ran_code(line, repository.unattended), line
@@ -204,10 +206,10 @@ def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Reposito
 
 @pytest.mark.parametrize("attack", [fsmonitor, hook, hooks_path, pager], ids=lambda attack: attack.__name__)
 def test_the_environment_alone_switches_off_what_has_a_fixed_name(
-    repository: Repository, attack: object
+    repository: Repository, attack: Attack
 ) -> None:
     """CFG-08: also for lines that a person approved, and for calls of our own."""
-    attack(repository)  # type: ignore[operator]
+    attack(repository)
     for line in (
         "git status",
         "git diff",
@@ -246,8 +248,8 @@ def test_an_honest_repository_answers_as_ever_under_the_neutral_environment(repo
 @pytest.mark.parametrize(
     "attack", [external_diff, textconv, clean_filter, include], ids=lambda attack: attack.__name__
 )
-def test_a_hostile_setting_is_named_in_the_question(repository: Repository, attack: object) -> None:
-    attack(repository)  # type: ignore[operator]
+def test_a_hostile_setting_is_named_in_the_question(repository: Repository, attack: Attack) -> None:
+    attack(repository)
     reason = repository.here.bash("git status").reason
     assert str(repository.root / ".git" / "config") in reason
 
@@ -364,8 +366,8 @@ def test_a_configuration_with_anything_else_is_doubt(text: str) -> None:
 
 @given(st.text())
 def test_any_text_can_be_looked_at(text: str) -> None:
-    config_doubt(text)
-    config_doubt("[core]\n" + text)
+    for one in (text, "[core]\n" + text):
+        assert "\n" not in config_doubt(one), "a doubt is one line"
 
 
 _LINES = st.sampled_from(

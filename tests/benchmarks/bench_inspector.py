@@ -19,13 +19,13 @@ from prunecli.context.spending import paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
-from prunecli.model.events import AssistantMessage, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 
 
 def session(entries: int) -> list[Record]:
     """A log of so many entries: user turns of ten exchanges, each with one result of a kilobyte."""
-    events: list[object] = []
+    events: list[Event] = []
     while len(events) < entries * 1.4:
         events.append(UserMessage((Text("please go on with the next part of this"),)))
         for _ in range(10):
@@ -35,7 +35,7 @@ def session(entries: int) -> list[Record]:
                 AssistantMessage((Text("I read it."), use), "m", "tool_use", Usage(10, 10, 900, 100))
             )
             events.append(ToolResult(use.id, "read", (Text(f"line {len(events)} of it\n" * 50),)))
-    return [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]  # type: ignore[arg-type]
+    return [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]
 
 
 def timed(work: Callable[[], object]) -> float:

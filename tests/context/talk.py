@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from prunecli.config import Config
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategy import Proposal, Strategy
@@ -28,6 +28,8 @@ from prunecli.model.requests import Preamble, Request
 
 PICTURE = Image("image/png", "iVBORw0KGgo=")
 THOUGHT = Thinking("hm", "signed")
+ALL = {"prune_minimum": 0, "prune_protect": 0, "protected_turns": 0}
+"""Options of pi and opencode with which nothing is protected."""
 
 
 class Talk:
@@ -104,6 +106,12 @@ class Talk:
     def entry(self, seq: int) -> Entry:
         return self.context.entries[seq]
 
+    def exchange(self, seq: int) -> Exchange:
+        """The exchange that an entry must be a part of."""
+        exchange = self.entry(seq).exchange
+        assert exchange is not None
+        return exchange
+
     def ask(self, name: str, view: View | None = None, functions: Any = None, **options: Any) -> Proposal:
         """What a strategy proposes."""
         module = strategy(name)
@@ -130,8 +138,17 @@ class Talk:
 
 
 def strategy(name: str) -> Strategy:
-    module: Any = Config().strategies.module(name)
-    return module  # type: ignore[no-any-return]
+    module: Strategy = Config().strategies.module(name)
+    return module
+
+
+def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
+    """Reads of so many tokens, oldest first, all seen by the model."""
+    talk = Talk()
+    talk.user()
+    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
+    talk.seen()
+    return talk, found
 
 
 def seqs(proposal: Proposal) -> list[int]:

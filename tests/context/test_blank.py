@@ -56,7 +56,8 @@ def test_no_blank_text_is_ever_sent(records: list[Record]) -> None:
     messages = sent([*records, Record(len(records), len(records), UserMessage((Text("go on"),)))])
     body = {"model": "claude-sonnet-4-5", "max_tokens": 10, "messages": messages}
     assert verdict(body, Rules(signatures=False)) == ""
-    words = [block.text for r in records if isinstance(r.event, UserMessage) for block in r.event.content]  # type: ignore[union-attr]
+    typed = [block for r in records if isinstance(r.event, UserMessage) for block in r.event.content]
+    words = [block.text for block in typed if isinstance(block, Text)]
     shown = [b["text"] for m in messages if m["role"] == "user" for b in m["content"] if b["type"] == "text"]
     assert shown.count("words") >= sum(word == "words" for word in words)
     assert all(text.strip() for text in shown)

@@ -6,7 +6,7 @@ from prunecli.context.economics import Market, judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 
 SECOND = 1_000
@@ -18,9 +18,9 @@ def session(exchanges: int = 10, chars: int = 4_000, *, caches: bool = True) -> 
     context = Context(Chars4())
     seq = 0
 
-    def add(event: object) -> None:
+    def add(event: Event) -> None:
         nonlocal seq
-        context.apply(Record(seq, min(seq, 59) * SECOND + SECOND, event))  # type: ignore[arg-type]
+        context.apply(Record(seq, min(seq, 59) * SECOND + SECOND, event))
         seq += 1
 
     add(UserMessage((Text("go"),)))

@@ -1,6 +1,6 @@
 """An index follows the fold with what changed, and keeps the edits it made until their target is touched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -76,10 +76,12 @@ def test_when_the_model_answers_results_and_commands_leave_progress() -> None:
         (lambda talk, found: talk.pin(999), []),
     ],
 )
-def test_what_an_act_touches_is_told_with_what_shares_its_state(act: object, touched: list[int]) -> None:
+def test_what_an_act_touches_is_told_with_what_shares_its_state(
+    act: Callable[[Talk, list[int]], object], touched: list[int]
+) -> None:
     talk, found = worked()
     told(talk)
-    act(talk, found)  # type: ignore[operator]
+    act(talk, found)
     assert told(talk) == [found[index] for index in touched]
 
 

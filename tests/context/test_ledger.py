@@ -4,20 +4,12 @@ from typing import Any
 
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.strategy import Chosen
-from tests.context.talk import PICTURE, Talk, strategy, tokens
+from tests.context.talk import PICTURE, Talk, strategy, talk_of, tokens
 
 
 def one(name: str, **options: Any) -> Chosen:
     module = strategy(name)
     return Chosen(name, module, module.Options(**options))
-
-
-def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
-    talk = Talk()
-    talk.user()
-    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
-    talk.seen()
-    return talk, found
 
 
 def test_what_only_the_minimum_holds_back_is_not_protected() -> None:
@@ -32,7 +24,9 @@ def test_pruned_is_net_of_placeholders_and_scanned_counts_originals() -> None:
     talk, (first, _) = talk_of(60, 60)
     talk.apply(talk.ask("pi", prune_minimum=0, prune_protect=60, protected_turns=0), "pi")
     told = ledger(talk.view(), [one("pi")])
-    placeholder = len(talk.context.text_edit(first).text or "")  # type: ignore[union-attr]
+    edit = talk.context.text_edit(first)
+    assert edit is not None
+    placeholder = len(edit.text or "")
     assert (told.scanned_tokens, told.pruned_tokens) == (120, 60 - -(-placeholder // 4))
     assert (told.protected_results, told.protected_tokens) == (1, 60)
 
@@ -108,7 +102,7 @@ def test_a_prune_names_every_message_it_hides_or_replaces_and_its_net_tokens() -
     event = prun_applied(talk.view(), "strategy", dropped.edits, strategy="keep_last_n_steps")
     assert event.messages_removed == 2
     assert event.pruned_timestamps == tuple(talk.entry(seq).timestamp for seq in (first - 1, first))
-    assert event.tokens_removed == talk.view().shown_tokens(talk.entry(first).exchange)  # type: ignore[arg-type]
+    assert event.tokens_removed == talk.view().shown_tokens(talk.exchange(first))
     cleared = talk.ask("pi", prune_minimum=0, prune_protect=60, protected_turns=0)
     event = prun_applied(talk.view(), "strategy", cleared.edits)
     assert (event.messages_removed, event.pruned_timestamps) == (1, (talk.entry(first).timestamp,))

@@ -2,7 +2,7 @@
 
 from prunecli.context.outline import Outline
 from prunecli.context.rides import Rides
-from prunecli.model.events import PrunReverted, Record, RequestSent, Rewound
+from prunecli.model.events import Event, PrunReverted, Record, RequestSent, Rewound
 from tests.context.talk import Talk, tokens
 
 
@@ -13,9 +13,9 @@ class Logged(Talk):
         super().__init__()
         self.records: list[Record] = []
 
-    def add(self, event: object) -> int:
-        self.records.append(Record(self.seq, 1_700_000_000_000 + self.seq, event))  # type: ignore[arg-type]
-        return super().add(event)  # type: ignore[arg-type]
+    def add(self, event: Event) -> int:
+        self.records.append(Record(self.seq, 1_700_000_000_000 + self.seq, event))
+        return super().add(event)
 
     def rides(self) -> Rides:
         return Rides(self.records)

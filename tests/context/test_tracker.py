@@ -161,7 +161,7 @@ def pruned(tool: str = "read", kind: Any = "clear", **given: Any) -> tuple[Talk,
     talk.user()
     seq = talk.step(tool, tokens(100), **given)
     talk.seen()
-    target = talk.entry(seq).exchange.seq if kind == "drop" else seq  # type: ignore[union-attr]
+    target = talk.exchange(seq).seq if kind == "drop" else seq
     return talk, seq, talk.edit(kind, target, None if kind == "drop" else "[gone]")
 
 
@@ -196,7 +196,7 @@ def test_a_read_of_the_same_lines_is_a_reread(
 
 def test_a_recall_is_a_reread_of_a_result_and_of_an_answer() -> None:
     talk, seq, prun = pruned(kind="drop", path="a.py")
-    talk.step("recall", "the words", entry=talk.entry(seq).exchange.seq)  # type: ignore[union-attr]
+    talk.step("recall", "the words", entry=talk.exchange(seq).seq)
     talk.step("recall", "the result", entry=seq)
     assert len(row(talk, prun).rereads) == 2
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.context.exchange import Exchange
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import REDONE, redo
 from prunecli.context.strategies.adaptive import Tools
 from prunecli.model.events import PrunApplied, PrunReverted, Record
-from tests.context.talk import THOUGHT, Talk, seqs, texts, tokens
+from tests.context.talk import ALL, THOUGHT, Talk, seqs, texts, tokens
 
 
 class Logged(Talk):
@@ -31,15 +30,6 @@ def worked(steps: int = 3) -> tuple[Logged, list[int]]:
     found = [talk.step("read", f"{n} " + tokens(60), path=f"{n}.py") for n in range(steps)]
     talk.seen()
     return talk, found
-
-
-def exchange(talk: Talk, seq: int) -> Exchange:
-    found = talk.entry(seq).exchange
-    assert found is not None
-    return found
-
-
-ALL = {"prune_minimum": 0, "prune_protect": 0, "protected_turns": 0}
 
 
 # Undo ----------------------------------------------------------------------------------------------------------
@@ -94,7 +84,9 @@ def test_redo_is_a_new_prune_with_the_same_texts() -> None:
     talk.revert(prun)
     (event,) = redo(talk.view(), talk.records)
     assert (event.source, event.strategy, event.reason) == ("user", "pi", REDONE)
-    assert event.edits == talk.records[prun].event.edits  # type: ignore[union-attr]
+    first = talk.records[prun].event
+    assert isinstance(first, PrunApplied)
+    assert event.edits == first.edits
     assert talk.add(event) > prun
     assert talk.shown() == shown
     assert redo(talk.view(), talk.records) == []
@@ -183,7 +175,7 @@ def test_restoring_one_exchange_of_a_batch_leaves_the_memo_until_the_last_one_is
 def test_an_exchange_with_a_pinned_result_is_not_dropped() -> None:
     talk, found = worked()
     talk.pin(found[1])
-    kept = exchange(talk, found[1]).seq
+    kept = talk.exchange(found[1]).seq
     assert kept not in seqs(talk.ask("keep_last_n_steps", n=0))
     assert kept not in plan_prun(talk.view(), 10**6, None).exchanges
 
@@ -209,7 +201,7 @@ def test_the_figures_are_those_of_the_exchanges_less_the_memo() -> None:
     drops = [edit for edit in edits if edit.kind == "drop"]
     memo = next(edit for edit in edits if edit.kind == "memo")
     assert plan.tokens == sum(edit.tokens_before for edit in drops) - memo.tokens_after
-    first, last = exchange(talk, found[0]).seq, view.exchanges[-1].seq
+    first, last = talk.exchange(found[0]).seq, view.exchanges[-1].seq
     assert memo.text == f'<pruned-memo by="assistant" entries="{first}-{last}">the gist</pruned-memo>'
     assert plan.message == (
         f"Will remove 3 exchanges (entries {first}-{last}), ~{plan.tokens:,} tokens, before the next turn "
@@ -275,10 +267,10 @@ def test_the_thinking_at_the_start_of_the_open_loop_is_not_promised_away() -> No
     second = talk.step("read", tokens(60), path="b")
     talk.step("prun", "soon", tokens=500)
     plan = plan_prun(talk.view(), 10**6, None)
-    assert plan.exchanges == (exchange(talk, second).seq,)
-    assert exchange(talk, first).seq not in plan.exchanges
+    assert plan.exchanges == (talk.exchange(second).seq,)
+    assert talk.exchange(first).seq not in plan.exchanges
     assert f"~{plan.tokens:,} tokens" in plan.message
-    assert plan.tokens == talk.view().shown_tokens(exchange(talk, second))
+    assert plan.tokens == talk.view().shown_tokens(talk.exchange(second))
 
 
 # Recall --------------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 HAS_TMUX = shutil.which("tmux") is not None
@@ -95,17 +96,18 @@ class Terminal:
 
     def wait_until(self, condition: Callable[[str], bool], what: str, within: float = 12.0) -> str:
         """The first screen for which a condition holds."""
-        deadline = time.monotonic() + within
-        while True:
-            ended = self.exit_code is not None
+        screen = ""
+
+        def holds() -> bool:
+            nonlocal screen
+            ended = self.exit_code
             screen = self.screen()
-            if condition(screen):
-                return screen
-            if ended or time.monotonic() > deadline:
-                waited = (
-                    f"ended with {self.exit_code}, while the test waited"
-                    if ended
-                    else f"waited {within:.0f} s"
-                )
-                raise AssertionError(f"{waited} for {what}; the screen shows\n{screen}")
-            time.sleep(0.03)
+            met = condition(screen)
+            assert met or ended is None, f"ended with {ended}, while the test {waited()}"
+            return met
+
+        def waited() -> str:
+            return f"waited for {what}; the screen shows\n{screen}"
+
+        wait_until(holds, waited, within=within)
+        return screen

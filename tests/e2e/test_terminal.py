@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.model.events import AssistantMessage
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.terminal import HAS_TMUX, Terminal
@@ -109,12 +110,14 @@ def test_the_demo_model_answers_without_a_key(tmp_path: Path) -> None:
     with Terminal(["--trust"], folder, environ) as terminal:
         terminal.wait_for(PROMPT)
         terminal.say("read parser.py")
-        terminal.wait_for("read  parser.py")
-        terminal.wait_until(
-            lambda screen: "16 tool" in screen or "tool tokens scanned" in screen, "the status bar"
-        )
+        terminal.wait_for("✓ read parser.py")
+        terminal.wait_until(lambda screen: "Esc stops" not in screen, "the answer to end")
         terminal.press("C-c", "C-c")
         terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        assert terminal.exit_code == 0
+    (log,) = (tmp_path / "data" / "sessions").rglob("*.jsonl")
+    answers = [r.event for r in read_log(log).records if isinstance(r.event, AssistantMessage)]
+    assert [answer.model for answer in answers] == ["demo"] * 2
 
 
 def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:

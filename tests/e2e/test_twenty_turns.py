@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.twenty_turns import PRUNING, project, replies
 from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve
+from tests.waiting import until
 
 DEADLINE = 60
 
@@ -34,20 +36,12 @@ def environment(tmp_path: Path, base_url: str) -> dict[str, str]:
     }
 
 
-def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: object) -> Runtime:
+def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Runtime:
     cwd = project(tmp_path / "project")
     asked = Launch(
         headless=True, trust=True, cwd=cwd, sets=PRUNING, flags={"--permission-mode": "auto"}, **more
-    )  # type: ignore[arg-type]
+    )
     return make_runtime(asked, environment(tmp_path, endpoint.base_url))
-
-
-async def wait_until(condition: object) -> None:
-    async def poll() -> None:
-        while not condition():  # type: ignore[operator]
-            await asyncio.sleep(0.01)
-
-    await asyncio.wait_for(poll(), DEADLINE)
 
 
 async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path: Path) -> None:
@@ -57,7 +51,7 @@ async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path
         running = asyncio.ensure_future(runtime.submit("fix total in parser.py"))
         await endpoint.request_arrived(4)
         runtime.steer("and keep it small")
-        await wait_until(marker.exists)
+        await until(marker.exists, within=DEADLINE)
         runtime.interrupt()
         assert (await running).reason == "interrupted"
         done = await runtime.submit("go on please")
@@ -66,14 +60,15 @@ async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path
         assert [refused.refusal for refused in endpoint.rejected] == []
         assert len(endpoint.requests) == 20
         assert endpoint.cache_hits() >= 0.98
-    records = read_log(runtime.session.path).records  # type: ignore[arg-type]
+    assert runtime.session.path is not None
+    records = read_log(runtime.session.path).records
     prunes = [r.event for r in records if isinstance(r.event, PrunApplied)]
     assert {prune.source for prune in prunes} == {"model", "strategy"}
     results = {r.event.tool_use_id: r.event for r in records if isinstance(r.event, ToolResult)}
     failed = [result for result in results.values() if result.is_error]
     assert [result.tool_name for result in failed] == ["bash", "bash", "nothing", "read"]
     assert (tmp_path / "project" / "parser.py").read_text().endswith("sum(parse(text))\n")
-    report = verify_session(runtime.session.path, read_log(runtime.session.path))  # type: ignore[arg-type]
+    report = verify_session(runtime.session.path, read_log(runtime.session.path))
     assert report.clean, report.lines
 
 
@@ -122,7 +117,7 @@ def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
     ]
     with serve(script) as endpoint:
         killed = prunecli(tmp_path, endpoint.base_url, "go")
-        endpoint.blocking(wait_until((folder / "up.txt").exists))
+        endpoint.blocking(until((folder / "up.txt").exists, within=DEADLINE))
         killed.send_signal(signal.SIGKILL)
         killed.communicate(timeout=DEADLINE)
         resumed = prunecli(tmp_path, endpoint.base_url, "-c")

@@ -58,7 +58,8 @@ def finishes(one: Played, folder: Path) -> None:
     assert one.answered() == len(one.play.script)
 
 
-def fails_and_recovers(folder: Path, play: Play, disk: Disk) -> None:
+def fails_and_recovers(folder: Path, play: Play, disk: Disk) -> int:
+    """How many responses stand in the session when the disk is repaired and it went on to its end."""
     folder.mkdir()
     one = played(folder, play, open_log=disk.open_log)
     with pytest.raises(StorageFailed):
@@ -70,6 +71,7 @@ def fails_and_recovers(folder: Path, play: Play, disk: Disk) -> None:
     stands_still(one, folder)
     disk.repaired()
     finishes(one, folder)
+    return one.answered()
 
 
 def encoded(one: Played) -> list[bytes]:
@@ -88,13 +90,14 @@ def test_a_disk_that_is_full_at_appends(tmp_path: Path, torn: int) -> None:
     """LOG-06, LOG-07: the short dose."""
     for number in range(1, uses(tmp_path / "dry", SHORT)["write"] + 1, 5):
         disk = Disk(write=number, code=FULL[number % 3], torn=torn)
-        fails_and_recovers(tmp_path / f"{number}", SHORT, disk)
+        assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
 
 
 def test_a_sync_that_fails(tmp_path: Path) -> None:
     """LOG-08: the short dose."""
     for number in range(1, uses(tmp_path / "dry", SHORT)["sync"], 4):
-        fails_and_recovers(tmp_path / f"{number}", SHORT, Disk(sync=number, code=errno.EIO))
+        disk = Disk(sync=number, code=errno.EIO)
+        assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
 
 
 @pytest.mark.slow
@@ -103,14 +106,15 @@ def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn
     """LOG-06, LOG-07."""
     for number in range(1, uses(tmp_path / "dry", LONG)["write"] + 1):
         disk = Disk(write=number, code=FULL[number % 3], torn=torn)
-        fails_and_recovers(tmp_path / f"{number}", LONG, disk)
+        assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
 
 
 @pytest.mark.slow
 def test_a_sync_that_fails_at_each_of_200_records(tmp_path: Path) -> None:
     """LOG-08."""
     for number in range(1, uses(tmp_path / "dry", LONG)["sync"]):
-        fails_and_recovers(tmp_path / f"{number}", LONG, Disk(sync=number, code=errno.EIO))
+        disk = Disk(sync=number, code=errno.EIO)
+        assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
 
 
 def test_a_failed_sync_is_not_simply_tried_again(tmp_path: Path) -> None:
@@ -150,4 +154,5 @@ def test_a_real_file_system_that_is_full(tmp_path: Path, size: str) -> None:
 def test_writes_to_the_full_device_are_met(tmp_path: Path) -> None:
     """LOG-07: the system's own full device."""
     with open("/dev/full", "wb", buffering=0) as device:
-        fails_and_recovers(tmp_path / "s", SHORT, Disk(write=9, device=device.fileno()))
+        disk = Disk(write=9, device=device.fileno())
+        assert fails_and_recovers(tmp_path / "s", SHORT, disk) == len(SHORT.script)

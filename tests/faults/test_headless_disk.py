@@ -68,13 +68,14 @@ def test_bytes_that_are_no_text_are_no_traceback(tmp_path: Path) -> None:
     assert "\ufffd" in plain_text(said[0].content)
 
 
-def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit 4, what and what to do, no traceback."""
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> list[str]:
+    """The two lines of a refusal: exit 4, what and what to do, no traceback."""
     assert done.returncode == 4, (done.returncode, done.stderr)
     lines = [line for line in done.stderr.splitlines() if "No API key" not in line]
     assert len(lines) == 2, lines
     assert all(word in done.stderr for word in words), done.stderr
     assert "Traceback" not in done.stderr
+    return lines
 
 
 def logs(home: Path) -> list[Path]:
@@ -97,7 +98,9 @@ def test_a_limit_of_file_sizes_is_no_death_by_signal(tmp_path: Path, size: int) 
 def test_a_full_file_system_is_said(tmp_path: Path) -> None:
     """LOG-06."""
     with small_disk(tmp_path / "disk", "4k") as disk:
-        refused(prunecli(tmp_path / "w", home=disk), "No space left", "free some space")
+        said, hint = refused(prunecli(tmp_path / "w", home=disk), "No space left", "free some space")
+    assert "No space left" in said
+    assert "free some space" in hint
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs a file system of its own")

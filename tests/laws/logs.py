@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from prunecli.model.edits import Edit
+from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -20,7 +20,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse, Usage
 
 TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read")
 WORK_TOOLS = ("read", "read", "read", "read", "read", "ls", "grep", "bash", "edit", "write")
@@ -105,7 +105,7 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
 
 
 def _assistant(draw: st.DrawFn, log: Draft, step: str) -> None:
-    blocks: list[object] = [Thinking("hm", "sig")] if step == "thinking" else []
+    blocks: list[Block] = [Thinking("hm", "sig")] if step == "thinking" else []
     if draw(st.booleans()):
         blocks.append(Text(draw(st.one_of(WORDS, st.just(" ")))))
     calls = []
@@ -117,7 +117,7 @@ def _assistant(draw: st.DrawFn, log: Draft, step: str) -> None:
         calls.append(ToolUse(f"toolu_{log.calls}", name, {"path": path, **lines}))
     log.open_calls = list(calls)
     reason = "refusal" if step == "refusal" else "tool_use" if calls else "end_turn"
-    log.add(AssistantMessage((*blocks, *calls), "m", reason, Usage(draw(st.integers(0, 500)), 5)))  # type: ignore[arg-type]
+    log.add(AssistantMessage((*blocks, *calls), "m", reason, Usage(draw(st.integers(0, 500)), 5)))
 
 
 def _result(draw: st.DrawFn, call: ToolUse, lines: st.SearchStrategy[int] = LINES) -> ToolResult:
@@ -147,11 +147,12 @@ def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
 
 @st.composite
 def _edits(draw: st.DrawFn, log: Draft) -> Edit:
-    kind = draw(st.sampled_from(["drop", "clear", "trim", "memo", "strip", "repair"]))
+    kinds: list[EditKind] = ["drop", "clear", "trim", "memo", "strip", "repair"]
+    kind = draw(st.sampled_from(kinds))
     wanted = {"drop": AssistantMessage, "memo": AssistantMessage, "strip": AssistantMessage}.get(
         kind, ToolResult
     )
     seqs = log.seqs(wanted)
     seq = draw(st.sampled_from(seqs)) if seqs and draw(st.integers(0, 9)) else draw(st.integers(0, 60))
     text = None if kind in ("drop", "strip") else draw(WORDS)
-    return Edit(kind, seq, None, text, 10, 2)  # type: ignore[arg-type]
+    return Edit(kind, seq, None, text, 10, 2)

@@ -138,5 +138,7 @@ def test_no_act_makes_a_request_invalid_that_was_valid(records: list[Record], da
     outline, view = Outline(context, records), View(context, 200_000)
     key = data.draw(st.sampled_from(everything(outline)))
     for event in chain(plan(view, outline, data.draw(st.sampled_from(ACTS)), key, "x").events):
-        context.apply(Record(len(records), records[-1].timestamp + 1, event))
+        records = [*records, Record(len(records), records[-1].timestamp + 1, event)]
+        context.apply(records[-1])
         valid(context.messages())
+    assert context.messages() == project(records)

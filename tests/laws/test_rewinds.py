@@ -89,11 +89,11 @@ def test_every_point_that_is_offered_can_be_gone_to(records: list[Record]) -> No
 @given(logs())
 @QUICK
 def test_the_files_of_a_point_are_the_next_snapshot_and_work_lies_between_two(records: list[Record]) -> None:
-    saved = [record for record in records if isinstance(record.event, FilesSaved)]
+    saved = [(record.seq, record.event) for record in records if isinstance(record.event, FilesSaved)]
     for seq in range(-1, len(records)):
-        later = [record for record in saved if record.seq > seq]
+        later = [event for at, event in saved if at > seq]
         found = saved_after(records, seq, "/w")
-        assert found == (later[0].event if later else None)
-        begun = [record for record in later if record.event.moment == "before"]  # type: ignore[union-attr]
+        assert found == (later[0] if later else None)
+        begun = [event for event in later if event.moment == "before"]
         assert len(spans(records, seq, "/w")) == len(begun)
         assert saved_after(records, seq, "/elsewhere") is None

@@ -353,6 +353,7 @@ async def test_leaving_the_stream_early_closes_the_connection():
         await stream.aclose()  # type: ignore[attr-defined]
         await endpoint.client_left()
         endpoint.release()
+        assert (await response_of(provider)).content == (Text("Done."),)
 
 
 # Refusals and pages ------------------------------------------------------------------------------------------

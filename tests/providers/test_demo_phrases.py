@@ -70,7 +70,8 @@ def test_a_phrase_becomes_calls(words: str, moves: list[list[tuple[str, dict[str
 def test_every_call_has_the_input_that_its_tool_takes(words: str) -> None:
     for move in asked(words).moves:
         for call in move:
-            parse(load(call.name).Input, call.input)
+            taken = load(call.name).Input
+            assert isinstance(parse(taken, call.input), taken)
 
 
 @pytest.mark.parametrize(

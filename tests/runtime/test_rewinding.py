@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from prunecli.session.snapshots import EMPTY
 from prunecli.session.verify import verify_session
 from tests.session.snapshotting import files, of_git, repository
 from tests.starting import start
+from tests.waiting import DEADLINE, until
 
 AUTO = ("permissions.mode=auto",)
 
@@ -38,9 +40,9 @@ def saves(runtime: Runtime) -> list[tuple[str, str]]:
     ]
 
 
-def begun(tmp_path: Path, script: list[Scripted], **more: object) -> Runtime:
+def begun(tmp_path: Path, script: list[Scripted], **more: Any) -> Runtime:
     repository(tmp_path / "work")
-    return start(tmp_path, script, sets=AUTO, **more)  # type: ignore[arg-type]
+    return start(tmp_path, script, sets=AUTO, **more)
 
 
 STORY = [
@@ -198,10 +200,9 @@ async def test_a_run_that_is_interrupted_is_over_all_the_same(tmp_path: Path) ->
     work = runtime.setup.cwd
     before = files(work)
     run = asyncio.ensure_future(runtime.submit("go"))
-    async with asyncio.timeout(20):
-        while not (work / "made").exists():
-            await asyncio.sleep(0.01)
-        runtime.interrupt()
+    await until((work / "made").exists)
+    runtime.interrupt()
+    async with asyncio.timeout(DEADLINE):
         assert (await run).reason == "interrupted"
     assert saves(runtime) == [("before", "tools"), ("after", "tools")]
     (work / "later").write_text("by hand")

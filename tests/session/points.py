@@ -7,8 +7,15 @@ from typing import Any
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.validate import validate
-from prunecli.model.events import Record
+from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
+from prunecli.model.messages import Block
 from prunecli.model.requests import Preamble, Request
+
+
+def content(event: Event) -> tuple[Block, ...]:
+    """The blocks of an event that must have some."""
+    assert isinstance(event, UserMessage | AssistantMessage | ToolResult), event
+    return event.content
 
 
 def folded(records: Iterable[Record]) -> Context:

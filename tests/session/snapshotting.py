@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 from prunecli.session.restoring import Restored, restore
 from prunecli.session.snapshots import Snapshots
@@ -11,9 +12,9 @@ from prunecli.session.snapshots import Snapshots
 WHO = ("-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "commit.gpgsign=false")
 
 
-def snapshots(folder: Path, workspace: Path, **more: float) -> Snapshots:
+def snapshots(folder: Path, workspace: Path, **more: Any) -> Snapshots:
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
-    return Snapshots(folder / "data" / "snapshots", workspace, environ, folder / "home", **more)  # type: ignore[arg-type]
+    return Snapshots(folder / "data" / "snapshots", workspace, environ, folder / "home", **more)
 
 
 def git(folder: Path, *words: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -59,16 +60,20 @@ def test_a_blob_is_durable_before_the_record_that_names_it(tmp_path: Path) -> No
     """LOG-33, as far as it can be played: the order of the syncs."""
     order: list[str] = []
 
-    def sync(what: str) -> object:
-        return lambda descriptor: (order.append(what), os.fsync(descriptor))
+    def sync(what: str) -> Callable[[int], None]:
+        def noted(descriptor: int) -> None:
+            order.append(what)
+            os.fsync(descriptor)
+
+        return noted
 
     session = Session(
         SessionStarted("s", "/w", "m"),
         Context(Chars4()),
         path=tmp_path / "s.jsonl",
-        open_log=lambda path: LogWriter(path, sync=sync("log")),  # type: ignore[arg-type]
+        open_log=lambda path: LogWriter(path, sync=sync("log")),
     )
-    session._blobs = Blobs(tmp_path / "blobs", sync=sync("blob"))  # type: ignore[arg-type]
+    session._blobs = Blobs(tmp_path / "blobs", sync=sync("blob"))
     session.emit(UserMessage((LONG,)))
     assert order == []
     session.commit()

@@ -48,10 +48,11 @@ def lines_of(data: bytes) -> list[tuple[int, int]]:
     return list(zip([0, *ends[:-1]], ends, strict=True))
 
 
-def cut_everywhere(path: Path, count: int, step: int) -> None:
+def cut_everywhere(path: Path, count: int) -> int:
+    """Cuts a file of so many records after each byte, reads it, and appends to it; the number of cuts."""
     records, data = whole(count)
     lines = lines_of(data)
-    for size in range(lines[0][1], len(data), step):
+    for size in range(lines[0][1], len(data)):
         kept = sum(end - 1 <= size for _, end in lines)
         loaded = load(path, data[:size])
         assert loaded.records == records[:kept]
@@ -62,23 +63,27 @@ def cut_everywhere(path: Path, count: int, step: int) -> None:
         log.close()
         assert path.read_bytes().startswith(data[:size]), "what was there is never rewritten"
         assert read_log(path).records == [*records[:kept], record(count)]
+    return len(data) - lines[0][1]
 
 
-def flip_everywhere(path: Path, count: int, bits: int) -> None:
-    records, data = whole(count)
+def flip_everywhere(path: Path, count: int, bits: int) -> int:
+    """Flips so many bits of each byte, one after the other; how often an altered record was accepted."""
+    (records, data), accepted = whole(count), 0
     for at in range(len(data)):
         for bit in random.Random(at).sample(range(8), bits):
             flipped = bytearray(data)
             flipped[at] ^= 1 << bit
             loaded = load(path, bytes(flipped))
-            assert all(one in records for one in loaded.records), "an altered record was accepted"
+            accepted += any(one not in records for one in loaded.records)
             assert len(loaded.records) >= count - 2
             if len(loaded.records) < count:
                 assert loaded.bad or not loaded.records, "a loss is said"
+    return accepted
 
 
-def hole_everywhere(path: Path, count: int, steps: tuple[int, int]) -> None:
-    records, data = whole(count)
+def hole_everywhere(path: Path, count: int, steps: tuple[int, int]) -> int:
+    """Zero bytes in many places and of many lengths; how often damage was not said."""
+    (records, data), unsaid = whole(count), 0
     lines = lines_of(data)
     for begin in range(0, len(data), steps[0]):
         for length in range(1, 300, steps[1]):
@@ -90,32 +95,31 @@ def hole_everywhere(path: Path, count: int, steps: tuple[int, int]) -> None:
             assert all(one in records for one in loaded.records)
             lost = [one for one in untouched if one not in loaded.records]
             assert len(lost) <= 1, f"untouched records are lost: {[one.seq for one in lost]}"
-            touched = len(records) - len(untouched)
-            if len(loaded.records) < len(records) and loaded.records:
-                assert loaded.bad, f"{touched} records are damaged and nobody says so"
+            unsaid += 0 < len(loaded.records) < len(records) and not loaded.bad
+    return unsaid
 
 
 def test_a_file_cut_anywhere_keeps_its_complete_records_and_is_appended_to(tmp_path: Path) -> None:
     """LOG-02: every byte of eight records."""
-    cut_everywhere(tmp_path / "s.jsonl", 8, 1)
+    assert cut_everywhere(tmp_path / "s.jsonl", 8) > 1_000
 
 
 def test_a_flipped_bit_in_any_byte_is_never_accepted(tmp_path: Path) -> None:
     """LOG-03: two bits of every byte."""
-    flip_everywhere(tmp_path / "s.jsonl", 5, 2)
+    assert flip_everywhere(tmp_path / "s.jsonl", 5, 2) == 0
 
 
 def test_a_hole_of_zero_bytes_anywhere_is_noticed(tmp_path: Path) -> None:
     """LOG-04: the short dose."""
-    hole_everywhere(tmp_path / "s.jsonl", 6, (5, 41))
+    assert hole_everywhere(tmp_path / "s.jsonl", 6, (5, 41)) == 0
 
 
 @pytest.mark.slow
 def test_cuts_flips_and_holes_in_a_longer_file(tmp_path: Path) -> None:
     """LOG-02, LOG-03, LOG-04: every byte, every bit, every place and length."""
-    cut_everywhere(tmp_path / "s.jsonl", 40, 1)
-    flip_everywhere(tmp_path / "s.jsonl", 16, 8)
-    hole_everywhere(tmp_path / "s.jsonl", 8, (1, 3))
+    assert cut_everywhere(tmp_path / "s.jsonl", 40) > 5_000
+    assert flip_everywhere(tmp_path / "s.jsonl", 16, 8) == 0
+    assert hole_everywhere(tmp_path / "s.jsonl", 8, (1, 3)) == 0
 
 
 @given(logs(max_steps=10, rare=True), st.data())
@@ -144,8 +148,9 @@ def test_any_damage_to_any_log_gives_a_part_of_it(records: list[Record], data: s
     assert seqs == sorted(set(seqs))
 
 
-def fuzz(count: int, seed: int) -> None:
-    """Mutated records with a checksum that is right: refused with a reason, or read; nothing else happens."""
+def fuzz(count: int, seed: int) -> tuple[int, list[str]]:
+    """Mutated records with a checksum that is right: how many were read, and the reasons of the others."""
+    read, reasons = 0, list[str]()
     dice = random.Random(seed)
     samples = [encode_record(record(seq))[:-17] for seq in range(8)]
     tokens = [
@@ -180,9 +185,11 @@ def fuzz(count: int, seed: int) -> None:
         line = data + b',"crc":"%08x"}' % crc32(data)
         try:
             found = decode_record(line)
-        except ValueError:
+        except ValueError as refused:
+            reasons.append(str(refused))
             continue
-        encode_record(found)
+        read += bool(encode_record(found))
+    return read, reasons
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1e400"])
@@ -208,10 +215,16 @@ def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path
 
 def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason() -> None:
     """LOG-19: the short dose."""
-    fuzz(5_000, 1)
+    read, reasons = fuzz(5_000, 1)
+    assert read + len(reasons) == 5_000
+    assert reasons
+    assert all(reasons)
 
 
 @pytest.mark.slow
 def test_half_a_million_hostile_records_are_refused_with_a_reason() -> None:
     """LOG-19: 500,000; ten million were not run."""
-    fuzz(500_000, 2)
+    read, reasons = fuzz(500_000, 2)
+    assert read + len(reasons) == 500_000
+    assert reasons
+    assert all(reasons)

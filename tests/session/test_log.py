@@ -4,6 +4,7 @@ import errno
 import multiprocessing
 import os
 import random
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -158,11 +159,11 @@ def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
     assert "--no-session" in caught.value.hint
 
 
-def hold(path: str, ready: object, release: object) -> None:
+def hold(path: str, ready: Event, release: Event) -> None:
     log = LogWriter(Path(path))
     log.append(record(0))
-    ready.set()  # type: ignore[attr-defined]
-    release.wait(30)  # type: ignore[attr-defined]
+    ready.set()
+    release.wait(30)
 
 
 def test_a_second_writer_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -56,8 +57,8 @@ def said(words: str) -> UserMessage:
     return UserMessage((Text(words),))
 
 
-def new(path: Path | None, clock: object = lambda: 1_000) -> Session:
-    return Session(START, Context(Chars4()), path=path, clock=clock)  # type: ignore[arg-type]
+def new(path: Path | None, clock: Callable[[], int] = lambda: 1_000) -> Session:
+    return Session(START, Context(Chars4()), path=path, clock=clock)
 
 
 def load(path: Path, *, writable: bool = True) -> Session:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from prunecli.model.events import AssistantMessage, Event, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Text, Usage
@@ -35,12 +36,12 @@ def session(
     events: Sequence[Event] = (),
     *,
     changed: int = 0,
-    **more: object,
+    **more: Any,
 ) -> Path:
     """The file of a session; `changed` is its time in seconds."""
     path = store.new_path(cwd, session_id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    started = SessionStarted(session_id, str(cwd), "claude-sonnet-5-5", **more)  # type: ignore[arg-type]
+    started = SessionStarted(session_id, str(cwd), "claude-sonnet-5-5", **more)
     path.write_bytes(lines([started, *events]))
     if changed:
         os.utime(path, (changed, changed))

@@ -1,9 +1,7 @@
 """Calling a tool as the agent does, and looking at what its processes left."""
 
-import asyncio
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,6 @@ from prunecli.errors import ToolError
 from prunecli.model.messages import plain_text
 from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolLimits, ToolOutput, parse
-
-DEADLINE = 20.0
-"""Seconds after which a condition that a test waits for counts as never met."""
 
 
 class Caller:
@@ -51,14 +46,6 @@ class Caller:
         except ToolError as error:
             return str(error)
         raise AssertionError(f"was not refused: {plain_text(output.content)}")
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for a condition. Fails after the deadline."""
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, "the condition was never met"
-        await asyncio.sleep(0.01)
 
 
 def processes_with(mark: str) -> list[int]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolLimits
-from tests.tools.calling import Caller, until
+from tests.tools.calling import Caller
+from tests.waiting import until
 
 linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

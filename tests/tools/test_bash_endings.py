@@ -13,7 +13,8 @@ import pytest
 
 from prunecli.errors import ToolError
 from prunecli.tools.processes import command as running
-from tests.tools.calling import DEADLINE, Caller, processes_with, until
+from tests.tools.calling import Caller, processes_with
+from tests.waiting import DEADLINE, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -85,13 +86,14 @@ async def test_a_supervisor_can_only_be_killed(tools: Caller) -> None:
     assert text == "still here\n"
 
 
-async def _cancelled(tools: Caller, mark: str, delay: float, command: str) -> None:
+async def _left(tools: Caller, mark: str, delay: float, command: str) -> list[int]:
+    """The processes that are left of a command that is cancelled after so many seconds."""
     call = asyncio.create_task(tools.output("bash", command=command))
     await asyncio.sleep(delay)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert processes_with(mark) == []
+    return processes_with(mark)
 
 
 _TREE = "sleep {0} & setsid sleep {0} & (sleep {0} &) ; sleep {0}"
@@ -101,7 +103,7 @@ async def test_esc_ends_everything_whenever_it_comes(tools: Caller, mark: str) -
     """EXE-04, the short dose."""
     chance = random.Random(4)
     for _ in range(8):
-        await _cancelled(tools, mark, chance.uniform(0, 0.06), _TREE.format(mark))
+        assert await _left(tools, mark, chance.uniform(0, 0.06), _TREE.format(mark)) == []
 
 
 @pytest.mark.slow
@@ -109,7 +111,7 @@ async def test_esc_ends_everything_two_hundred_times(tools: Caller, mark: str) -
     """EXE-04"""
     chance = random.Random(5)
     for _ in range(200):
-        await _cancelled(tools, mark, chance.uniform(0, 0.12), _TREE.format(mark))
+        assert await _left(tools, mark, chance.uniform(0, 0.12), _TREE.format(mark)) == []
 
 
 async def test_esc_twice_ends_what_ignores_term_as_well(tools: Caller, mark: str, workspace: Path) -> None:
@@ -139,7 +141,7 @@ async def test_no_descriptor_and_no_zombie_is_left(tools: Caller, mark: str) -> 
     before = sorted(os.listdir("/proc/self/fd"))
     for command in ("true", f"sleep {mark} &", "exit 3"):
         await tools.text("bash", command=command)
-    await _cancelled(tools, mark, 0.02, _TREE.format(mark))
+    assert await _left(tools, mark, 0.02, _TREE.format(mark)) == []
     assert sorted(os.listdir("/proc/self/fd")) == before
     assert not _has_zombies()
 
@@ -171,6 +173,7 @@ async def test_a_killed_agent_takes_its_tools_with_it(mark: str, workspace: Path
         agent.send_signal(signal.SIGKILL)
         agent.wait()
     await until(lambda: processes_with(mark) == [])
+    assert agent.returncode == -signal.SIGKILL
 
 
 def _comm(pid: int) -> str:

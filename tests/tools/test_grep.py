@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from prunecli.tools.searching import search
 from prunecli.tools.searching.matches import Matches
-from tests.tools.calling import Caller, processes_with, until
+from tests.tools.calling import Caller, processes_with
+from tests.waiting import until
 
 needs_ripgrep = pytest.mark.skipif(shutil.which("rg") is None, reason="needs ripgrep")
 
@@ -327,7 +328,7 @@ def test_any_output_of_a_search_is_understood_or_left(data: bytes, size: int) ->
     matches = Matches("", 1_000, lambda _: True)
     for at in range(0, len(data), size):
         matches.take(data[at : at + size])
-    matches.text(separated=True).encode()
+    assert matches.text(separated=True).encode().decode() == matches.text(separated=True)
 
 
 def test_searches_are_bounded_to_the_seconds_of_the_rule() -> None:

@@ -52,6 +52,7 @@ async def test_what_was_written_may_be_written_again(tools: Caller, workspace: P
 async def test_an_empty_file_has_nothing_to_lose(tools: Caller, workspace: Path) -> None:
     (workspace / "f").touch()
     await tools.text("write", path="f", content="x")
+    assert (workspace / "f").read_text() == "x"
 
 
 async def test_a_file_that_changed_since_it_was_read_is_a_conflict(tools: Caller, workspace: Path) -> None:

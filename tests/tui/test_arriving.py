@@ -1,13 +1,13 @@
 """A long session on the screen: its end at once, and everything that may happen while the rest is read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionCorrupt
+from prunecli.errors import SessionCorrupt, SessionLocked
 from prunecli.model.edits import Edit
-from prunecli.model.events import Pinned, PrunApplied, Rewound, UserMessage
+from prunecli.model.events import Event, Pinned, PrunApplied, Rewound, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
@@ -15,6 +15,7 @@ from prunecli.runtime.resuming import Resuming
 from prunecli.session.log import read_log
 from prunecli.session.session import Step
 from prunecli.session.writer import LogWriter
+from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.entries import ToolCall
 from tests.benchmarks.long_sessions import events, write
 from tests.starting import start
@@ -42,12 +43,12 @@ class Waiting(Resuming):
                 yield Step([], step.read)
 
 
-def long_one(folder: Path, more: object = (), name: str = "20260101-long") -> tuple[Runtime, Path]:
+def long_one(folder: Path, more: Iterable[Event] = (), name: str = "20260101-long") -> tuple[Runtime, Path]:
     """A runtime, and a session of its directory that is long enough to be read in steps."""
     runtime = start(folder, [says("heard")])
     path = runtime.store.new_path(runtime.setup.cwd, name)
     happened = events(ENTRIES // 2, 2_000, str(runtime.setup.cwd), name, 0)
-    write(path, [*happened, *more])  # type: ignore[misc]
+    write(path, [*happened, *more])
     return runtime, path
 
 
@@ -133,9 +134,14 @@ async def test_a_command_that_needs_the_session_waits_and_help_does_not(tmp_path
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("/rename there", "enter")
         await s.until_shown("↳ /rename there")
+        await s.type("/help", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        assert runtime.resuming is not None, "help did not wait for the session"
+        await s.pilot.press("escape")
         gate.is_open = True
         await all_there(s)
-        await s.until(lambda: runtime.session.name == "there")
+        await s.until_shown("This session is called there.")
+        assert (runtime.session.path, runtime.session.name) == (path, "there")
 
 
 async def test_esc_stops_the_reading_lets_the_lock_go_and_gives_the_words_back(tmp_path: Path) -> None:
@@ -247,8 +253,11 @@ def test_a_short_one_is_there_at_once(tmp_path: Path) -> None:
 def test_leaving_lets_the_lock_go(tmp_path: Path) -> None:
     runtime, path = long_one(tmp_path)
     runtime.resume(path)
+    with pytest.raises(SessionLocked):
+        LogWriter(path)
     runtime.drop_resuming()
     LogWriter(path).close()
+    assert runtime.resuming is None
 
 
 def test_a_broken_one_raises_where_there_is_no_screen(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ async def test_an_unknown_command_suggests_the_nearest(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.type("/modle", "escape", "enter")
         await s.until_shown("There is no /modle.", "/model?")
+        assert s.runtime.session.context.items == [], "it is not said to the model"
 
 
 async def test_words_are_shown_as_notices_of_their_level(tmp_path: Path) -> None:
@@ -116,14 +117,17 @@ async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_pa
         await s.until_shown("❯ say it", "one")
         effects(s).perform([GoOn()])
         await s.idle()
+        assert [item.kind for item in s.runtime.session.context.items] == ["user", "assistant"]
         effects(s).perform([Quit()])
         await s.until(lambda: s.app._exit)
+        assert s.app.return_value == 0
 
 
 async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         effects(s).perform([EditFile(tmp_path / "config.toml", "reload")])
         await s.until_shown("can't be lent to an editor")
+        assert not (tmp_path / "config.toml").exists()
 
 
 async def test_f1_and_a_question_mark_show_the_keys(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from prunecli.agent.execute import Answer
 from prunecli.context.state import Context
 from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, Rewound
+from prunecli.model.events import Event, PrunApplied, Record, Rewound
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.runtime import Runtime
 from prunecli.tui.transcript import entries as shown_entries
 from prunecli.tui.transcript.entries import ToolState
 from tests.starting import start
@@ -63,6 +64,9 @@ async def test_it_survives_every_size_that_a_terminal_can_have(tmp_path: Path) -
         event.set()
         await s.idle()
         await s.until_shown("word word")
+        rows = s.screen_text().split("\n")
+        assert len(rows) == 24
+        assert rows[0].startswith(" prunecli")
 
 
 async def test_while_the_agent_works_enter_steers_and_alt_enter_waits_for_its_end(tmp_path: Path) -> None:
@@ -152,12 +156,12 @@ async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -
     runtime = start(tmp_path, [says("saved")])
     emit, full = runtime.session.emit, [True]
 
-    def failing(event: object) -> object:
+    def failing(event: Event) -> Record:
         if full[0] and type(event).__name__ == "RequestSent":
             raise StorageFailed("the disk is full")
-        return emit(event)  # type: ignore[arg-type]
+        return emit(event)
 
-    runtime.session.emit = failing  # type: ignore[assignment, method-assign]  # the seam is the session's own
+    runtime.session.emit = failing  # type: ignore[method-assign]  # the seam is the session's own
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await s.idle()
@@ -167,6 +171,7 @@ async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -
         await s.idle()
         await s.until_shown("saved")
         await s.until(lambda: "the disk is full" not in s.screen_text())
+        assert [item.texts for item in s.runtime.session.context.items] == [["go"], ["saved"]]
 
 
 async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_one_mark(
@@ -190,6 +195,7 @@ async def test_esc_stops_a_shell_command_too(tmp_path: Path) -> None:
         await s.pilot.press("escape")
         await s.idle()
         await s.until_shown("! sleep 60", "Interrupted.")
+        assert "Running sleep 60" not in s.screen_text()
 
 
 async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
@@ -256,8 +262,8 @@ async def test_a_rewind_shows_the_session_as_it_goes_on(tmp_path: Path) -> None:
             await s.idle()
         second = s.runtime.session.context.items[2].seq
         s.runtime.emit(Rewound(second - 1))
-        await s.until(lambda: "second answer" not in s.screen_text())
         await s.until_shown("first answer", "Rewound.")
+        assert "second answer" not in s.screen_text()
 
 
 async def test_esc_twice_on_an_empty_prompt_asks_for_a_rewind(tmp_path: Path) -> None:
@@ -265,13 +271,15 @@ async def test_esc_twice_on_an_empty_prompt_asks_for_a_rewind(tmp_path: Path) ->
         await s.pilot.press("escape")
         await s.until_shown("Esc again")
         await s.pilot.press("escape")
-        await s.until(lambda: s.entries or s.app.screen is not s.frame)
+        await s.until_shown("Nothing to go back to")
+        assert s.app.screen is s.frame
 
 
 async def test_a_prompt_given_on_the_command_line_is_said_at_once(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("hello back")], prompt="hello") as s:
         await s.until_shown("❯ hello", "hello back")
         await s.idle()
+        assert kinds(s) == ["Prompt", "Assistant"]
 
 
 async def test_what_was_typed_before_the_agent_was_there_is_said_when_it_is(tmp_path: Path) -> None:
@@ -279,13 +287,13 @@ async def test_what_was_typed_before_the_agent_was_there_is_said_when_it_is(tmp_
     gate = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow() -> object:
+    def slow() -> Runtime:
         asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
         return runtime
 
     from prunecli.tui.app import PrunecliApp
 
-    app = PrunecliApp(slow, runtime.setup.places, runtime.setup.cwd, {})  # type: ignore[arg-type]
+    app = PrunecliApp(slow, runtime.setup.places, runtime.setup.cwd, {})
     async with app.run_test() as pilot:
         s = Shown(app, pilot, runtime)
         await s.type("early", "enter")

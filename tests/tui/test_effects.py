@@ -8,7 +8,7 @@ from textual import events
 
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
-from prunecli.providers.scripted import says
+from prunecli.providers.scripted import ScriptedProvider, says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
@@ -73,8 +73,9 @@ async def test_a_secret_that_is_refused_says_why(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         effects(s).perform([AskSecret("API key", then)])
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
-        await s.type("x", "enter")
+        await s.type("xyzzy", "enter")
         await s.until_shown("that is no key", "a key is one word")
+        assert "xyzzy" not in s.screen_text()
 
 
 async def test_long_work_is_said_and_the_keyboard_goes_on(tmp_path: Path) -> None:
@@ -95,10 +96,11 @@ async def test_long_work_is_said_and_the_keyboard_goes_on(tmp_path: Path) -> Non
 
 
 async def test_esc_leaves_long_work_alone_and_nothing_comes_of_it(tmp_path: Path) -> None:
-    gate = threading.Event()
+    gate, ended = threading.Event(), threading.Event()
 
     def work() -> list[Say]:
         gate.wait(10)
+        ended.set()
         return [Say("too late")]
 
     async with shown(tmp_path) as s:
@@ -107,7 +109,8 @@ async def test_esc_leaves_long_work_alone_and_nothing_comes_of_it(tmp_path: Path
         await s.pilot.press("escape")
         await s.until_shown("stopped")
         gate.set()
-        await s.pilot.pause(0.05)
+        await s.until(ended.is_set)
+        await s.pilot.pause()
         assert s.entries == []
 
 
@@ -132,8 +135,11 @@ async def test_what_was_typed_before_a_grave_question_is_no_answer(tmp_path: Pat
 async def test_doctor_shows_a_line_for_each_thing(tmp_path: Path) -> None:
     async with shown(tmp_path, sets=["model.name=demo"], size=(100, 40)) as s:
         await s.type("/doctor", "escape", "enter")
+        await s.until_shown("Doctor")
         await s.until(lambda: isinstance(s.app.screen, TableScreen))
-        await s.until_shown("Doctor", "terminal", "credentials", "endpoint", "sandbox", "rg", "sessions")
+        first = [line.split()[:2] for line in s.screen_text().split("\n")]
+        said = {words[1] for words in first if len(words) == 2 and words[0] in ("ok", "note", "wrong")}
+        assert {"terminal", "credentials", "endpoint", "sandbox", "rg", "sessions"} <= said
 
 
 async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
@@ -151,14 +157,17 @@ async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.type("prompts you typed", "enter")
         await s.until(lambda: s.frame.prompt.searching)
+        assert not s.runtime.choices.pruning
 
 
 async def test_the_palette_finds_by_what_a_command_does(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        assert "/compact" in s.screen_text()
         await s.type("key file")
         await s.until_shown("/login")
+        assert "/compact" not in s.screen_text()
 
 
 async def test_reloading_takes_the_keys_and_the_theme_of_the_file(tmp_path: Path) -> None:
@@ -226,9 +235,13 @@ async def test_what_was_said_to_a_shell_command_is_heard_when_it_ends(tmp_path: 
         await s.until(lambda: s.conversation.runs.busy)
         await s.type("and then?", "enter")
         await s.until_shown("↳ and then?")
+        provider = s.runtime.provider
+        assert isinstance(provider, ScriptedProvider)
+        assert provider.requests == []
         gate.write_text("")
         await s.until_shown("heard")
         await s.idle()
+        assert s.runtime.session.context.items[-2].texts == ["and then?"]
 
 
 async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:

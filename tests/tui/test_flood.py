@@ -21,7 +21,7 @@ async def test_all_of_a_flood_is_shown_as_if_it_had_come_at_once(tmp_path: Path)
     text = "".join(f"## Part {number}\n\n{MARKDOWN}\n" for number in range(150))
     async with Endpoint([Reply(text)]) as endpoint:
         provider = AnthropicProvider(Whom(api_key="sk-ant-x", base_url=endpoint.base_url))
-        runtime = start(tmp_path, provider=provider)  # type: ignore[arg-type]
+        runtime = start(tmp_path, provider=provider)
         async with shown(tmp_path, runtime=runtime, size=(100, 30)) as s:
             await s.type("go", "enter")
             await s.until(lambda: s.runtime.session.records[-1].event.__class__.__name__ == "RunEnded")

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
+
 pytestmark = pytest.mark.terminal
 
 ROOT = Path(__file__).parents[2]
-DEADLINE = 20.0
 LEFT = b"\x1b[?1049l"
 
 
@@ -45,6 +46,7 @@ class Terminal:
         if self.child == 0:
             os.chdir(self.work)
             os.execve(argv[0], argv, given)
+        self.is_open = True
         self.ended: int | None = None
         self.resize(30, 100)
 
@@ -54,15 +56,23 @@ class Terminal:
     def send(self, data: str) -> None:
         os.write(self.file, data.encode())
 
+    def read(self, seconds: float) -> None:
+        """Reads what is drawn next, for which it waits so many seconds at most."""
+        if select.select([self.file] if self.is_open else [], [], [], seconds)[0]:
+            try:
+                self.seen += os.read(self.file, 65_536)
+            except OSError:  # the program closed its side and is about to end
+                self.is_open = False
+
     def until(self, condition: Callable[[], object]) -> None:
-        end = time.monotonic() + DEADLINE
-        while not condition():
-            assert time.monotonic() < end, self.seen[-3_000:].decode("utf-8", "replace")
-            if select.select([self.file], [], [], 0.02)[0]:
-                try:
-                    self.seen += os.read(self.file, 65_536)
-                except OSError:  # the program closed its side and is about to end
-                    time.sleep(0.01)
+        """Reads what is drawn until something is so."""
+        wait_until(condition, lambda: self.seen[-3_000:].decode("utf-8", "replace"), pause=self.read)
+
+    def rest(self, seconds: float) -> None:
+        """What is drawn while nobody types for so many seconds: whether a key answers a question hangs on time."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.read(left)
 
     def shows(self, text: str) -> None:
         self.until(lambda: text.encode() in self.seen)
@@ -144,11 +154,8 @@ def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
     terminal.until(lambda: mark.read_text().strip())
     shell = int(mark.read_text())
     os.close(terminal.file)
-    terminal.file = -1
-    end = time.monotonic() + DEADLINE
-    while not terminal.has_ended():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    terminal.file, terminal.is_open = -1, False
+    terminal.until(terminal.has_ended)
     with pytest.raises(ProcessLookupError):
         os.kill(shell, 0)
 
@@ -187,8 +194,11 @@ def test_five_megabytes_are_pasted_and_the_keyboard_goes_on(program: Callable[..
     writing.start()
     terminal.shows("[Pasted #1 +200,001 lines]")
     writing.join()
+    terminal.forget()
     terminal.send("Ω")
     terminal.shows("Ω")
+    assert not terminal.has_ended()
+    assert b"hello world" not in terminal.seen, "a paste of that size is shown as one word"
 
 
 def test_bytes_that_are_no_text_break_nothing(program: Callable[..., Terminal]) -> None:
@@ -222,7 +232,9 @@ def test_the_editor_gets_the_terminal_and_gives_it_back(
 def test_what_is_typed_at_once_is_there_when_the_prompt_is(program: Callable[..., Terminal]) -> None:
     terminal = program()
     terminal.send("Ωfirst")
-    terminal.until(lambda: "Ωfirst" in terminal.seen.partition(b"\x1b[?1049h")[2].decode("utf-8", "replace"))
+    terminal.ready()
+    drawn = terminal.seen.partition(b"\x1b[?1049h")[2].decode("utf-8", "replace")
+    assert "Ωfirst" in drawn
 
 
 def test_a_configuration_that_is_wrong_ends_the_start_with_a_line(program: Callable[..., Terminal]) -> None:
@@ -295,14 +307,12 @@ def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
     terminal.send(f"run touch {target}\r")
     if delay_ms >= 0:
         terminal.shows("wants to run a command")
-        time.sleep(delay_ms / 1000)
-    else:
-        time.sleep(max(0.0, 0.6 + delay_ms / 1000))
+    terminal.rest(delay_ms / 1000 + (0.6 if delay_ms < 0 else 0.0))
     for burst in ("y\r", "\x1b[200~y\r\x1b[201~", "1y"):
         terminal.send(burst)
     terminal.shows("wants to run a command")
     terminal.until(lambda: b"y" in terminal.seen)
-    time.sleep(0.5)
+    terminal.rest(0.5)
     assert not target.exists()
     terminal.send("\x1b")
     terminal.shows("denied")
@@ -318,8 +328,9 @@ def test_a_paste_while_something_lies_over_the_prompt_is_no_answer_and_breaks_no
     terminal.shows("Everything")
     terminal.send("\x1b[200~/quit\r\x1b[201~")
     terminal.shows("quit")
+    terminal.forget()
     terminal.send("\x1b")
-    time.sleep(0.2)
+    terminal.shows("sk, or / for commands")  # the cursor stands on the first letter
     terminal.forget()
     terminal.send("\x1b[200~one\x1b[201~two\r\x1b[201~")
     terminal.shows("two")
@@ -357,7 +368,7 @@ def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
     terminal.send("run touch made\r")
     terminal.shows("y allows it once")
     terminal.until(lambda: terminal.seen.endswith(b": "))
-    time.sleep(0.5)
+    terminal.rest(0.5)
     terminal.send("y\r")
     terminal.until((terminal.work / "made").exists)
     terminal.until(lambda: terminal.seen.endswith(b"\n> "))
@@ -380,7 +391,7 @@ def test_plain_what_was_typed_before_a_question_is_no_answer(program: Callable[.
     terminal.until(lambda: terminal.seen.endswith(b": "))
     terminal.send("y\r")
     terminal.shows("typed before the question")
-    time.sleep(0.5)
+    terminal.rest(0.5)
     assert not (terminal.work / "made").exists()
     terminal.send("n\r")
     terminal.shows("[bash] denied")
@@ -389,8 +400,8 @@ def test_plain_what_was_typed_before_a_question_is_no_answer(program: Callable[.
 def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[..., Terminal]) -> None:
     terminal = program("--plain")
     terminal.shows("> ")
-    terminal.send("!echo begun; sleep 600\r")
-    time.sleep(1.0)
+    terminal.send("!echo begun | tee made; sleep 600\r")
+    terminal.until((terminal.work / "made").exists)
     terminal.send("\x03")
     terminal.shows("Interrupted.")
     terminal.shows("begun")
@@ -410,7 +421,7 @@ def test_title_and_notification_say_that_somebody_is_waited_for(program: Callabl
     terminal.shows("\x1b]0;prunecli · work · waits for you\x07")
     terminal.forget()
     terminal.send("\x1b[I")  # the terminal is looked at now
-    time.sleep(0.6)
+    terminal.rest(0.6)
     terminal.send("\x1b")
     terminal.shows("\x1b]0;prunecli · work\x07")
     terminal.forget()

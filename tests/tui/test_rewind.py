@@ -134,8 +134,8 @@ async def test_prompts_with_the_same_words_are_all_there(tmp_path: Path) -> None
         await picker(s)
         await s.until(lambda: s.screen_text().count("go on") >= 3)
         await s.pilot.press("down", "down", "enter")
-        await s.until(lambda: s.runtime.session.context.items == [])
         await s.until(lambda: s.frame.prompt.typed == "go on")
+        assert s.runtime.session.context.items == [], "the first of the three was chosen"
 
 
 async def test_a_working_agent_is_not_rewound(tmp_path: Path) -> None:
@@ -147,6 +147,8 @@ async def test_a_working_agent_is_not_rewound(tmp_path: Path) -> None:
         await s.until_shown("The agent is working")
         event.set()
         await s.idle()
+        assert not any(isinstance(record.event, Rewound) for record in s.runtime.session.records)
+        assert [item.texts for item in s.runtime.session.context.items] == [["go"], ["I begin"]]
 
 
 async def test_fork_shows_the_copy_with_the_prompt_and_tree_leads_back(tmp_path: Path) -> None:

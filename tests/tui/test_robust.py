@@ -167,9 +167,11 @@ async def test_the_wheel_moves_the_transcript_wherever_the_mouse_is(tmp_path: Pa
         await s.idle()
         await s.until_shown("line 99")
         wheel = {"delta_x": 0, "delta_y": 0, "button": 0, "shift": False, "meta": False, "ctrl": False}
+        before = s.frame.transcript.window.offset
         for _ in range(3):
             s.app.post_message(events.MouseScrollUp(None, 10, 23, **wheel))
         await s.until(lambda: "line 99" not in s.screen_text())
+        assert s.frame.transcript.window.offset < before
 
 
 async def test_a_session_can_be_left_while_a_call_is_asked_about(tmp_path: Path) -> None:

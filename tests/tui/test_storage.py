@@ -9,7 +9,7 @@ from prunecli.asked import Launch
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import _open
 from prunecli.session.session import Session
@@ -36,7 +36,9 @@ def on_disk(folder: Path, script: list[Scripted], disk: Disk) -> Runtime:
 
 
 def requests(s: Shown) -> int:
-    return len(s.runtime.provider.requests)  # type: ignore[attr-defined]
+    provider = s.runtime.provider
+    assert isinstance(provider, ScriptedProvider)
+    return len(provider.requests)
 
 
 @pytest.mark.parametrize("number", [4, 6, 7, 9])

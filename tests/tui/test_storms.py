@@ -3,9 +3,7 @@
 import os
 import random
 import re
-import select
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,6 +23,7 @@ WORDS = (
     "Some **bold** words and `code`, a [link](https://example.com) and 漢字 👩\u200d👧 in a paragraph.\n\n"
 )
 CODE = "```python\ndef walk(node):\n    '''All of them.'''\n    return [node]\n```\n\n"
+UNFOLD_PAGE_TOP_PAGE = ("\x0f", "\x1b[5~", "\x1b[5~", "\x1b[1;5H", "\x1b[6~", "\x1b[6~")
 TABLE = "| a | b |\n|---|--:|\n| one | 1 |\n| two words | 22 |\n\n- item\n  - nested\n\n"
 
 _OURS = re.compile(
@@ -67,15 +66,8 @@ def said(folder: Path) -> list[str]:
     return texts
 
 
-def drain(terminal: Terminal, seconds: float) -> None:
-    """Reads what is drawn within so many seconds."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        if select.select([terminal.file], [], [], left)[0]:
-            terminal.seen = (terminal.seen + os.read(terminal.file, 65_536))[-10_000:]
-
-
-def storm(program: Callable[..., Terminal], folder: Path, count: int) -> None:
+def storm(program: Callable[..., Terminal], folder: Path, count: int) -> tuple[list[str], list[str]]:
+    """So many sizes while a text streams: the text, and what is in the log. At the end it is on the screen."""
     chance = random.Random(7)
     text = (WORDS + CODE + TABLE) * 60 + f"\n\n{END}\n"
     with serve([Reply(text, delay=0.002)]) as endpoint:
@@ -88,7 +80,8 @@ def storm(program: Callable[..., Terminal], folder: Path, count: int) -> None:
                 odd[number % len(odd)] if number % 3 else (chance.randrange(1, 200), chance.randrange(1, 500))
             )
             terminal.resize(rows, columns)
-            drain(terminal, 0.006)  # a storm, but each size is seen
+            terminal.rest(0.006)  # a storm, but each size is seen
+            terminal.forget()
         terminal.resize(30, 100)
         terminal.until(lambda: END in "".join(said(folder)[-1:]) or terminal.has_ended())
         assert not terminal.has_ended()
@@ -97,18 +90,20 @@ def storm(program: Callable[..., Terminal], folder: Path, count: int) -> None:
         terminal.shows(END)
         terminal.send("typed")
         terminal.shows("typed")
-    assert said(folder) == [text]
+    return [text], said(folder)
 
 
 def test_a_storm_of_sizes_while_text_streams(program: Callable[..., Terminal], tmp_path: Path) -> None:
     """TUI-07."""
-    storm(program, tmp_path, 60)
+    text, kept = storm(program, tmp_path, 60)
+    assert kept == text
 
 
 @pytest.mark.slow
 def test_a_thousand_sizes_while_text_streams(program: Callable[..., Terminal], tmp_path: Path) -> None:
     """TUI-07."""
-    storm(program, tmp_path, 1_000)
+    text, kept = storm(program, tmp_path, 1_000)
+    assert kept == text
 
 
 def evil(seed: int, size: int) -> str:
@@ -167,7 +162,7 @@ def hostile(seed: int, size: int) -> Sequence[Item]:
 
 def test_no_sequence_of_others_reaches_the_terminal(program: Callable[..., Terminal], tmp_path: Path) -> None:
     """TUI-01, TUI-02: model, thinking, tool names, arguments, output, errors; more in the slow one."""
-    hold_to_ours(program, tmp_path, 3_000)
+    assert foreign(program, tmp_path, 3_000) == []
 
 
 @pytest.mark.slow
@@ -175,10 +170,11 @@ def test_no_sequence_of_others_reaches_the_terminal_in_much_of_it(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     """TUI-01."""
-    hold_to_ours(program, tmp_path, 60_000)
+    assert foreign(program, tmp_path, 60_000) == []
 
 
-def hold_to_ours(program: Callable[..., Terminal], folder: Path, size: int) -> None:
+def foreign(program: Callable[..., Terminal], folder: Path, size: int) -> list[bytes]:
+    """What reaches the terminal of a hostile conversation, looked at from its end to its top, and is not ours."""
     (folder / "work").mkdir(exist_ok=True)
     (folder / "work" / "evil").write_bytes(
         evil(5, 2_000).encode("utf-8", "surrogatepass").replace(b"\0", b"")
@@ -188,14 +184,7 @@ def hold_to_ours(program: Callable[..., Terminal], folder: Path, size: int) -> N
         everything = bytearray()
         terminal.send("go\r")
         terminal.shows(f"{END}2")
-        for key in (
-            "\x0f",
-            "\x1b[5~",
-            "\x1b[5~",
-            "\x1b[1;5H",
-            "\x1b[6~",
-            "\x1b[6~",
-        ):  # unfold, page, top, page
+        for key in UNFOLD_PAGE_TOP_PAGE:
             everything += terminal.seen
             terminal.forget()
             terminal.send(key)
@@ -203,9 +192,7 @@ def hold_to_ours(program: Callable[..., Terminal], folder: Path, size: int) -> N
             terminal.shows("Ω")
         everything += terminal.seen
     left = _OURS.sub(b"", bytes(everything))
-    foreign = sorted(set(re.findall(rb"\x1b.{0,12}|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]", left)))
-    assert not foreign
-    assert b"\x1b]52" not in everything
+    return sorted(set(re.findall(rb"\x1b.{0,12}|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]", left)))
 
 
 def test_two_thousand_deltas_a_second_lose_nothing(program: Callable[..., Terminal], tmp_path: Path) -> None:

@@ -65,11 +65,10 @@ def test_there_are_eight_with_light_high_contrast_and_sixteen_colours_among_them
     assert {Ui().theme, DEFAULT} == {"prune-dark"} <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if not load_theme(SHIPPED, name).ansi])
 def test_text_has_a_contrast_of_four_and_a_half(name):
+    """Of the themes that choose their colours: those of the others are the terminal's."""
     theme = load_theme(SHIPPED, name)
-    if theme.ansi:
-        pytest.skip("the terminal chooses these colours")
     goal = 7.0 if "contrast" in name else 4.5
     low = {
         (text, ground): round(contrast(theme.colors[text], theme.colors[ground]), 2)

@@ -14,6 +14,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage
+from prunecli.model.messages import Text
 from prunecli.session.importers.anthropic_messages import records_of
 
 FOLDER = Path(__file__).parent
@@ -82,7 +83,8 @@ def agrees(case: dict[str, Any], sent: list[dict[str, Any]]) -> None:
         if block["type"] == "tool_result"
     }
     check(case["expected"], before, shown)
-    words = [block.text for r in records if isinstance(r.event, UserMessage) for block in r.event.content]  # type: ignore[union-attr]
+    typed = [block for r in records if isinstance(r.event, UserMessage) for block in r.event.content]
+    words = [block.text for block in typed if isinstance(block, Text)]
     said = [b["text"] for m in sent if m["role"] == "user" for b in m["content"] if b["type"] == "text"]
     assert said == words
 

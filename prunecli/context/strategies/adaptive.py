@@ -168,7 +168,7 @@ def reason(index: ResultIndex, stop: int, options: Options) -> Callable[[Entry],
             return f"after the last but {options.keep_last_assistants} answers"
         if not options.tools.may(entry.tool_name):
             return f"{entry.tool_name} is not an allowed tool"
-        return "holds an image" if entry.images else "short enough for now"
+        return "holds an image" if entry.images else "short enough so far"
 
     return why
 

@@ -14,6 +14,6 @@ class Options:
     """No options."""
 
 
-def propose(view: View, options: Options) -> Proposal:  # noqa: ARG001  # every strategy is called alike
+def propose(view: View, options: Options) -> Proposal:
     """Nothing, ever."""
     return Proposal((), "no_pruning prunes nothing")

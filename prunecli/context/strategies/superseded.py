@@ -17,7 +17,7 @@ class Options:
     """No options."""
 
 
-def propose(view: View, options: Options) -> Proposal:  # noqa: ARG001  # every strategy is called alike
+def propose(view: View, options: Options) -> Proposal:
     """Clears of every result that a later one supersedes."""
     clears = view.follow("superseded", Clears)
     edits = clears.edits(view)

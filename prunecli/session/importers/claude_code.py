@@ -4,15 +4,17 @@ The main line is what Claude Code itself would go on with: from the last message
 root. A compaction's row names what went before it as its logical parent.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import answered, said
-from prunecli.session.importers.origin import Branch, Imported, Origin
+from prunecli.session.importers.branching import Line, Places, branching, taken
+from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
-from prunecli.session.importers.tree import MOST_BRANCHES, Node, Tree, shared
+from prunecli.session.importers.tree import Node, Tree
 
 _SPOKEN = ("user", "assistant")
 _NAMES = ("summary", "custom-title", "ai-title")
@@ -34,33 +36,20 @@ def read(found: Rows) -> Imported:
     else:
         agents = []
     tree = Tree([_node(row) for row in rows])
-    leaves = tree.leaves()
     line_of = {row.value["uuid"]: row.line for row in rows}
-    latest = max(leaves, key=line_of.__getitem__, default="")
+    leaves = {leaf: line_of[leaf] for leaf in tree.leaves()}
     by_response = _by_response(rows)
     origin = _origin(found.rows)
-    main, places = _transcript(origin, _whole_line(tree.line(latest), by_response))
+
+    def line_to(leaf: str) -> Line:
+        return _whole_line(tree.line(leaf), by_response)
+
+    main, places = _transcript(origin, line_to(max(leaves, key=leaves.__getitem__, default="")))
     main.damaged[:0] = found.damaged
     main.skip("subagent (sidechain) rows", len(agents))
     for row in found.rows:
         _count_others(row, main)
-    others: list[list[Row]] = []
-    covered = set(places)
-    for leaf in leaves:
-        if line_of[leaf] in covered:
-            continue
-        if len(others) == MOST_BRANCHES:
-            main.skip("branches after the first ones")
-            continue
-        others.append(_whole_line(tree.line(leaf), by_response))
-        covered.update(row.line for row in others[-1])
-
-    def branches() -> Iterator[Branch]:
-        for line in others:
-            other, other_places = _transcript(origin, line)
-            yield Branch(other.records(), shared(places, other_places))
-
-    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), len(others), branches)
+    return branching(main, places, leaves, line_to, partial(_transcript, origin))
 
 
 def _origin(rows: Iterable[Row]) -> Origin:
@@ -126,22 +115,14 @@ def _whole_line(line: Sequence[Row], by_response: dict[str, list[Row]]) -> list[
 # Rows to events ----------------------------------------------------------------------------------------------
 
 
-def _transcript(origin: Origin, line: Sequence[Row]) -> tuple[Transcript, dict[int, int]]:
+def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
     """The events of a line, and the last seq after each of its rows."""
     transcript = Transcript(origin)
     responses: dict[str, list[Row]] = {}
     for row in line:
         if row.value.get("type") == "assistant":
             responses.setdefault(_response(row), []).append(row)
-    reader = _Reader(transcript, responses)
-    places: dict[int, int] = {}
-    for row in line:
-        try:
-            reader.take(row)
-        except MALFORMED as error:
-            transcript.damaged.append(f"line {row.line}: {why(error)}")
-        places[row.line] = len(transcript) - 1
-    return transcript, places
+    return transcript, taken(transcript, line, _Reader(transcript, responses).take)
 
 
 def _response(row: Row) -> str:

@@ -3,26 +3,26 @@
 Version 1 files have no ids: they are one line. Thinking keeps its signature where Anthropic's endpoint made it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from prunecli.model.codec import string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import blocks
-from prunecli.session.importers.origin import Branch, Imported, Origin
+from prunecli.session.importers.branching import Line, Places, branching, taken
+from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import (
-    MALFORMED,
     Transcript,
     count,
     milliseconds,
     part,
     picture,
     summarised,
-    why,
     words,
 )
-from prunecli.session.importers.tree import MOST_BRANCHES, Node, Tree, shared
+from prunecli.session.importers.tree import Node, Tree
 
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
@@ -44,27 +44,11 @@ def read(found: Rows) -> Imported:
     rows = [row for row in found.rows if row.value.get("type") not in _HEADS]
     nodes = _nodes(rows)
     tree = Tree(nodes)
-    leaves = tree.leaves()
-    last = nodes[-1].id if nodes else ""
-    line = tree.line(last)
-    main, places = _transcript(origin, line)
+    main, places = _transcript(origin, tree.line(nodes[-1].id if nodes else ""))
     main.damaged[:0] = found.damaged
     line_of = {node.id: node.row.line for node in reversed(nodes)}
-    others: list[list[Row]] = []
-    for leaf in leaves:
-        if line_of[leaf] in places:
-            continue
-        if len(others) == MOST_BRANCHES:
-            main.skip("branches after the first ones")
-            continue
-        others.append(tree.line(leaf))
-
-    def branches() -> Iterator[Branch]:
-        for line in others:
-            other, other_places = _transcript(origin, line)
-            yield Branch(other.records(), shared(places, other_places))
-
-    return Imported(origin, main.records(), main.left_out, tuple(main.damaged), len(others), branches)
+    leaves = {leaf: line_of[leaf] for leaf in tree.leaves()}
+    return branching(main, places, leaves, tree.line, partial(_transcript, origin))
 
 
 def _origin(rows: Iterable[Row]) -> Origin:
@@ -103,18 +87,10 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
     return nodes
 
 
-def _transcript(origin: Origin, line: Sequence[Row]) -> tuple[Transcript, dict[int, int]]:
+def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
     """The events of a line, and the last seq after each of its rows."""
     transcript = Transcript(origin)
-    reader = _Reader(transcript)
-    places: dict[int, int] = {}
-    for row in line:
-        try:
-            reader.take(row)
-        except MALFORMED as error:
-            transcript.damaged.append(f"line {row.line}: {why(error)}")
-        places[row.line] = len(transcript) - 1
-    return transcript, places
+    return transcript, taken(transcript, line, _Reader(transcript).take)
 
 
 class _Reader:

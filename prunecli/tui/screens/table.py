@@ -24,7 +24,7 @@ MOST_NOTE_ROWS = 4
 class Rows(ScrollView, can_focus=True):
     """The rows of a table, under its headings."""
 
-    COMPONENT_CLASSES = {"rows--heading"}  # noqa: RUF012  # Textual's way
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading"}
 
     def __init__(self, table: Table) -> None:
         super().__init__()

@@ -91,8 +91,10 @@ class Inks:
     def __init__(self, palette: Palette) -> None:
         ground, panel, code = palette.background, palette.panel, palette.code_background
 
-        def ink(colour: str, on: str = ground, **more: bool) -> Style:
-            return Style(color=colour, bgcolor=on, **more)  # type: ignore[arg-type]
+        def ink(
+            colour: str, on: str = ground, *, bold: bool | None = None, underline: bool | None = None
+        ) -> Style:
+            return Style(color=colour, bgcolor=on, bold=bold, underline=underline)
 
         self.text = ink(palette.foreground)
         self.strong = ink(palette.foreground, bold=True)

@@ -4,6 +4,8 @@ What it relies on of Textual's TextArea beyond its documentation: `gutter_width`
 `navigator`; tests/tui/widgets/test_editor.py holds it.
 """
 
+from typing import ClassVar
+
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
@@ -25,7 +27,7 @@ _TYPED = "\u200c\u200d\u3000\u00a0"
 class Editor(TextArea):
     """Where text is typed. `glyph` stands before the first row."""
 
-    COMPONENT_CLASSES = {"editor--glyph"}  # noqa: RUF012  # Textual's way
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"editor--glyph"}
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id, highlight_cursor_line=False)

@@ -300,6 +300,6 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
     assert {seq: why(talk.entry(seq)) for seq in (image, denied, short, last)} == {
         image: "holds an image",
         denied: "bash is not an allowed tool",
-        short: "short enough for now",
+        short: "short enough so far",
         last: "after the last but 1 answers",
     }

@@ -1,15 +1,7 @@
 """aggressive: every old result is cleared, whatever the ratios say (PRUNING.md section 4)."""
 
 from prunecli.context.strategies.adaptive import HardClear, Tools
-from tests.context.talk import PICTURE, Talk, seqs, texts, tokens
-
-
-def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
-    talk = Talk()
-    talk.user()
-    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
-    talk.say()
-    return talk, found
+from tests.context.talk import PICTURE, Talk, seqs, talk_of, texts, tokens
 
 
 def test_all_results_before_the_last_answers_are_cleared() -> None:

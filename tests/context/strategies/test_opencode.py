@@ -3,17 +3,7 @@
 import pytest
 
 from prunecli.context.strategies.opencode import PLACEHOLDER, Options
-from tests.context.talk import PICTURE, Talk, seqs, texts, tokens
-
-ALL = {"prune_minimum": 0, "prune_protect": 0, "protected_turns": 0}
-
-
-def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
-    talk = Talk()
-    talk.user()
-    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
-    talk.seen()
-    return talk, found
+from tests.context.talk import ALL, PICTURE, Talk, seqs, talk_of, texts, tokens
 
 
 def test_the_defaults_are_those_of_the_original() -> None:

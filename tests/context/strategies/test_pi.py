@@ -3,19 +3,7 @@
 import pytest
 
 from prunecli.context.strategies.pi import Options
-from tests.context.talk import PICTURE, THOUGHT, Talk, seqs, texts, tokens
-
-ALL = {"prune_minimum": 0, "prune_protect": 0, "protected_turns": 0}
-"""Nothing is protected."""
-
-
-def talk_of(*sizes: int) -> tuple[Talk, list[int]]:
-    """Reads of so many tokens, oldest first, all seen by the model."""
-    talk = Talk()
-    talk.user()
-    found = [talk.step("read", tokens(size), path=f"{index}.py") for index, size in enumerate(sizes)]
-    talk.seen()
-    return talk, found
+from tests.context.talk import ALL, PICTURE, THOUGHT, Talk, seqs, talk_of, texts, tokens
 
 
 def test_the_defaults_are_those_of_the_original() -> None:

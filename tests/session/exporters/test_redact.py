@@ -10,6 +10,7 @@ from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.exporters.redact import redacted, without_secrets
 from tests.session.exporters.sample import numbered
+from tests.session.points import content
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -134,7 +135,10 @@ def test_every_place_of_a_session_is_searched_and_thinking_that_changed_loses_it
     clean, found = redacted(records)
     assert secret not in repr(clean)
     assert found == 6
-    assert clean[1].event.content[:2] == (Thinking("[redacted: GitHub token]", ""), Thinking("plain", "sig"))  # type: ignore[union-attr]
+    assert content(clean[1].event)[:2] == (
+        Thinking("[redacted: GitHub token]", ""),
+        Thinking("plain", "sig"),
+    )
     for name in ENDINGS:
         assert secret not in exported(records, name).text
         assert secret in exported(records, name, keep_secrets=True).text

@@ -9,7 +9,7 @@ import pytest
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse, plain_text
 from prunecli.session.importers.source import Source, read_source
-from tests.session.points import sent, valid_points
+from tests.session.points import content, sent, valid_points
 
 SAMPLES = sorted((Path(__file__).parents[2] / "imports").glob("claude-code-*.gz"))
 
@@ -112,7 +112,7 @@ def test_the_last_message_ends_the_main_line_and_the_other_line_is_a_branch(tmp_
     assert said(found) == ["go", "First way.", "better", "Good."]
     [branch] = found.branches
     assert branch.common == 2
-    assert plain_text(branch.records[3].event.content) == "no"  # type: ignore[union-attr]
+    assert plain_text(content(branch.records[3].event)) == "no"
     assert branch.records[:3] == found.records[:3]
 
 

@@ -10,7 +10,7 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult
 from prunecli.model.messages import Image, ToolUse, Usage, plain_text, tool_uses
 from prunecli.session.importers.source import Source, read_source
-from tests.session.points import sent, valid_points
+from tests.session.points import content, sent, valid_points
 
 IMPORTS = Path(__file__).parents[2] / "imports"
 PIXEL = "iVBORw0KGgo="
@@ -197,7 +197,7 @@ def test_an_image_is_kept_with_its_bytes_or_named(tmp_path: Path) -> None:
     good = {"type": "file", "mime": "image/png", "url": f"data:image/png;base64,{PIXEL}"}
     bad = {"type": "file", "mime": "image/png", "url": "file:///x.png"}
     found = value(tmp_path, opencode(("user", [words("see"), good, bad])))
-    assert Image("image/png", PIXEL) in found.records[1].event.content  # type: ignore[union-attr]
+    assert Image("image/png", PIXEL) in content(found.records[1].event)
     assert shown(found) == ["see", "", "[image]"]
     assert found.imported.left_out == {"images without usable bytes": 1}
 

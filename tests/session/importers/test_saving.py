@@ -19,7 +19,7 @@ from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 from tests.session.importers.test_claude_code import answer, read, text, user
-from tests.session.points import sent
+from tests.session.points import content, sent
 
 IMPORTS = Path(__file__).parents[2] / "imports"
 SAMPLES = sorted(IMPORTS.glob("*.gz"))
@@ -44,7 +44,9 @@ def test_what_is_saved_sends_what_was_read_and_verifies(tmp_path: Path, path: Pa
     assert sent(session.records)[: len(sent(source.records)) - 1] == sent(source.records)[:-1]
     assert verify_session(one.path, read_log(one.path)).clean
     assert one.path.stat().st_mode & 0o777 == 0o600
-    assert session.context.settings[IMPORTED]["kind"] == source.kind  # type: ignore[index]
+    origin = session.context.settings[IMPORTED]
+    assert isinstance(origin, dict)
+    assert origin["kind"] == source.kind
     begun = session.records[0].timestamp
     assert begun == source.records[0].timestamp
 
@@ -103,7 +105,7 @@ def test_a_long_result_and_an_image_lie_beside_the_log_and_come_back(tmp_path: P
     pixel = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     [one] = saved(tmp_path, read(tmp_path, user("1", None, [text("x" * 200_000), pixel])))
     assert len(list((one.path.parent / "blobs").iterdir())) == 2
-    assert load(one.path).records[1].event.content[0] == Text("x" * 200_000)  # type: ignore[union-attr]
+    assert content(load(one.path).records[1].event)[0] == Text("x" * 200_000)
 
 
 def test_nothing_is_left_of_an_import_that_cannot_be_written(tmp_path: Path) -> None:

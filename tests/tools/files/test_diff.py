@@ -76,9 +76,8 @@ def test_a_small_change_in_a_huge_text_is_a_small_diff() -> None:
     assert made.diff.count("\n") == 8
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch")
 def test_patch_takes_the_diff(tmp_path: Path) -> None:
-    if shutil.which("patch") is None:
-        pytest.skip("needs patch")
     old, new = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk\n"
     (tmp_path / "f").write_text(old)
     given = f"--- f\n+++ f\n{change(old, new).diff}\n"

@@ -50,7 +50,10 @@ def test_whatever_the_file_holds_the_bytes_around_the_match_stay(data: bytes, ol
         return
     encoding = encoding_of(data)
     text = encoding.decode(data)
-    crlf = lambda given: given.replace("\r\n", "\n").replace("\n", "\r\n")  # noqa: E731
+
+    def crlf(given: str) -> str:
+        return given.replace("\r\n", "\n").replace("\n", "\r\n")
+
     possible = set()
     for wanted in {old, crlf(old)}:
         for put in {new, crlf(new)}:

@@ -215,10 +215,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system,
 @pytest.fixture
 def small_disk(workspace: Path) -> Iterator[Path]:
     """The workspace on a file system of 256 KiB."""
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", workspace], capture_output=True, check=False
-    )
-    if done.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(workspace)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("can't mount here")
     yield workspace
     subprocess.run(["umount", "-l", workspace], check=True)

@@ -62,7 +62,7 @@ def seen(changes: Iterable[Change]) -> dict[int, shown.Entry]:
             case _:
                 pass
     for slot, text in streamed.items():
-        entries[slot] = dataclasses.replace(entries[slot], text=text, streaming=False)  # type: ignore[call-arg]
+        entries[slot] = dataclasses.replace(entries[slot], text=text, streaming=False)
     return entries
 
 

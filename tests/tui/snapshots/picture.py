@@ -2,13 +2,14 @@
 
     async with pictured(tmp_path, look) as s:     # look: one of LOOKS
         ...
-        await same_picture(s, "name", look)
+        assert not await difference(s, "name", look)
 
 `UPDATE_PICTURES=1 pytest tests/tui/snapshots` keeps what is there now; look at it before it is committed.
 """
 
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,6 +44,7 @@ class Look(NamedTuple):
 
 LOOKS = (Look(80, 24), Look(160, 48), Look(80, 24, "prune-light"))
 """Two sizes, and a light theme."""
+STILL_SECONDS = 1.0
 
 
 @asynccontextmanager
@@ -73,26 +75,32 @@ async def pictured(
         yield screen
 
 
-async def same_picture(screen: Shown, name: str, look: Look) -> None:
-    """Fails where the screen is not what the picture of that name shows; what it is lies beside the test's files."""
-    path, picture = FOLDER / f"{name}-{look}.svg", await _settled(screen, name)
-    if os.environ.get("UPDATE_PICTURES"):
-        path.write_text(picture, "utf-8")
+async def difference(screen: Shown, name: str, look: Look) -> str:
+    """Where the screen is not what the picture of that name shows, what to do about it: the new picture then lies
+    beside the test's files. Nothing where it is the same."""
+    path = FOLDER / f"{name}-{look}.svg"
     kept = path.read_text("utf-8") if path.exists() else ""
-    if picture != kept:
-        found = screen.runtime.setup.places.home.parent / path.name
-        found.write_text(picture, "utf-8")
-        raise AssertionError(
-            f"{name} looks different at {look}: compare {found} with {path}, and if it is as it should be keep it "
-            f"with UPDATE_PICTURES=1. The screen is\n{screen.screen_text()}"
-        )
+    picture = await _settled(screen, name, kept)
+    if os.environ.get("UPDATE_PICTURES"):
+        path.write_text(kept := picture, "utf-8")
+    if picture == kept:
+        return ""
+    found = screen.runtime.setup.places.home.parent / path.name
+    found.write_text(picture, "utf-8")
+    return (
+        f"{name} looks different at {look}: compare {found} with {path}, and if it is as it should be keep it "
+        f"with UPDATE_PICTURES=1. The screen is\n{screen.screen_text()}"
+    )
 
 
-async def _settled(screen: Shown, name: str) -> str:
-    """The picture once nothing moves any more."""
-    before = ""
-    while (picture := normalised(screen.app.export_screenshot(title=name))) != before:
-        before = picture
+async def _settled(screen: Shown, name: str, kept: str) -> str:
+    """The picture once it is the one that is kept, or nothing moved for so long that it will not become it."""
+    before, since = "", time.monotonic()
+    while (picture := normalised(screen.app.export_screenshot(title=name))) != kept:
+        if picture != before:
+            before, since = picture, time.monotonic()
+        elif time.monotonic() - since > STILL_SECONDS:
+            break
         await screen.pilot.pause(0.05)
     return picture
 

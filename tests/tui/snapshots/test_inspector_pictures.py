@@ -8,7 +8,7 @@ from prunecli.tui.screens.context import ContextScreen
 from prunecli.tui.screens.context_diff import DiffScreen
 from prunecli.tui.screens.context_text import TextScreen
 from tests.tui.snapshots.conversation import conversation
-from tests.tui.snapshots.picture import LOOKS, Look, pictured, same_picture
+from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 
@@ -20,7 +20,7 @@ async def test_the_inspector_with_a_pruned_result_marked(tmp_path: Path, look: L
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
         await s.pilot.press("E", "home", "down", "down", "down", "down", "down")
         await s.until_shown("restores and pins")
-        await same_picture(s, "inspector", look)
+        assert not await difference(s, "inspector", look)
 
 
 @every_look
@@ -31,7 +31,7 @@ async def test_the_text_of_a_pruned_result(tmp_path: Path, look: Look) -> None:
         await s.pilot.press("E", "home", "down", "down", "down", "down", "down", "enter")
         await s.until(lambda: isinstance(s.app.screen, TextScreen))
         await s.until_shown("the model sees this (cleared)", "def rule_0")
-        await same_picture(s, "inspector-text", look)
+        assert not await difference(s, "inspector-text", look)
 
 
 @every_look
@@ -42,4 +42,4 @@ async def test_what_two_requests_differ_in(tmp_path: Path, look: Look) -> None:
         await s.pilot.press("d", "left", "left")
         await s.until(lambda: isinstance(s.app.screen, DiffScreen))
         await s.until_shown("Request 2 → 3", "~ replaced")
-        await same_picture(s, "inspector-difference", look)
+        assert not await difference(s, "inspector-difference", look)

@@ -9,7 +9,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls
 from prunecli.tui.screens.table import TableScreen
 from tests.tui.snapshots.conversation import conversation
-from tests.tui.snapshots.picture import LOOKS, Look, pictured, same_picture
+from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 
@@ -17,14 +17,14 @@ every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 @every_look
 async def test_the_welcome(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look) as s:
-        await same_picture(s, "welcome", look)
+        assert not await difference(s, "welcome", look)
 
 
 @every_look
 async def test_a_conversation_at_its_end(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.until_shown("You're welcome.")
-        await same_picture(s, "conversation", look)
+        assert not await difference(s, "conversation", look)
 
 
 @every_look
@@ -36,7 +36,7 @@ async def test_tools_a_diff_thinking_and_what_was_pruned(tmp_path: Path, look: L
         transcript.toggle(thought.key)
         transcript.home()
         await s.until_shown("fix the failing check")
-        await same_picture(s, "tools", look)
+        assert not await difference(s, "tools", look)
 
 
 @every_look
@@ -46,7 +46,7 @@ async def test_a_search(tmp_path: Path, look: Look) -> None:
         await s.pilot.press("ctrl+f")
         await s.type("advance")
         await s.until(lambda: s.frame.transcript._hit)
-        await same_picture(s, "search", look)
+        assert not await difference(s, "search", look)
 
 
 @every_look
@@ -59,7 +59,7 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
         await s.type("go", "enter")
         await s.until_shown("allow once")
         s.frame.activity.end()
-        await same_picture(s, "permission", look)
+        assert not await difference(s, "permission", look)
 
 
 @every_look
@@ -67,7 +67,7 @@ async def test_the_keys(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.pilot.press("f1")
         await s.until_shown("what it does")
-        await same_picture(s, "keys", look)
+        assert not await difference(s, "keys", look)
 
 
 @every_look
@@ -75,7 +75,7 @@ async def test_the_themes_to_choose_from(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.type("/theme", "enter")
         await s.until_shown("type to filter")
-        await same_picture(s, "themes", look)
+        assert not await difference(s, "themes", look)
 
 
 @every_look
@@ -87,7 +87,7 @@ async def test_a_table(tmp_path: Path, look: Look) -> None:
             TableScreen(Table("Files", ("no.", "file", "tokens"), rows, note=note, right=(0, 2)))
         )
         await s.until_shown("Esc closes")
-        await same_picture(s, "table", look)
+        assert not await difference(s, "table", look)
 
 
 @every_look
@@ -95,4 +95,4 @@ async def test_commands_that_begin_like_what_was_typed(tmp_path: Path, look: Loo
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.type("/comp")
         await s.until_shown("Summarise the older part")
-        await same_picture(s, "menu", look)
+        assert not await difference(s, "menu", look)

@@ -1,8 +1,10 @@
 """The screens of commands, at two sizes and in a light theme, as they were looked at and kept."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.screen import Screen
 from textual.widgets import Input
 
 from prunecli.commands.command import Table
@@ -13,7 +15,7 @@ from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.plan import PlanPanel
 from tests.tui.showing_app import Shown
 from tests.tui.snapshots.conversation import conversation
-from tests.tui.snapshots.picture import LOOKS, Look, pictured, same_picture
+from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 
@@ -35,12 +37,11 @@ DOCTOR = Table(
 """As /doctor gives it on some machine."""
 
 
-async def still(s: Shown, screen: type, name: str, look: Look) -> None:
-    """The picture of a screen that is there, its cursor at rest."""
+async def at_rest(s: Shown, screen: type[Screen[Any]]) -> None:
+    """A screen is there, and no cursor on it blinks."""
     await s.until(lambda: isinstance(s.app.screen, screen))
     for field in s.app.screen.query(Input):
         field.cursor_blink = False
-    await same_picture(s, name, look)
 
 
 @every_look
@@ -49,7 +50,8 @@ async def test_the_palette(tmp_path: Path, look: Look) -> None:
         await s.pilot.press("ctrl+p")
         await s.until_shown("type to filter")
         await s.type("undo")
-        await still(s, ChooseScreen, "palette", look)
+        await at_rest(s, ChooseScreen)
+        assert not await difference(s, "palette", look)
 
 
 @every_look
@@ -60,7 +62,7 @@ async def test_the_question_after_a_plan(tmp_path: Path, look: Look) -> None:
         await s.until(lambda: s.frame.query(PlanPanel))
         await s.until_shown("Shall this plan be carried out?")
         s.frame.activity.end()
-        await same_picture(s, "plan", look)
+        assert not await difference(s, "plan", look)
 
 
 @every_look
@@ -69,15 +71,8 @@ async def test_the_question_for_a_key(tmp_path: Path, look: Look) -> None:
         await s.type("/login", "escape", "enter")
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
         await s.type("sk-ant-1234")
-        await still(s, SecretScreen, "secret", look)
-
-
-@every_look
-async def test_where_to_go_back_to(tmp_path: Path, look: Look) -> None:
-    async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/rewind", "escape", "enter")
-        await s.until_shown("Go back to before")
-        await still(s, ChooseScreen, "rewind", look)
+        await at_rest(s, SecretScreen)
+        assert not await difference(s, "secret", look)
 
 
 @every_look
@@ -85,28 +80,26 @@ async def test_what_works_here(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         s.app.push_screen(TableScreen(DOCTOR))
         await s.until_shown("how it is")
-        await still(s, TableScreen, "doctor", look)
+        assert not await difference(s, "doctor", look)
 
 
 @every_look
-async def test_every_prune_so_far(tmp_path: Path, look: Look) -> None:
+@pytest.mark.parametrize(
+    ("typed", "words", "screen", "name"),
+    [
+        pytest.param("/rewind", ["Go back to before"], ChooseScreen, "rewind", id="where to go back to"),
+        pytest.param("/prune-stats", ["Prunes"], TableScreen, "prune-stats", id="every prune so far"),
+        pytest.param("/cost", ["output"], TableScreen, "cost", id="what was paid"),
+        pytest.param(
+            "/context table", ["entry", "tokens"], TableScreen, "context-table", id="the context as a table"
+        ),
+    ],
+)
+async def test_what_a_command_shows_of_the_session(
+    tmp_path: Path, look: Look, typed: str, words: list[str], screen: type[Screen[Any]], name: str
+) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/prune-stats", "escape", "enter")
-        await s.until_shown("Prunes")
-        await still(s, TableScreen, "prune-stats", look)
-
-
-@every_look
-async def test_what_was_paid(tmp_path: Path, look: Look) -> None:
-    async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/cost", "escape", "enter")
-        await s.until_shown("output")
-        await still(s, TableScreen, "cost", look)
-
-
-@every_look
-async def test_the_context_as_a_table(tmp_path: Path, look: Look) -> None:
-    async with pictured(tmp_path, look, events=conversation()) as s:
-        await s.type("/context table", "escape", "enter")
-        await s.until_shown("entry", "tokens")
-        await still(s, TableScreen, "context-table", look)
+        await s.type(typed, "escape", "enter")
+        await s.until_shown(*words)
+        await at_rest(s, screen)
+        assert not await difference(s, name, look)

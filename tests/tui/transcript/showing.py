@@ -1,8 +1,6 @@
 """What the tests of the transcript share: an application with one transcript, and ways to look at what it shows."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
@@ -10,7 +8,7 @@ from textual.pilot import Pilot
 
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.entries import Entry
-from prunecli.tui.transcript.items import Block
+from prunecli.tui.transcript.items import Block, Item
 from prunecli.tui.transcript.palette import Palette, inks
 from prunecli.tui.transcript.rows import Dress, Row
 from prunecli.tui.transcript.view import Transcript
@@ -127,6 +125,13 @@ async def showing(
         yield app.transcript, pilot, app
 
 
+def item(document: Document, key: int) -> Item:
+    """An entry that must be there."""
+    found = document.item(key)
+    assert found is not None, f"there is no entry {key}"
+    return found
+
+
 def screen(transcript: Transcript) -> list[str]:
     """The rows on the screen as text, empty ones at the end left out."""
     lines = [line.row.text.rstrip() for line in transcript.window.lines]
@@ -138,14 +143,6 @@ def screen(transcript: Transcript) -> list[str]:
 def painted(transcript: Transcript) -> list[str]:
     """The rows on the screen as they are drawn, pill included."""
     return [transcript.render_line(y).text.rstrip() for y in range(transcript.window.height)]
-
-
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Waits until something is so; fails if that takes too long."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.005)
 
 
 def position(transcript: Transcript, text: str) -> tuple[int, int]:

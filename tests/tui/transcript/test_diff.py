@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from prunecli.tui.transcript.diff import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.entries import Diff, ToolCall, ToolState
 from prunecli.tui.transcript.markdown import Sheet
-from tests.tui.transcript.showing import INKS, document, rows, texts
+from tests.tui.transcript.showing import INKS, document, item, rows, texts
 
 SHEET = Sheet(60, 110, INKS)
 BEFORE = "a\nb\nc\nd\ne\nf\n"
@@ -86,7 +86,7 @@ def test_a_diff_of_a_call_is_open_and_indented():
 def test_a_large_diff_is_laid_out_in_pieces():
     diff = Diff.between("", "\n".join(f"line {n}" for n in range(1000)), "x.txt")
     made = document(ToolCall("write", "x.txt", ToolState.OK, body=diff))
-    assert len(made.item(0).blocks) > 5  # type: ignore[union-attr]
+    assert len(item(made, 0).blocks) > 5
     assert texts(made)[-1] == "  1000 + line 999"
     assert len(rows(made)) == 1001
 

@@ -1,5 +1,7 @@
 """Entries: how they look, how they fold, how they are replaced and streamed."""
 
+from typing import Any
+
 import pytest
 
 from prunecli.tui.transcript.entries import (
@@ -17,13 +19,13 @@ from prunecli.tui.transcript.entries import (
     ToolState,
 )
 from prunecli.tui.transcript.layout import KEPT_BLOCKS
-from tests.tui.transcript.showing import document, rows, texts
+from tests.tui.transcript.showing import document, item, rows, texts
 
 OUTPUT = Output("first line\nsecond line\n")
 
 
-def call(state: ToolState = ToolState.OK, **more: object) -> ToolCall:
-    return ToolCall("bash", "pytest -q", state, **more)  # type: ignore[arg-type]
+def call(state: ToolState = ToolState.OK, **more: Any) -> ToolCall:
+    return ToolCall("bash", "pytest -q", state, **more)
 
 
 def line(entry: Entry, width: int = 60) -> str:
@@ -255,12 +257,12 @@ def test_a_lot_of_text_is_laid_in_parts():
     while made.waiting:
         made.flush()
     assert made.layout.heights.total == 39_999
-    assert not made.item(key).stream  # type: ignore[union-attr]
+    assert not item(made, key).stream
 
 
 def test_text_for_an_entry_that_is_finished_or_gone_is_ignored():
     made = document(Assistant("done"))
-    made.feed(made.item(0).key, "more")  # type: ignore[union-attr]
+    made.feed(item(made, 0).key, "more")
     key = made.append(Assistant(streaming=True))
     made.clear()
     made.feed(key, "lost")

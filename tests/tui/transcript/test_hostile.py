@@ -60,20 +60,21 @@ def everywhere(text: str) -> list[Entry]:
     ]
 
 
-def check(entries: list[Entry], width: int) -> None:
-    made = document(*entries, width=width)
+def acting(entries: list[Entry], width: int) -> set[str]:
+    """The characters of the drawn rows that could act on a terminal. Each row is as wide as it says."""
+    made, found = document(*entries, width=width), set[str]()
     for row in rows(made):
         strip = row.strip(width, DRESS)
         assert strip.cell_length == width
         assert sum(cell_len(segment.text) for segment in strip) == width
-        for char in strip.text:
-            assert char in "\u200c\u200d" or unicodedata.category(char) not in FORBIDDEN, hex(ord(char))
+        found.update(char for char in strip.text if unicodedata.category(char) in FORBIDDEN)
         strip.text.encode()
+    return found - {"\u200c", "\u200d"}
 
 
 def test_the_worst_text_in_every_field_at_every_width():
     for width in (1, 2, 5, 20, 60, 200):
-        check(everywhere(EVIL), width)
+        assert acting(everywhere(EVIL), width) == set()
 
 
 @settings(max_examples=60, deadline=None)
@@ -82,7 +83,7 @@ def test_the_worst_text_in_every_field_at_every_width():
 @example("a\u200d\ufe0f\u200db", 4)
 @example("|a|\n|-|\n|\x1b|", 20)
 def test_any_text_in_every_field(text: str, width: int):
-    check(everywhere(text), width)
+    assert acting(everywhere(text), width) == set()
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,7 +12,8 @@ from prunecli.tui.transcript.entries import (
 )
 from prunecli.tui.transcript.search import Query, hits, scan
 from prunecli.tui.transcript.view import Transcript
-from tests.tui.transcript.showing import blocks, document, screen, showing, until
+from tests.tui.transcript.showing import blocks, document, screen, showing
+from tests.waiting import until
 
 
 def places(text: str, *entries: Entry, width: int = 30) -> list[str]:

@@ -6,7 +6,16 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
 from prunecli.tui.transcript.copying import selected_text
-from prunecli.tui.transcript.entries import Assistant, Diff, Notice, Output, Prompt, ToolCall, ToolState
+from prunecli.tui.transcript.entries import (
+    Assistant,
+    Diff,
+    Entry,
+    Notice,
+    Output,
+    Prompt,
+    ToolCall,
+    ToolState,
+)
 from prunecli.tui.transcript.pointer import EVERYTHING
 from prunecli.tui.transcript.selection import Span
 from prunecli.tui.transcript.view import Transcript
@@ -15,20 +24,21 @@ from tests.tui.transcript.showing import (
     Showing,
     blocks,
     document,
+    item,
     position,
     rows,
     screen,
     showing,
-    until,
 )
+from tests.waiting import until
 
 SENTENCE = (
     "These are quite a lot of words that have to be wrapped on a screen that is as narrow as this one is."
 )
 
 
-def copied(*entries: object, width: int = 30) -> str:
-    return selected_text(document(*entries, width=width), EVERYTHING._replace(start=0))  # type: ignore[arg-type]
+def copied(*entries: Entry, width: int = 30) -> str:
+    return selected_text(document(*entries, width=width), EVERYTHING._replace(start=0))
 
 
 async def drag(
@@ -155,7 +165,7 @@ async def test_selecting_a_line_does_not_unfold_it():
     call = ToolCall("bash", "make all", ToolState.OK, body=Output("x"))
     async with showing(call) as (transcript, pilot, _):
         await drag(pilot, position(transcript, "make"), position(transcript, "all"))
-        assert transcript.document.item(0).folded  # type: ignore[union-attr]
+        assert item(transcript.document, 0).folded
         assert transcript.selected
 
 
@@ -184,8 +194,8 @@ async def test_the_selection_survives_scrolling_streaming_folding_and_another_wi
         expected = app.screen.get_selected_text()
         assert expected == SENTENCE[SENTENCE.index("lot") : SENTENCE.index("narrow") + 6]
         transcript.page_up()
-        transcript.feed(transcript.document.item(52).key, MARKDOWN)  # type: ignore[union-attr]
-        transcript.toggle(transcript.document.item(50).key)  # type: ignore[union-attr]
+        transcript.feed(item(transcript.document, 52).key, MARKDOWN)
+        transcript.toggle(item(transcript.document, 50).key)
         await pilot.resize_terminal(33, 20)
         await until(lambda: not transcript.document.waiting)
         await pilot.pause()

@@ -20,7 +20,8 @@ from prunecli.tui.transcript.entries import (
 )
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.view import Transcript
-from tests.tui.transcript.showing import MARKDOWN, painted, position, rows, screen, showing, until
+from tests.tui.transcript.showing import MARKDOWN, item, painted, position, rows, screen, showing
+from tests.waiting import until
 
 MANY = [Prompt(f"prompt {n}") if n % 10 == 0 else Notice(f"line {n}") for n in range(1000)]
 OUTPUT = Output("\n".join(f"output {n}" for n in range(5)))
@@ -190,7 +191,7 @@ async def test_a_click_on_restore_asks_for_it():
             await pilot.click(Transcript, offset=(line.row.hot[0] + 1, y))
             await pilot.pause()
             assert app.told[-1] == ("restore", key)
-        assert transcript.document.item(0).folded  # type: ignore[union-attr]
+        assert item(transcript.document, 0).folded
 
 
 async def test_the_cursor_folds_and_restores():
@@ -233,15 +234,23 @@ async def test_the_clock_of_what_runs_goes_on():
     now = [0.0]
     transcript = Transcript(clock=lambda: now[0])
     async with showing(ToolCall("bash", "make"), Thinking(streaming=True), transcript=transcript):
+        assert not any("12s" in row for row in screen(transcript))
         now[0] = 12_300.0
-        await until(lambda: "12s" in screen(transcript)[0] and "12s" in screen(transcript)[1])
+        await until(lambda: "12s" in screen(transcript)[0])
+        assert "12s" in screen(transcript)[1], "all clocks go together"
 
 
 async def test_text_is_shown_soon_after_it_came_even_if_more_keeps_coming():
-    async with showing(Assistant(streaming=True)) as (transcript, pilot, _):
-        transcript.feed(transcript.document.item(0).key, "hello")  # type: ignore[union-attr]
-        await until(lambda: screen(transcript) == ["hello"])
-        await pilot.pause()
+    async with showing(Assistant(streaming=True)) as (transcript, _, _app):
+        key = item(transcript.document, 0).key
+        transcript.feed(key, "hello")
+
+        def is_shown() -> bool:
+            transcript.feed(key, " more")
+            return bool(screen(transcript))
+
+        await until(is_shown)
+        assert screen(transcript)[0].startswith("hello more")
 
 
 async def test_entries_given_before_the_screen_is_there_are_shown():
@@ -250,7 +259,8 @@ async def test_entries_given_before_the_screen_is_there_are_shown():
     transcript.feed(key, "early ")
     transcript.append(Prompt("words"))
     async with showing(transcript=transcript):
-        await until(lambda: screen(transcript) == ["early", "", "❯ words"])
+        await until(lambda: len(screen(transcript)) == 3)
+        assert screen(transcript) == ["early", "", "❯ words"]
 
 
 async def test_clearing_leaves_nothing():
@@ -389,7 +399,7 @@ async def test_only_rows_that_look_different_are_drawn_again():
     """A terminal far away is sent a row for a word, not a screen."""
     watched = Watched()
     async with showing(*MANY, Assistant(streaming=True), transcript=watched) as (transcript, pilot, app):
-        key = transcript.document.item(1000).key  # type: ignore[union-attr]
+        key = item(transcript.document, 1000).key
         transcript.feed(key, "some words\n\nand ")
         await until(lambda: screen(transcript)[-1] == "and")
         await pilot.pause()
@@ -412,7 +422,7 @@ async def test_what_is_on_the_terminal_is_what_is_on_the_screen():
             ),
             lambda: transcript.scroll_rows(randomly.randrange(-5, 6)),
             lambda: transcript.append(Notice("new")),
-            lambda: transcript.toggle(transcript.document.item(40).key),  # type: ignore[union-attr]
+            lambda: transcript.toggle(item(transcript.document, 40).key),
             transcript.page_up,
             transcript.end,
         ]

@@ -1,6 +1,7 @@
 """The two status lines."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from prunecli.tui.widgets.status import bar, cache_words, level, pruning_line, s
 
 LEDGER = Ledger(45_200, 25_000, 8, 9_000, 76_000, 200_000)
 BILL = Bill(3, 400, 100, 9_600, 0, 0.42, last_at=1_000_000)
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "ledger": LEDGER,
     "held": "",
     "bill": BILL,
@@ -24,8 +25,8 @@ FIELDS = {
 }
 
 
-def status(**changes: object) -> Status:
-    return Status(**{**FIELDS, **changes})  # type: ignore[arg-type]
+def status(**changes: Any) -> Status:
+    return Status(**{**FIELDS, **changes})
 
 
 def test_the_first_line_says_what_pruning_does_and_how_full_the_context_is() -> None:
