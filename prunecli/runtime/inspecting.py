@@ -3,10 +3,12 @@
 Nothing here has a screen. An edit is planned anew when it is carried out, so that what happens is what holds then.
 """
 
+from collections.abc import Iterator
+
 from prunecli.context.acts import Act, Plan, plan, refused
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
-from prunecli.context.map import WindowMap, window_map
+from prunecli.context.map import WindowMap, undivided, window_map
 from prunecli.context.outline import Node, Outline
 from prunecli.context.pressure import room
 from prunecli.runtime.runtime import Runtime
@@ -33,8 +35,19 @@ class Inspecting:
     def _look(self) -> None:
         policy = self._runtime.policy
         self.ledger = policy.ledger(self._session.context)
+        self.map: WindowMap = undivided(self.outline, policy.window, self.ledger.pruned_tokens)
+        if self.outline.is_measured:
+            self._draw_map()
+
+    def _draw_map(self) -> None:
+        policy = self._runtime.policy
         reserve = policy.window - room(policy.window, policy.max_tokens)
-        self.map: WindowMap = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+        self.map = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+
+    def measuring(self) -> Iterator[None]:
+        """Works out what the map shows, some of it at a time."""
+        yield from self.outline.measuring()
+        self._draw_map()
 
     def refresh(self) -> bool:
         """Whether anything is different since the last time."""

@@ -13,13 +13,14 @@ from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
+from prunecli.context.listing import Found, Listing
 from prunecli.context.map import window_map
 from prunecli.context.outline import Outline
 from prunecli.context.spending import paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
-from prunecli.model.events import AssistantMessage, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, Pinned, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 
 
@@ -60,8 +61,16 @@ def measure(entries: int) -> None:
     def opened() -> Outline:
         outline = Outline(context, records)
         window_map(outline, 200_000, 32_000, 0)
-        outline.rows(lambda _: False)
+        Listing(outline, unfolded=False).done()
         return outline
+
+    def unfolded_again() -> None:
+        outline.below.clear()
+        Listing(outline).done()
+
+    def searched_anew() -> None:
+        outline.texts.clear()
+        Found(outline, "file77").done()
 
     outline = opened()
     result = next(e for e in reversed(context.entries.values()) if e.kind == "result" and not view.locked(e))
@@ -69,19 +78,22 @@ def measure(entries: int) -> None:
     figures = {
         "open": timed(opened),
         "preview": timed(lambda: impact(context, events, Market())),
-        "rows unfolded": timed(lambda: outline.rows(lambda _: True)),
-        "filter": timed(lambda: outline.found("file77")),
-        "50 nodes": timed(lambda: [outline.node(row.key) for row in outline.rows(lambda _: False)[:50]]),
+        "rows unfolded": timed(unfolded_again),
+        "again": timed(lambda: Listing(outline).done()),
+        "filter": timed(searched_anew),
+        "again ": timed(lambda: Found(outline, "file77").done()),
+        "50 nodes": timed(lambda: [outline.node(row.key) for row in Listing(outline).done()[:50]]),
     }
     for event in events:
         records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, event))
         context.apply(records[-1])
 
     def refreshed() -> None:
-        outline.read = len(records) - 1
+        records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, Pinned((result.seq,))))
+        context.apply(records[-1])
         outline.take(records)
         window_map(outline, 200_000, 32_000, 0)
-        outline.rows(lambda _: False)
+        Listing(outline, unfolded=False).done()
 
     sent = requests_sent(records)
     figures["refresh"] = timed(refreshed)
