@@ -67,8 +67,10 @@ def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
     """The break that a change of entry `first` makes; `saved` are the tokens that it withholds, as the endpoint
     counts them."""
     cold, rate = _cold(context, market), context.tally.anchor.tokens_per_char
-    cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
-    rewritten = 0 if cold else round(cached * rate)
+    rewritten = 0
+    if not cold:
+        cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
+        rewritten = round(cached * rate)
     cost = gain = None
     if market.read is not None and market.write is not None:
         cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6 if rewritten > 0 else 0.0

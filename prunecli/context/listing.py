@@ -206,11 +206,11 @@ class Found(Rows):
         texts = outline.texts.get(head.seq)
         if texts is None:
             rows = _rows_of(outline.context, head, is_open=True)
-            texts = outline.texts[head.seq] = tuple(_text(outline, row.key) for row in rows)
-        if not any(self._wanted in text for text in texts):
+            texts = outline.texts[head.seq] = "\n".join([_text(outline, row.key) for row in rows])
+        if self._wanted not in texts:
             return []
         rows = _rows_of(outline.context, head, is_open=True)
-        found = [self._wanted in text for text in texts]
+        found = [self._wanted in text for text in texts.split("\n")]
         below = any(one and row.depth == 2 for one, row in zip(found, rows, strict=False))
         return [
             row
@@ -237,7 +237,8 @@ def _parted(turns: Sequence[Turn], slots: Sequence[Entry | None]) -> Iterator[tu
 
 def _memos(context: Context, head: Entry) -> list[int]:
     """The prunes whose memos stand before an exchange."""
-    return [prun for prun, edit in context.memos_of(head.seq) if context.in_force(prun, edit)]
+    found = context.memos_of(head.seq)
+    return list(dict.fromkeys(prun for prun, edit in found if context.in_force(prun, edit))) if found else []
 
 
 def _parts_below(head: Entry) -> list[Key]:
@@ -263,4 +264,5 @@ def _rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
 
 
 def _text(outline: Outline, key: Key) -> str:
-    return f"{key.seq} {outline.label(key)} {labels.state(outline.context, key)}".lower()
+    text = f"{key.seq} {outline.label(key)} {labels.state(outline.context, key)}"
+    return text.replace("\n", " ").lower()

@@ -116,7 +116,7 @@ class Outline:
         self._measured: dict[int, Sums] = {}
         self._turn_sums: dict[int, Sums] = {}
         self._whole = Sums()
-        self.texts: dict[int, tuple[str, ...]] = {}
+        self.texts: dict[int, str] = {}
         self.below: dict[int, int] = {}
         self._grow()
         self._unmeasured = len(self.slots)
@@ -319,8 +319,9 @@ class Outline:
         if key.kind == "exchange":
             return self._of_sums(key, self.total([entry]), entry, without_memos=True)
         if key.kind == "memo":
-            prun, edit = key.part, labels.memo_of(self.context, key)
-            tokens = self.context.tally.counter.count(edit.text or "")
+            prun, count = key.part, self.context.tally.counter.count
+            found = [memo for one, memo in self.context.memos_of(key.seq) if one == prun]
+            tokens = sum(count(memo.text or "") for memo in found)
             age = self.rides.since(prun)
             return Node(
                 key, self.label(key), tokens, tokens, tokens * age, age, "memo", labels.why(self.context, key)

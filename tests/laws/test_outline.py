@@ -130,9 +130,9 @@ def rows_of_tree(outline: Outline, is_open: Callable[[Key], bool]) -> Iterator[R
         yield Row(0, key, bool(turn.exchanges), opened)
         for head in turn.exchanges if opened else ():
             assert head.exchange
-            for prun, edit in outline.context.memos_of(head.seq):
-                if outline.context.in_force(prun, edit):
-                    yield Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False)
+            found = outline.context.memos_of(head.seq)
+            for prun in dict.fromkeys(prun for prun, edit in found if outline.context.in_force(prun, edit)):
+                yield Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False)
             key, parts = Key("exchange", head.seq), labels.parts_of(head)
             unfolds = bool(head.exchange.calls) or len(parts) > 1
             yield Row(1, key, unfolds, unfolds and is_open(key))
