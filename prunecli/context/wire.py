@@ -1,8 +1,8 @@
 """The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
 
-Appending costs O(1) and makes no bytes; an edit rebuilds what it touches, up to where the messages are the same again,
-and nothing before or after. A group is one message: a user-role group holds the results of at most one exchange first,
-then other blocks in log order.
+Appending costs O(1) and makes no bytes; an edit rebuilds what it touches, up to where the messages are the same
+again, and nothing before or after. A group is one message: a user-role group holds the results of at most one
+exchange first, then other blocks in log order.
 """
 
 from bisect import bisect_left
@@ -120,9 +120,9 @@ class Wire:
             return group.role == "user"
         return group.role != self._groups[-1].role and not group.opening
 
-    def messages(self) -> tuple[WireMessage, ...]:
-        """All messages; an open call is answered by a derived "interrupted" result."""
-        return tuple(group.build() for group in self._groups)
+    def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
+        """All messages from index `start` on; an open call is answered by a derived "interrupted" result."""
+        return tuple(group.build() for group in self._groups[start:])
 
     def digest(self, preamble: bytes) -> bytes:
         """The end of the hash chain that starts with the preamble's digest."""
@@ -142,6 +142,10 @@ class Wire:
         at = bisect_left(self._groups, item, key=lambda group: group.first_item)
         before = self._groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
+
+    def item_at(self, group: int) -> int:
+        """The index of the first item that a message shows something of; of the end for one after the last."""
+        return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
     def bytes_between(self, start: int, end: int) -> int:
         """Canonical bytes of the messages from index `start` to before index `end`."""

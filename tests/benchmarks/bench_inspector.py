@@ -3,12 +3,13 @@
 `python tests/benchmarks/bench_inspector.py` prints milliseconds (median of five).
 """
 
+from collections import deque
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
 from prunecli.context.acts import plan
-from prunecli.context.difference import difference, requests_sent
+from prunecli.context.difference import Requests
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
@@ -95,9 +96,20 @@ def measure(entries: int) -> None:
         window_map(outline, 200_000, 32_000, 0)
         Listing(outline, unfolded=False).done()
 
-    sent = requests_sent(records)
+    requests = Requests(context, records)
+
+    def compared(number: int) -> None:
+        deque(requests.compare(requests.sent[number - 1], requests.sent[number]), 0)
+
+    figures["requests"] = timed(lambda: deque(Requests(context, records).reading(), 0))
+    deque(requests.reading(), 0)
+    last = len(requests.sent) - 1
+    started = perf_counter()
+    compared(last)
+    figures["first difference"] = (perf_counter() - started) * 1000
     figures["refresh"] = timed(refreshed)
-    figures["difference"] = timed(lambda: difference(records, sent[-2], sent[-1]))
+    numbers = iter(range(last - 1, 0, -1))
+    figures["one before"] = timed(lambda: compared(next(numbers)))
     figures["/cost"] = timed(lambda: paid(records, lambda *_: 0.0))
     print(f"{entries:>7,} entries  " + "  ".join(f"{name} {ms:.1f}" for name, ms in figures.items()))
 
