@@ -139,7 +139,7 @@ class ContextScreen(ModalScreen[None]):
 
     def _measure(self) -> None:
         """The figures of everything, where they are not known."""
-        if not self.inspecting.outline.is_measured:
+        if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
     def _tell_all(self) -> None:
@@ -188,6 +188,8 @@ class ContextScreen(ModalScreen[None]):
         why = inspecting.why(row.key)
         market = self._runtime.policy.market
         lines = [fitted(detail(node, why, market.read), (), width)]
+        if not inspecting.is_measured:
+            return Content("\n").join([*lines, *[Content("…")] * most])
         if node.results > MANY_RESULTS and self._rested is None:
             self._rested = self.set_timer(REST_SECONDS, self._tell)
             return Content("\n").join([*lines, *[Content("…")] * most])
@@ -285,6 +287,7 @@ class ContextScreen(ModalScreen[None]):
             self._say(f"{error.message} {error.hint}".strip())
             return
         self._said = done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else "")
+        self._measure()
         self._show()
 
     def _say(self, text: str) -> None:
