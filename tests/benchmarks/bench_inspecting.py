@@ -211,7 +211,8 @@ def main() -> None:
             one = Inspection(home, entries, compact_every)
             for _ in range(rounds):
                 walk(one)
-                working(one)
+                if compact_every:  # else the first request would prune and summarise all of it
+                    working(one)
             print(f"{entries:,} entries, load {os.getloadavg()[0]:.1f}, {one.terminal.megabytes():.0f} MB")
             for name in dict.fromkeys([*one.firsts, *one.echoes]):
                 firsts, echoes = one.firsts.get(name), one.echoes.get(name)
