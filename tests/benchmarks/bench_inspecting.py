@@ -40,7 +40,7 @@ class Inspection:
         cwd.mkdir()
         session_file(data, cwd, entries=entries, result_bytes=700, compact_every=compact_every)
         words = ["--trust", "--continue", "--model", "demo", "--set=pruning.estimator=chars4"]
-        self.entries = entries
+        self.compacted = compact_every > 0
         self.terminal = Terminal("prunecli", words, home, {"PRUNECLI_HOME": str(data)}, cwd=str(cwd))
         self.terminal.until("That was the last one.", 30)
         self.terminal.quiet(2.5, 60)
@@ -170,11 +170,12 @@ def difference(one: Inspection) -> None:
 
 
 def acts(one: Inspection) -> None:
-    """The full text; pruning an old exchange and taking it back."""
-    one._wait(HOME, names_a_node)
+    """The full text; pruning the oldest exchange, or where that survived a compaction the newest; taking it back."""
+    end, step = (END, UP) if one.compacted else (HOME, DOWN)
+    one._wait(end, names_a_node)
     one.calm()
     for _ in range(40):
-        one._wait(DOWN, names_a_node)
+        one._wait(step, names_a_node)
         if one._node.startswith(b"exchange"):
             break
     one.calm()
