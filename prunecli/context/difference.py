@@ -1,17 +1,32 @@
 """What two requests of a session differ in: messages added, replaced, removed, and where the prompt cache broke.
 
-A pure function of the log: it is folded once up to the later of the two requests.
+Read from the fold as it stands now, of which the messages of then are laid out again (`history.py`).
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from prunecli.context.history import History
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import AssistantMessage, Record, RequestSent
-from prunecli.model.messages import Usage
-from prunecli.model.requests import Preamble, WireMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+)
+from prunecli.model.messages import Json, Usage
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+
+_AT_A_TIME = 256
+"""Records that are looked at in one step."""
+_NEVER = 1 << 62
+"""A seq after every record."""
 
 Change: TypeAlias = Literal["added", "replaced", "removed"]
 
@@ -38,8 +53,8 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """From one request to another. `same` and `new` are tokens (bytes / 4) of the later one's messages before and
-    from the first that differs, `same_messages` the number of the former. `broken_at` is the entry at which what
+    """From one request to another. `same` and `new` are tokens (characters / 4) of the later one's messages before
+    and from the first that differs, `same_messages` the number of the former. `broken_at` is the entry at which what
     was cached ends, None where everything that was sent before stands unchanged. `preamble` says that system
     prompt or tools are others, `model` that the model is: then nothing was cached."""
 
@@ -54,52 +69,115 @@ class Difference:
     model: bool
 
 
-def requests_sent(records: Sequence[Record]) -> list[Sent]:
-    """The requests of a log, oldest first. A response without a recorded request, as imported sessions have them,
-    stands for its own. Costs O(records)."""
-    found: list[Sent] = []
-    is_open = False
-    for record in records:
-        event = record.event
-        if isinstance(event, RequestSent):
-            found.append(Sent(record.seq, record.timestamp, event.model, Usage()))
-            is_open = True
-        elif isinstance(event, AssistantMessage):
-            before = found.pop() if is_open else Sent(record.seq, record.timestamp, event.model, Usage())
-            found.append(Sent(before.seq, before.timestamp, before.model or event.model, event.usage))
-            is_open = False
-    return found
+class Requests:
+    """The requests of a log, and what two of them differ in. `sent` is complete when all of `reading` was taken:
+    oldest first; a response without a recorded request, as imported sessions have them, stands for its own.
+
+    `context` has folded these records.
+    """
+
+    def __init__(self, context: Context, records: Sequence[Record]) -> None:
+        self.sent: list[Sent] = []
+        self._context = context
+        self._records = list(records)
+        self._preambles: list[tuple[int, Json]] = []
+        self._pruning: list[Record] = []
+        self._rewinds: list[Record] = []
+        self._history: History | None = None
+
+    def reading(self) -> Iterator[None]:
+        """Goes through the records, some at a time."""
+        is_open = False
+        for number, record in enumerate(self._records):
+            if not number % _AT_A_TIME:
+                yield
+            match record.event:
+                case RequestSent(model=model):
+                    self.sent.append(Sent(record.seq, record.timestamp, model, Usage()))
+                    is_open = True
+                case AssistantMessage() as event:
+                    before = Sent(record.seq, record.timestamp, event.model, Usage())
+                    if is_open:
+                        before = self.sent.pop()
+                    self.sent.append(
+                        Sent(before.seq, before.timestamp, before.model or event.model, event.usage)
+                    )
+                    is_open = False
+                case PrunApplied() | PrunReverted():
+                    self._pruning.append(record)
+                case SettingChanged(key=key, value=value) if key == PREAMBLE:
+                    self._preambles.append((record.seq, value))
+                case Rewound():
+                    self._rewinds.append(record)
+                case _:
+                    pass
+
+    def compare(self, first: Sent, second: Sent) -> Generator[None, None, Difference]:
+        """What the later request sent that the earlier one did not, and the other way round: in steps, the last of
+        which gives it. Costs O(items) for the first one; another costs what it sent differently."""
+        one = yield from self._standing(first.seq)
+        yield from one.move(first.seq)
+        start = 0
+        two = yield from self._standing(second.seq)
+        if one is two:
+            start = one.first_message(one.common(one.items(second.seq), one.edits(second.seq)))
+        old = one.messages(start)
+        yield from two.move(second.seq)
+        new = two.messages(start)
+        pairs = enumerate(zip(old, new, strict=False))
+        same = next((at for at, (a, b) in pairs if a.canonical != b.canonical), min(len(old), len(new)))
+        before, after = _by_entry(old[same:]), _by_entry(new[same:])
+        return Difference(
+            first,
+            second,
+            tuple(_changes(before, after)),
+            start + same,
+            two.tokens_before(start + same),
+            sum(len(message.canonical) for message in new[same:]) // 4,
+            _broken_at(old, new, same),
+            self._preamble(first.seq) != self._preamble(second.seq),
+            first.model != second.model,
+        )
+
+    def _standing(self, at: int) -> Generator[None, None, History]:
+        """The history in which record `at` stands: that of the context, or for a branch that was left its own."""
+        spans = _spans(self._rewinds)
+        if any(start <= at - 1 <= end for start, end in spans):
+            if self._history is None:
+                self._history = History(self._context, _within(self._pruning, spans))
+            return self._history
+        context = Context(Chars4())
+        for record in self._records[: bisect_left(self._records, at, key=_seq)]:
+            context.apply(record)
+            yield
+        spans = _spans([record for record in self._rewinds if record.seq < at])
+        return History(context, _within(self._pruning, spans))
+
+    def _preamble(self, at: int) -> Preamble:
+        number = bisect_left(self._preambles, at, key=lambda pair: pair[0])
+        value = self._preambles[number - 1][1] if number else None
+        if not isinstance(value, dict):
+            return Preamble((), ())
+        return Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
 
 
-def difference(records: Sequence[Record], first: Sent, second: Sent) -> Difference:
-    """What the later request sent that the earlier one did not, and the other way round. Costs O(records)."""
-    context = Context(Chars4())
-    one: tuple[Preamble, tuple[WireMessage, ...]] | None = None
-    for record in records:
-        if record.seq == first.seq:
-            one = context.preamble, context.messages()
-        if record.seq >= second.seq:
-            break
-        context.apply(record)
-    two = context.preamble, context.messages()
-    (old_preamble, old), (new_preamble, new) = one or two, two
-    same = next(
-        (at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a.canonical != b.canonical),
-        min(len(old), len(new)),
-    )
-    rest = sum(len(message.canonical) for message in new[same:])
-    before, after = _by_entry(old[same:]), _by_entry(new[same:])
-    return Difference(
-        first,
-        second,
-        tuple(_changes(before, after)),
-        same,
-        sum(len(message.canonical) for message in new[:same]) // 4,
-        rest // 4,
-        _broken_at(old, new, same),
-        old_preamble != new_preamble,
-        first.model != second.model,
-    )
+def _seq(record: Record) -> int:
+    return record.seq
+
+
+def _spans(rewinds: Sequence[Record]) -> list[tuple[int, int]]:
+    """The present branch as (start, end]: records after a rewind belong to it, what it went back over does not."""
+    found: list[tuple[int, int]] = []
+    end = _NEVER
+    for record in reversed(rewinds):
+        if record.seq <= end and isinstance(record.event, Rewound):
+            found.append((record.seq, end))
+            end = record.event.to_seq
+    return [*found, (-1, end)]
+
+
+def _within(records: Sequence[Record], spans: Sequence[tuple[int, int]]) -> list[Record]:
+    return [one for one in records if any(start < one.seq <= end for start, end in spans)]
 
 
 Blocks: TypeAlias = dict[int, list[bytes]]

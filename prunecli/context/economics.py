@@ -66,21 +66,22 @@ class Break:
 def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
     """The break that a change of entry `first` makes; `saved` are the tokens that it withholds, as the endpoint
     counts them."""
-    cold, rate = _cold(context, market), context.tally.anchor.tokens_per_char
-    cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
-    rewritten = 0 if cold else round(cached * rate)
+    still, rate = cold(context, market), context.tally.anchor.tokens_per_char
+    rewritten = 0
+    if not still:
+        cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
+        rewritten = round(cached * rate)
     cost = gain = None
     if market.read is not None and market.write is not None:
         cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6 if rewritten > 0 else 0.0
         gain = saved * market.read / 1e6
-    return Break(rewritten, cost, gain, cold, _left(context, market))
+    return Break(rewritten, cost, gain, still, _left(context, market))
 
 
 def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market) -> Decision:
     """The gate's word on these edits: cold cache, pressure, an already broken cache, or break-even."""
-    cold = _cold(context, market)
-    if cold:
-        return Decision(True, cold)
+    if still := cold(context, market):
+        return Decision(True, still)
     used = context.tally.context_tokens / window if window else 0.0
     if used >= market.engage_ratio:
         return Decision(True, f"the context fills {used:.0%} of the window")
@@ -100,7 +101,7 @@ def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market
     return Decision(False, f"held {_k(saved)}: {words}")
 
 
-def _cold(context: Context, market: Market) -> str:
+def cold(context: Context, market: Market) -> str:
     """Why the endpoint has nothing cached of this session, or ""."""
     if context.last_response is None:
         return "nothing is cached yet"

@@ -82,11 +82,13 @@ class Index(Generic[T]):
 
     def chosen(self, column: int, start: int, stop: int) -> Iterator[tuple[int, T]]:
         """The slots from `start` to before `stop` whose number in the column is not 0, with their items."""
-        column_of = self._columns[column]
-        slot = column_of.following(start)
+        column_of, slot = self._columns[column], start
         while slot < stop:
+            if not column_of[slot]:  # where most are chosen the next one is mostly the next
+                slot = column_of.following(slot)
+                continue
             yield slot, self._items[slot]
-            slot = column_of.following(slot + 1)
+            slot += 1
 
     def edits(self, column: int, start: int, stop: int, make: Callable[[T], Edit | None]) -> list[Edit]:
         """The edits of the chosen items, oldest first; not to be changed by the caller.

@@ -5,10 +5,9 @@ it is divided in proportion to the estimates of the parts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from prunecli.context import labels
 from prunecli.context.outline import Outline
 
 Part: TypeAlias = Literal[
@@ -64,10 +63,9 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
     Costs O(entries) once and O(touched) afterwards.
     """
     context, sums = outline.context, outline.whole
-    count = context.tally.counter.count
     estimates = dict.fromkeys(USED, 0)
-    for key, text in labels.preamble(context):
-        estimates[_PREAMBLE[key.kind]] += count(text)
+    for key, tokens in outline.preamble:
+        estimates[_PREAMBLE[key.kind]] += tokens
     estimates["user"], estimates["answers"] = sums.user, sums.assistant
     estimates["results"], estimates["notes"] = sums.results, sums.notes
     raw = [estimates[part] for part in USED]
@@ -76,7 +74,13 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
     kept = max(0, min(reserve, window - used))
     free = max(0, window - used - kept)
     rate = used / sum(raw) if sum(raw) else 1.0
-    return WindowMap((*parts, free, kept), used, window, pruned, context.tally.anchor.tokens > 0, rate)
+    return replace(undivided(outline, window, pruned), tokens=(*parts, free, kept), per_estimate=rate)
+
+
+def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
+    """How full the window is, before it is known of what: a map without parts."""
+    tally = outline.context.tally
+    return WindowMap((0,) * len(PARTS), tally.context_tokens, window, pruned, tally.anchor.tokens > 0, 1.0)
 
 
 _PREAMBLE: dict[str, Part] = {"system": "system", "instructions": "instructions", "tools": "tools"}

@@ -1,23 +1,28 @@
 """The context as a tree that a person can read: user turn, exchange, part, each with tokens, age, carry cost, state.
 
 Token figures are raw estimates, as edits and the ledger have them; `map.py` says how the window is filled.
-Measuring costs O(entries) once and O(touched) afterwards; a node is worked out when it is asked for.
+Measuring costs O(entries) once, in steps, and O(touched) afterwards; a node is worked out when it is asked for.
+`listing.py` says which nodes stand in a list.
 """
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice
 from typing import NamedTuple
 
 from prunecli.context import labels
 from prunecli.context.exchange import Entry
 from prunecli.context.labels import Key, State, Summary
+from prunecli.context.measured import NOTHING, Sums, measured
 from prunecli.context.rides import Rides
 from prunecli.context.state import Context
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    Pinned,
     PrunApplied,
     PrunReverted,
     Record,
@@ -26,13 +31,10 @@ from prunecli.model.events import (
     UserMessage,
 )
 
-_KINDS = {
-    "user": "user",
-    "command": "results",
-    "assistant": "assistant",
-    "result": "results",
-    "summary": "notes",
-}
+_AT_A_TIME = 256
+"""Records that are read in one step."""
+_AT_ONCE = 300
+"""A turn of so many exchanges is measured when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Node:
     """One line of the tree. `tokens` is what the next request holds of it, `original` what it had before any edit.
 
     `age` is the number of requests since it came, `carried` its tokens counted once for each of them. `pruned` of
-    `results` results in it are edited or dropped.
+    `results` results in it are edited or dropped. Of a turn that is not measured yet the figures are not `known`.
     """
 
     key: Key
@@ -53,6 +55,7 @@ class Node:
     why: str
     results: int = 0
     pruned: int = 0
+    known: bool = True
 
 
 class Row(NamedTuple):
@@ -64,35 +67,15 @@ class Row(NamedTuple):
     is_open: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Raw tokens of an item, by what they are, as shown; and what it carried up to `requests`.
-
-    Notes are summaries and memos; `memos` of them began later than the item did and are not carried with it.
-    """
-
-    user: int = 0
-    assistant: int = 0
-    results: int = 0
-    notes: int = 0
-    original: int = 0
-    carried: int = 0
-    requests: int = 0
-    count: int = 0
-    pruned: int = 0
-    memos: int = 0
-
-    @property
-    def shown(self) -> int:
-        """Everything of it that the next request holds."""
-        return self.user + self.assistant + self.results + self.notes
-
-
 @dataclass(slots=True)
 class Turn:
-    """A user message, a `!cmd` or a summary, with the exchanges up to the next one; `head` None at the start."""
+    """A user message, a `!cmd` or a summary, with the exchanges up to the next one; `head` None at the start.
+
+    `start` is its place among the outline's slots.
+    """
 
     head: Entry | None
+    start: int
     exchanges: list[Entry] = field(default_factory=list)
 
     @property
@@ -107,204 +90,214 @@ class Turn:
 
 
 class Outline:
-    """The tree of one context. `take` follows the log; everything else reads."""
+    """The tree of one context. `take` follows the log; everything else reads.
+
+    `reading` and `measuring` do in steps what else is done when it is first needed. `slots` are the items in their
+    order, None for the head that the first turn may lack: a list that only grows, until there is another one. `texts`
+    and `below` are for `listing.py`: what it knows of an exchange until that is touched.
+    """
 
     def __init__(self, context: Context, records: Sequence[Record], summary: Summary = lambda *_: "") -> None:
         self.context = context
-        self.rides = Rides(records)
         self._summary = summary
-        self._began(records)
+        self._records = records
+        self._end = len(records)
+        self.read = 0
+        self._rides = Rides()
+        self._batches: dict[int, set[int]] = {}
+        self._preamble: tuple[object, list[tuple[Key, int]]] = (None, [])
+        self._begin()
 
-    def _began(self, records: Sequence[Record]) -> None:
-        self.read = len(records)
+    def _begin(self) -> None:
         self._counter = self.context.tally.counter
+        self.slots: list[Entry | None] = []
+        self.turns: list[Turn] = []
+        self._by_seq: dict[int, Turn] = {}
         self._measured: dict[int, Sums] = {}
         self._turn_sums: dict[int, Sums] = {}
-        self._batches: dict[int, set[int]] = {}
-        for record in records:
-            if isinstance(record.event, PrunApplied):
-                self._touched(record)
-        self._regroup()
+        self._whole = Sums()
+        self.texts: dict[int, str] = {}
+        self.below: dict[int, int] = {}
+        self._grow()
+        self._unmeasured = len(self.slots)
+
+    def _grow(self) -> range:
+        """Lays out the items that are new; their slots."""
+        begin = len(self.slots)
+        for item in islice(self.context.items, begin - self._offset, None):
+            if item.kind != "assistant":
+                self._open(Turn(item, len(self.slots)))
+            elif not self.turns:
+                self._open(Turn(None, 0))
+                self.slots.append(None)
+            if item.kind == "assistant":
+                self.turns[-1].exchanges.append(item)
+            self.slots.append(item)
+        return range(begin, len(self.slots))
+
+    def _open(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self._by_seq[turn.seq] = turn
+
+    @property
+    def _offset(self) -> int:
+        """By how much slots are ahead of the context's items."""
+        return int(bool(self.slots) and self.slots[0] is None)
+
+    # Following -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the log was read that it was made with."""
+        return self.read >= self._end
+
+    def reading(self) -> Iterator[None]:
+        """Reads the log that it was made with, some records at a time."""
+        while not self.is_read:
+            for record in self._records[self.read : min(self._end, self.read + _AT_A_TIME)]:
+                self._rides.take(record)
+                self._batch(record)
+                self.read += 1
+            yield
+
+    @property
+    def rides(self) -> Rides:
+        """How often what was sent."""
+        if not self.is_read:
+            deque(self.reading(), 0)
+        return self._rides
 
     def take(self, records: Sequence[Record]) -> bool:
-        """The log holds these records now. Whether anything is different from before."""
+        """The log holds these records now. Whether anything is different from before. Costs O(new records and what
+        they touch); after a compaction or a rewind everything is measured again."""
+        rides = self.rides
         new = records[self.read :]
         if not new and self._counter is self.context.tally.counter:
             return False
+        self.read = len(records)
+        touched = dict[int, None]()
         for record in new:
-            self.rides.take(record)
-        touched = {seq for record in new for seq in self._touched(record)}
+            rides.take(record)
+            touched.update(dict.fromkeys(self._touched(record)))
         if self._counter is not self.context.tally.counter or any(
             isinstance(record.event, Rewound | CompactionApplied) for record in new
         ):
-            self._began(records)
+            self._begin()
             return True
-        self.read = len(records)
-        self._regroup()
-        heads = [turn.seq for turn in self.turns]
-        for seq in touched:
-            if entry := self.context.entries.get(seq):
-                home = (entry.exchange.head if entry.exchange else entry).seq
-                self._measured.pop(home, None)
-                self._turn_sums.pop(heads[max(0, bisect_right(heads, home) - 1)], None)
+        places = {place for seq in touched if (place := self.place(seq)) is not None}
+        for place in places:
+            self._measure_again(place)
+        for place in self._grow():
+            self._add(place, self.slots[place])
         return True
 
+    def _batch(self, record: Record) -> tuple[int, ...]:
+        """The targets of a prune; what takes one of them back, or all, concerns each of them."""
+        if not isinstance(record.event, PrunApplied):
+            return ()
+        batch = tuple(edit.seq for edit in record.event.edits)
+        for seq in (record.seq, *batch):
+            self._batches[seq] = {*self._batches.get(seq, ()), *batch}
+        return batch
+
     def _touched(self, record: Record) -> Iterable[int]:
-        """The entries whose figures a record may have changed."""
+        """The entries whose figures or state a record may have changed."""
         match record.event:
-            case PrunApplied(edits=edits):
-                batch = tuple(edit.seq for edit in edits)
-                self._batches.update(
-                    {seq: {*self._batches.get(seq, ()), *batch} for seq in (record.seq, *batch)}
-                )
-                return batch
+            case PrunApplied():
+                return self._batch(record)
             case PrunReverted(seqs=seqs):
-                return {one for seq in seqs for one in (seq, *self._batches.get(seq, ()))}
-            case ToolResult() | UserMessage() | AssistantMessage():
+                return [one for seq in seqs for one in (seq, *self._batches.get(seq, ()))]
+            case Pinned(seqs=seqs):
+                return seqs
+            case AssistantMessage():
+                before = next((one.seq for one in reversed(self.slots) if one and one.exchange), record.seq)
+                return (record.seq, before)  # what was in progress is no longer
+            case ToolResult() | UserMessage():
                 return (record.seq,)
             case _:
                 return ()
 
-    def _regroup(self) -> None:
-        self.turns: list[Turn] = []
-        for item in self.context.items:
-            if item.kind != "assistant":
-                self.turns.append(Turn(item))
-            else:
-                if not self.turns:
-                    self.turns.append(Turn(None))
-                self.turns[-1].exchanges.append(item)
-        self._by_seq = {turn.seq: turn for turn in self.turns}
-        self._searched: list[tuple[Row, str]] | None = None
+    def place(self, seq: int) -> int | None:
+        """The slot that an entry belongs to, None for one that is not shown."""
+        entry = self.context.entries.get(seq)
+        home = (entry.exchange.head if entry.exchange else entry) if entry else None
+        if home is None or not self.context.is_shown(home.seq):
+            return None
+        place = self.context.position(home.seq) + self._offset
+        return place if place < len(self.slots) and self.slots[place] is home else None
+
+    def turn_at(self, place: int) -> Turn:
+        """The turn that a slot belongs to."""
+        return self.turns[bisect_right(self.turns, place, key=lambda turn: turn.start) - 1]
 
     # Figures -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the sums of everything are known."""
+        return not self._unmeasured
+
+    def measuring(self) -> Iterator[None]:
+        """Measures what was not yet, from the newest item to the oldest, some at a time."""
+        slots = self.slots
+        while self._unmeasured and slots is self.slots:
+            for _ in range(min(_AT_A_TIME // 16, self._unmeasured)):
+                self._unmeasured -= 1
+                self._add(self._unmeasured, slots[self._unmeasured])
+            yield
+
+    def _add(self, place: int, item: Entry | None) -> None:
+        if item is not None:
+            sums, turn = self.sums(item), self.turn_at(place).seq
+            self._whole = self._whole.plus(sums)
+            self._turn_sums[turn] = self._turn_sums.get(turn, NOTHING).plus(sums)
+
+    def _measure_again(self, place: int) -> None:
+        item = self.slots[place]
+        if item is None:
+            return
+        self.texts.pop(item.seq, None)
+        self.below.pop(item.seq, None)
+        old = self._measured.pop(item.seq, None)
+        if place >= self._unmeasured and old is not None:
+            turn, more = self.turn_at(place).seq, self.sums(item).minus(old)
+            self._whole = self._whole.plus(more)
+            self._turn_sums[turn] = self._turn_sums[turn].plus(more)
 
     def sums(self, item: Entry) -> Sums:
         """The tokens of an item of the context: a user message, a summary, or an exchange by its head."""
         found = self._measured.get(item.seq)
         if found is None:
-            found = self._measured[item.seq] = self._measure(item)
+            found = self._measured[item.seq] = measured(self.context, self.rides, item)
         return found
-
-    def _measure(self, item: Entry) -> Sums:
-        context, tally = self.context, self.context.tally
-        parts = item.exchange.entries if item.exchange else [item]
-        hidden = item.exchange is not None and context.dropped(item.exchange)
-        shown = {"user": 0, "assistant": 0, "results": 0, "notes": 0}
-        original = carried = pruned = count = 0
-        for entry in parts:
-            edit = context.text_edit(entry.seq)
-            tokens = tally.tokens(entry)
-            original += tokens
-            carried += self.rides.carried(entry, tally)
-            count += entry.prunable
-            pruned += entry.prunable and (hidden or edit is not None)
-            if not hidden:
-                typed = sum(map(tally.counter.count, entry.typed))
-                shown["user"] += typed
-                shown[_KINDS[entry.kind]] += tally.shown_tokens(entry, edit) - typed
-        texts = [memo.text or "" for memo in context.memos_at(item.exchange)] if item.exchange else []
-        memos = sum(map(tally.counter.count, texts))
-        shown["notes"] += memos
-        now = self.rides.requests
-        return Sums(
-            **shown, original=original, carried=carried, requests=now, count=count, pruned=pruned, memos=memos
-        )
 
     def total(self, items: Iterable[Entry]) -> Sums:
         """The sums of several items."""
-        user = assistant = results = notes = original = carried = count = pruned = memos = 0
-        now = self.rides.requests
-        for item in items:
-            one = self.sums(item)
-            user, assistant = user + one.user, assistant + one.assistant
-            results, notes = results + one.results, notes + one.notes
-            original, count, pruned = original + one.original, count + one.count, pruned + one.pruned
-            carried += one.carried + (one.shown - one.memos) * (now - one.requests)
-            memos += one.memos
-        return Sums(user, assistant, results, notes, original, carried, now, count, pruned, memos)
+        return reduce(Sums.plus, map(self.sums, items), NOTHING)
 
-    def of_turn(self, turn: Turn) -> Sums:
-        """The sums of a turn; worked out once until it is touched or another request is made."""
-        found = self._turn_sums.get(turn.seq)
-        if found is None or found.requests != self.rides.requests:
-            found = self._turn_sums[turn.seq] = self.total(turn.items)
-        return found
+    def of_turn(self, turn: Turn) -> Sums | None:
+        """The sums of a turn; None for one of many exchanges that was not measured yet."""
+        if turn.start >= self._unmeasured:
+            return self._turn_sums.get(turn.seq, NOTHING)
+        return self.total(turn.items) if len(turn.exchanges) <= _AT_ONCE else None
 
     @property
     def whole(self) -> Sums:
         """The sums of all messages; without system prompt and tools."""
-        now, sums = self.rides.requests, [self.of_turn(turn) for turn in self.turns]
-        names = ("user", "assistant", "results", "notes", "original", "carried", "count", "pruned", "memos")
-        added = {name: sum(getattr(one, name) for one in sums) for name in names}
-        return Sums(**added, requests=now)
+        deque(self.measuring(), 0)
+        return self._whole
 
-    # The list ------------------------------------------------------------------------------------------------
-
-    def rows(self, is_open: Callable[[Key], bool]) -> list[Row]:
-        """The nodes that are shown while these are unfolded, from top to bottom."""
-        out: list[Row] = []
-        deque(self.rows_in_steps(is_open, out), 0)
-        return out
-
-    def rows_in_steps(self, is_open: Callable[[Key], bool], out: list[Row]) -> Iterator[None]:
-        """Appends the rows to `out`, a step for each turn and each exchange. It is begun anew after a change."""
-        out.extend(Row(0, key, unfolds=False, is_open=False) for key, _ in labels.preamble(self.context))
-        for turn in self.turns:
-            key = Key("turn", turn.seq)
-            opened = bool(turn.exchanges) and is_open(key)
-            out.append(Row(0, key, bool(turn.exchanges), opened))
-            yield
-            if opened:
-                for head in turn.exchanges:
-                    self._exchange_rows(head, is_open, out)
-                    yield
-
-    def _exchange_rows(self, head: Entry, is_open: Callable[[Key], bool], out: list[Row]) -> None:
-        key, exchange = Key("exchange", head.seq), head.exchange
-        for prun, edit in self.context.memos_of(head.seq):
-            if self.context.in_force(prun, edit):
-                out.append(Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False))
-        opened = is_open(key)
-        unfolds = exchange is not None and (bool(exchange.calls) or len(labels.parts_of(head)) > 1)
-        out.append(Row(1, key, unfolds, opened and unfolds))
-        if opened and unfolds and exchange is not None:
-            out.extend(Row(2, part, unfolds=False, is_open=False) for part in labels.parts_of(head))
-            results = (Key("result", result.seq) for result in exchange.results)
-            out.extend(Row(2, part, unfolds=False, is_open=False) for part in results)
-
-    def found(self, words: str) -> list[Row]:
-        """The nodes whose label, tool or state holds these words (any case), with the nodes above them.
-
-        Costs O(entries) once after each change, then a comparison for each node.
-        """
-        out: list[Row] = []
-        deque(self.found_in_steps(words, out), 0)
-        return out
-
-    def found_in_steps(self, words: str, out: list[Row]) -> Iterator[None]:
-        """Appends what is found to `out`, in steps of a few nodes. It is begun anew after a change."""
-        every = self._searched
-        if every is None:
-            rows: list[Row] = []
-            yield from self.rows_in_steps(lambda _: True, rows)
-            every = []
-            for row in rows:
-                every.append((row, self._haystack(row.key)))
-                yield
-            self._searched = every
-        wanted, above = words.lower(), list[Row | None]()  # the way to a node; None where it is shown already
-        for at, (row, haystack) in enumerate(every):
-            del above[row.depth :]
-            above.append(row)
-            if wanted in haystack:
-                out.extend(one for one in above if one is not None)
-                above = [None] * len(above)
-            if not at % 64:
-                yield
-
-    def _haystack(self, key: Key) -> str:
-        return f"{key.seq} {self.label(key)} {labels.state(self.context, key)}".lower()
+    @property
+    def preamble(self) -> list[tuple[Key, int]]:
+        """System prompt, instruction files and tools with their tokens; counted once."""
+        made_for = (self.context.preamble, self.context.tally.counter)
+        if self._preamble[0] != made_for:
+            count = self.context.tally.counter.count
+            self._preamble = (
+                made_for,
+                [(key, count(text)) for key, text in labels.preamble(self.context)],
+            )
+        return self._preamble[1]
 
     # Nodes ---------------------------------------------------------------------------------------------------
 
@@ -315,8 +308,7 @@ class Outline:
     def node(self, key: Key) -> Node:
         """The node of a key that `rows` gave. Raises KeyError once it is gone."""
         if key.seq == -1 and key.kind != "turn":
-            text = dict(labels.preamble(self.context))[key]
-            tokens = self.context.tally.counter.count(text)
+            tokens = dict(self.preamble)[key]
             rides = self.rides.requests
             why = "stands before everything"
             return Node(key, self.label(key), tokens, tokens, tokens * rides, rides, "live", why)
@@ -327,8 +319,9 @@ class Outline:
         if key.kind == "exchange":
             return self._of_sums(key, self.total([entry]), entry, without_memos=True)
         if key.kind == "memo":
-            prun, edit = key.part, labels.memo_of(self.context, key)
-            tokens = self.context.tally.counter.count(edit.text or "")
+            prun, count = key.part, self.context.tally.counter.count
+            found = [memo for one, memo in self.context.memos_of(key.seq) if one == prun]
+            tokens = sum(count(memo.text or "") for memo in found)
             age = self.rides.since(prun)
             return Node(
                 key, self.label(key), tokens, tokens, tokens * age, age, "memo", labels.why(self.context, key)
@@ -355,11 +348,13 @@ class Outline:
             labels.why(self.context, key),
         )
 
-    def _of_sums(self, key: Key, sums: Sums, head: Entry, *, without_memos: bool = False) -> Node:
+    def _of_sums(self, key: Key, sums: Sums | None, head: Entry, *, without_memos: bool = False) -> Node:
         age, label = self.rides.since(head.seq), self.label(key)
         state, why = labels.state(self.context, key), labels.why(self.context, key)
-        tokens = sums.shown - (sums.memos if without_memos else 0)
-        return Node(key, label, tokens, sums.original, sums.carried, age, state, why, sums.count, sums.pruned)
+        if sums is None:
+            return Node(key, label, 0, 0, 0, age, state, why, known=False)
+        tokens, carried = sums.shown - (sums.memos if without_memos else 0), sums.carried(self.rides.requests)
+        return Node(key, label, tokens, sums.original, carried, age, state, why, sums.prunable, sums.pruned)
 
     def label(self, key: Key) -> str:
         """What the node is, in one line; not yet fit for a terminal."""

@@ -1,18 +1,35 @@
 """What an item contributes to the next request, with the edits that stand on it."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from prunecli.context import render
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.wire import Shown, Source
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, ToolResult
 
-if TYPE_CHECKING:
-    from prunecli.context.state import Context
+
+class Standing(Protocol):
+    """The edits that stand on entries: those of the context, or those of an earlier moment."""
+
+    def dropped(self, exchange: Exchange) -> bool:
+        """Whether the exchange is left out."""
+        ...
+
+    def text_edit(self, seq: int) -> Edit | None:
+        """The clear, trim or repair that stands for this entry's text: the newest one."""
+        ...
+
+    def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
+        ...
+
+    def memos_at(self, exchange: Exchange) -> list[Edit]:
+        """The memos that stand before this exchange."""
+        ...
 
 
-def shown(context: "Context", item: Entry) -> Shown:
+def shown(context: Standing, item: Entry) -> Shown:
     """The blocks of a user message, a summary, or an assistant message with its memos and results."""
     seq = item.seq
     edit = context.text_edit(seq)
@@ -31,7 +48,7 @@ def shown(context: "Context", item: Entry) -> Shown:
     return Shown(memos, ((seq, pieces),) if pieces else (), calls, results)
 
 
-def _result(context: "Context", entry: Entry) -> Source:
+def _result(context: Standing, entry: Entry) -> Source:
     edit = context.text_edit(entry.seq)
     if edit is None or not isinstance(entry.event, ToolResult):
         return entry

@@ -116,21 +116,22 @@ def pruning(responses: Sequence[Paid], price: Price) -> Pruning:
 
 
 class _Live:
-    """The raw tokens that are withheld by prunes in force, by prune and target."""
+    """The raw tokens that are withheld by prunes in force, by prune and target; `tokens` is their sum."""
 
     def __init__(self) -> None:
         self._lineage = Lineage()
         self._saved: dict[int, dict[int, int]] = {}
+        self._pruned_by: dict[int, dict[int, None]] = {}
+        self.tokens = 0
 
-    @property
-    def tokens(self) -> int:
-        return sum(sum(targets.values()) for targets in self._saved.values())
+    def _clear(self) -> None:
+        self._saved, self._pruned_by, self.tokens = {}, {}, 0
 
     def take(self, record: Record) -> None:
         match record.event:
             case Rewound(to_seq):
                 branch = self._lineage.rewind(record.seq, to_seq)
-                self._saved = {}
+                self._clear()
                 for earlier in branch:
                     self._fold(earlier)
             case PrunApplied() | PrunReverted() | CompactionApplied():
@@ -146,14 +147,22 @@ class _Live:
                 for edit in edits:
                     place = -1 if edit.kind == "memo" else edit.seq
                     targets[place] = targets.get(place, 0) + edit.tokens_saved
+                    self._pruned_by.setdefault(place, {})[record.seq] = None
+                self.tokens += sum(targets.values())
             case PrunReverted(seqs=seqs):
                 for seq in seqs:
-                    if self._saved.pop(seq, None) is None:
-                        for targets in self._saved.values():
-                            targets.pop(seq, None)
-                            if set(targets) == {-1}:
-                                targets.clear()
+                    if (gone := self._saved.pop(seq, None)) is not None:
+                        self.tokens -= sum(gone.values())
+                        continue
+                    for prun in self._pruned_by.pop(seq, ()):
+                        self._restore(seq, self._saved.get(prun, {}))
             case CompactionApplied():
-                self._saved = {}  # the ledger counts from the boundary on
+                self._clear()  # the ledger counts from the boundary on
             case _:
                 pass
+
+    def _restore(self, target: int, targets: dict[int, int]) -> None:
+        """A target of a prune is back; a memo goes with the last of them."""
+        self.tokens -= targets.pop(target, 0)
+        if set(targets) == {-1}:
+            self.tokens -= targets.pop(-1)

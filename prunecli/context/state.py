@@ -346,7 +346,7 @@ class Context:
     def _relay(self, heads: list[int]) -> None:
         places = [self._positions[seq] for seq in heads if seq in self._positions]
         if places:
-            self.wire.rebuild(start=min(places))
+            self.wire.rebuild(start=min(places), stop=max(places) + 1)
 
     def _refile(self, head: Entry) -> None:
         """Puts an exchange and its results into, or out of, what strategies see."""

@@ -1,12 +1,13 @@
 """The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
 
-Appending costs O(1) and makes no bytes; an edit rebuilds from the first edited item on and nothing before it. A
-group is one message: a user-role group holds the results of at most one exchange first, then other blocks in log
-order.
+Appending costs O(1) and makes no bytes; an edit rebuilds what it touches, up to where the messages are the same
+again, and nothing before or after. A group is one message: a user-role group holds the results of at most one
+exchange first, then other blocks in log order.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -41,6 +42,7 @@ class _Group:
     blocks: list[tuple[int, Piece]] = field(default_factory=list)
     exchange: Exchange | None = None
     message: WireMessage | None = None
+    opening: bool = False
 
     def build(self) -> WireMessage:
         if self.message is None:
@@ -88,23 +90,40 @@ class Wire:
         group.results.append((entry.seq, entry))
         return True
 
-    def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0) -> None:
-        """Lays out again from item `start` on, with new items where they are given."""
+    def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0, stop: int | None = None) -> None:
+        """Lays out again from item `start` to before `stop` (to the end for None), with new items where they are
+        given. What follows keeps its place, but for what becomes one message with what is laid out."""
         if items is not None:
             self._items = list(items)
-        at = bisect_left(self._groups, start, key=lambda group: group.first_item)
+        old = self._groups
+        at = bisect_left(old, start, key=lambda group: group.first_item)
+        rest = len(old) if stop is None else bisect_left(old, stop, key=lambda group: group.first_item)
+        bounds = _bounds(old, rest)
+        kept = next(bounds)
         self._touch(at)
-        del self._groups[at:]
+        self._groups = old[:at]
         if self._groups and self._groups[-1].blocks and self._groups[-1].blocks[-1][0] >= start:
             self._touch(at - 1)
             last = self._groups[-1]
             last.blocks = [block for block in last.blocks if block[0] < start]
-        for index in range(start, len(self._items)):
-            self._place(index, self._items[index])
+        while True:
+            end = old[kept].first_item if kept < len(old) else len(self._items)
+            for index in range(start, end):
+                self._place(index, self._items[index])
+            if kept == len(old) or self._goes_on(old[kept]):
+                break
+            start, kept = end, next(bounds)
+        self._groups += old[kept:]
 
-    def messages(self) -> tuple[WireMessage, ...]:
-        """All messages; an open call is answered by a derived "interrupted" result."""
-        return tuple(group.build() for group in self._groups)
+    def _goes_on(self, group: _Group) -> bool:
+        """Whether a message can follow on those that there are, as it is."""
+        if not self._groups:
+            return group.role == "user"
+        return group.role != self._groups[-1].role and not group.opening
+
+    def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
+        """All messages from index `start` on; an open call is answered by a derived "interrupted" result."""
+        return tuple(group.build() for group in self._groups[start:])
 
     def digest(self, preamble: bytes) -> bytes:
         """The end of the hash chain that starts with the preamble's digest."""
@@ -125,10 +144,25 @@ class Wire:
         before = self._groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
+    def item_at(self, group: int) -> int:
+        """The index of the first item that a message shows something of; of the end for one after the last."""
+        return self._groups[group].first_item if group < len(self._groups) else len(self._items)
+
+    @property
+    def unmeasured(self) -> int:
+        """Of how many messages the bytes are not known."""
+        return len(self._groups) + 1 - len(self._ends)
+
+    def measuring(self) -> Iterator[None]:
+        """Makes and measures what was not yet, a message at a time: `bytes_between` then costs nothing."""
+        while self.unmeasured > 0:
+            message = self._groups[len(self._ends) - 1].build()
+            self._ends.append(self._ends[-1] + len(message.canonical))
+            yield
+
     def bytes_between(self, start: int, end: int) -> int:
         """Canonical bytes of the messages from index `start` to before index `end`."""
-        for group in self._groups[len(self._ends) - 1 :]:
-            self._ends.append(self._ends[-1] + len(group.build().canonical))
+        deque(self.measuring(), 0)
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
@@ -156,7 +190,7 @@ class Wire:
             self._touch(len(self._groups) - 1)
         else:
             if not self._groups and role == "assistant":
-                opening = _Group("user", index)
+                opening = _Group("user", index, opening=True)
                 opening.blocks.append((index, (self._items[index].seq, (render.text(render.CONTINUES),))))
                 self._groups.append(opening)
             self._groups.append(_Group(role, index))
@@ -173,3 +207,13 @@ class Wire:
             group = self._group("user", index)
             group.exchange = shown.exchange
             group.results.extend(shown.results)
+
+
+def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:
+    """The messages from index `at` on that begin with an item of which nothing stands before them; then the end."""
+    for index in range(at, len(groups)):
+        first, before = groups[index].first_item, groups[index - 1] if index else None
+        if before and (before.first_item == first or (before.blocks and before.blocks[-1][0] >= first)):
+            continue
+        yield index
+    yield len(groups)

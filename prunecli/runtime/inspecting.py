@@ -3,13 +3,19 @@
 Nothing here has a screen. An edit is planned anew when it is carried out, so that what happens is what holds then.
 """
 
+from collections.abc import Iterator
+
 from prunecli.context.acts import Act, Plan, plan, refused
+from prunecli.context.economics import cold
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
-from prunecli.context.map import WindowMap, window_map
+from prunecli.context.map import WindowMap, undivided, window_map
 from prunecli.context.outline import Node, Outline
 from prunecli.context.pressure import room
 from prunecli.runtime.runtime import Runtime
+
+_FEW = 64
+"""So many messages are measured when it is asked."""
 
 
 class Inspecting:
@@ -33,8 +39,31 @@ class Inspecting:
     def _look(self) -> None:
         policy = self._runtime.policy
         self.ledger = policy.ledger(self._session.context)
+        self.map: WindowMap = undivided(self.outline, policy.window, self.ledger.pruned_tokens)
+        if self.outline.is_measured:
+            self._draw_map()
+
+    def _draw_map(self) -> None:
+        policy = self._runtime.policy
         reserve = policy.window - room(policy.window, policy.max_tokens)
-        self.map: WindowMap = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+        self.map = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+
+    def measuring(self) -> Iterator[None]:
+        """Works out what the map shows and what is cached, some of it at a time."""
+        yield from self.outline.measuring()
+        self._draw_map()
+        if self._is_warm:
+            yield from self._session.context.wire.measuring()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all that is known: nothing that is asked now takes long."""
+        wire = self._session.context.wire
+        return self.outline.is_measured and (wire.unmeasured <= _FEW or not self._is_warm)
+
+    @property
+    def _is_warm(self) -> bool:
+        return not cold(self._session.context, self._runtime.policy.market)
 
     def refresh(self) -> bool:
         """Whether anything is different since the last time."""

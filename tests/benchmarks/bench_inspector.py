@@ -3,23 +3,33 @@
 `python tests/benchmarks/bench_inspector.py` prints milliseconds (median of five).
 """
 
+from collections import deque
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
 from prunecli.context.acts import plan
-from prunecli.context.difference import difference, requests_sent
+from prunecli.context.difference import Requests
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
+from prunecli.context.listing import Found, Listing
 from prunecli.context.map import window_map
 from prunecli.context.outline import Outline
 from prunecli.context.spending import paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
-from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    Pinned,
+    Record,
+    RequestSent,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Text, ToolUse, Usage
 
 
@@ -60,8 +70,16 @@ def measure(entries: int) -> None:
     def opened() -> Outline:
         outline = Outline(context, records)
         window_map(outline, 200_000, 32_000, 0)
-        outline.rows(lambda _: False)
+        Listing(outline, unfolded=False).done()
         return outline
+
+    def unfolded_again() -> None:
+        outline.below.clear()
+        Listing(outline).done()
+
+    def searched_anew() -> None:
+        outline.texts.clear()
+        Found(outline, "file77").done()
 
     outline = opened()
     result = next(e for e in reversed(context.entries.values()) if e.kind == "result" and not view.locked(e))
@@ -69,23 +87,37 @@ def measure(entries: int) -> None:
     figures = {
         "open": timed(opened),
         "preview": timed(lambda: impact(context, events, Market())),
-        "rows unfolded": timed(lambda: outline.rows(lambda _: True)),
-        "filter": timed(lambda: outline.found("file77")),
-        "50 nodes": timed(lambda: [outline.node(row.key) for row in outline.rows(lambda _: False)[:50]]),
+        "rows unfolded": timed(unfolded_again),
+        "again": timed(lambda: Listing(outline).done()),
+        "filter": timed(searched_anew),
+        "again ": timed(lambda: Found(outline, "file77").done()),
+        "50 nodes": timed(lambda: [outline.node(row.key) for row in Listing(outline).done()[:50]]),
     }
     for event in events:
         records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, event))
         context.apply(records[-1])
 
     def refreshed() -> None:
-        outline.read = len(records) - 1
+        records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, Pinned((result.seq,))))
+        context.apply(records[-1])
         outline.take(records)
         window_map(outline, 200_000, 32_000, 0)
-        outline.rows(lambda _: False)
+        Listing(outline, unfolded=False).done()
 
-    sent = requests_sent(records)
+    requests = Requests(context, records)
+
+    def compared(number: int) -> None:
+        deque(requests.compare(requests.sent[number - 1], requests.sent[number]), 0)
+
+    figures["requests"] = timed(lambda: deque(Requests(context, records).reading(), 0))
+    deque(requests.reading(), 0)
+    last = len(requests.sent) - 1
+    started = perf_counter()
+    compared(last)
+    figures["first difference"] = (perf_counter() - started) * 1000
     figures["refresh"] = timed(refreshed)
-    figures["difference"] = timed(lambda: difference(records, sent[-2], sent[-1]))
+    numbers = iter(range(last - 1, 0, -1))
+    figures["one before"] = timed(lambda: compared(next(numbers)))
     figures["/cost"] = timed(lambda: paid(records, lambda *_: 0.0))
     print(f"{entries:>7,} entries  " + "  ".join(f"{name} {ms:.1f}" for name, ms in figures.items()))
 

@@ -1,6 +1,9 @@
 """What two requests differ in."""
 
-from prunecli.context.difference import difference, requests_sent
+from collections import deque
+from collections.abc import Generator
+
+from prunecli.context.difference import Difference, Requests
 from prunecli.context.state import PREAMBLE
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Text, Usage
@@ -8,9 +11,25 @@ from tests.context.talk import tokens
 from tests.context.test_rides import Logged
 
 
-def compared(talk: Logged, number: int) -> object:
-    sent = requests_sent(talk.records)
-    return difference(talk.records, sent[number - 1], sent[number])
+def requests_of(talk: Logged) -> Requests:
+    requests = Requests(talk.context, talk.records)
+    deque(requests.reading(), 0)
+    return requests
+
+
+def finished(steps: Generator[None, None, Difference]) -> Difference:
+    """What the last step gives."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Difference = stop.value
+            return found
+
+
+def compared(talk: Logged, number: int) -> Difference:
+    requests = requests_of(talk)
+    return finished(requests.compare(requests.sent[number - 1], requests.sent[number]))
 
 
 def request(talk: Logged, model: str = "m") -> None:
@@ -82,7 +101,7 @@ def test_requests_of_an_imported_session_are_its_responses() -> None:
     talk.say()
     talk.user()
     talk.add(AssistantMessage((Text("x"),), "m", usage=Usage(7, 1)))
-    sent = requests_sent(talk.records)
+    sent = requests_of(talk).sent
     assert [(one.seq, one.usage.input_tokens) for one in sent] == [(1, 0), (3, 7)]
     assert [one.seq for one in compared(talk, 1).changes] == [1, 2]
 
@@ -93,4 +112,4 @@ def test_a_request_that_failed_is_one_without_a_report() -> None:
     request(talk)
     request(talk)
     talk.say()
-    assert [one.seq for one in requests_sent(talk.records)] == [1, 2]
+    assert [one.seq for one in requests_of(talk).sent] == [1, 2]

@@ -1,5 +1,6 @@
 """How often an entry was sent, and as what."""
 
+from prunecli.context.labels import Key
 from prunecli.context.outline import Outline
 from prunecli.context.rides import Rides
 from prunecli.model.events import Event, PrunReverted, Record, RequestSent, Rewound
@@ -83,11 +84,5 @@ def test_a_rewind_takes_prunes_after_it_back() -> None:
     talk.add(Rewound(said))
     talk.say()
     assert talk.carried(result) == 100 + 1 + 100
-    node = Outline(talk.context, talk.records).node(
-        next(
-            row.key
-            for row in Outline(talk.context, talk.records).rows(lambda _: True)
-            if row.key.seq == result
-        )
-    )
+    node = Outline(talk.context, talk.records).node(Key("result", result))
     assert (node.tokens, node.carried, node.age, node.state) == (100, 201, 3, "live")

@@ -87,3 +87,18 @@ def test_a_restored_target_counts_no_longer_and_the_scale_is_the_endpoints() -> 
     both = PrunApplied("user", (Edit("clear", 1, None, "x", 10, 0), Edit("clear", 2, None, "x", 30, 0)))
     rows = paid(log(both, PrunReverted((2,)), answer(1, 1)), price, scale=1.5)
     assert rows[0].withheld == 15
+
+
+def test_a_memo_counts_against_its_drops_until_the_last_of_them_is_restored() -> None:
+    drops = (Edit("drop", 1, None, None, 50, 0), Edit("drop", 2, None, None, 30, 0))
+    prune = PrunApplied("user", (Edit("memo", 1, None, "x", 0, 5), *drops))
+    events = (prune, answer(1, 1), PrunReverted((1,)), answer(1, 1), PrunReverted((2,)), answer(1, 1))
+    assert [one.withheld for one in paid(log(*events), price)] == [75, 25, 0]
+    again = (prune, clear(7), PrunReverted((0,)), answer(1, 1), PrunReverted((1,)), answer(1, 1))
+    assert [one.withheld for one in paid(log(*again), price)] == [7, 0]
+
+
+def test_a_bill_of_many_prunes_is_summed_once() -> None:
+    edits = tuple(Edit("clear", seq, None, "x", 2, 1) for seq in range(5_000))
+    rows = paid(log(PrunApplied("strategy", edits), *[answer(1, 1)] * 5_000), price)
+    assert {one.withheld for one in rows} == {5_000}

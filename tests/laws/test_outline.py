@@ -1,17 +1,20 @@
 """The map sums to the window, the tree to the ledger, and a preview to what then really happens."""
 
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.context import labels
 from prunecli.context.acts import Act, plan
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
+from prunecli.context.listing import Found, Listing
 from prunecli.context.map import PARTS, WindowMap, apportioned, window_map
-from prunecli.context.outline import Outline
+from prunecli.context.outline import Outline, Row
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -32,7 +35,7 @@ def folded(records: list[Record]) -> Context:
 
 
 def everything(outline: Outline) -> list[Key]:
-    return [row.key for row in outline.rows(lambda _: True)]
+    return [row.key for row in Listing(outline).done()]
 
 
 @given(sessions(), st.integers(1, 400), st.integers(0, 100))
@@ -74,24 +77,101 @@ def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     assert scanned == books.scanned_tokens
     sums = outline.total(after)
     assert sums.original - sums.shown == books.pruned_tokens
-    nodes = [outline.node(row.key) for row in outline.rows(lambda key: key.kind == "turn") if row.depth == 1]
+    nodes = [outline.node(row.key) for row in Listing(outline).done() if row.depth == 1]
     of_memos = sum(node.tokens for node in nodes if node.key.kind == "memo")
     heads = sum(outline.sums(turn.head).shown for turn in outline.turns if turn.head)
     exchanges = sum(node.tokens for node in nodes if node.key.kind == "exchange")
     assert exchanges + heads + of_memos == outline.whole.shown
 
 
-@given(sessions())
-def test_a_tree_that_followed_the_log_is_the_tree_of_the_log(records: list[Record]) -> None:
+def settled(outline: Outline) -> list[object]:
+    """All that can be asked of an outline."""
+    keys = everything(outline)
+    return [keys, outline.whole, [outline.of_turn(turn) for turn in outline.turns], *map(outline.node, keys)]
+
+
+@given(sessions(), st.data())
+def test_a_tree_that_followed_the_log_is_the_tree_of_the_log(
+    records: list[Record], data: st.DataObject
+) -> None:
+    """Whatever was asked, measured, listed or searched for meanwhile."""
     context = Context(Chars4())
     followed = Outline(context, [])
+    measuring = followed.measuring()
+    words = data.draw(st.sampled_from(["0", "live", "in progress", "pinned", "read", "cleared", "zz"]))
     for at, record in enumerate(records):
         context.apply(record)
         followed.take(records[: at + 1])
-        _ = followed.whole
+        match data.draw(st.sampled_from(["ask", "measure", "begin to measure", "list", "search", "nothing"])):
+            case "ask":
+                _ = [followed.node(Key("turn", turn.seq)) for turn in followed.turns]
+            case "measure":
+                _ = followed.whole
+            case "begin to measure":
+                measuring = followed.measuring() if next(measuring, 1) else measuring
+            case "list":
+                _ = everything(followed)
+            case "search":
+                Found(followed, words).done()
+            case _:
+                pass
     anew = Outline(context, records)
-    assert everything(followed) == everything(anew)
-    assert [followed.node(key) for key in everything(anew)] == [anew.node(key) for key in everything(anew)]
+    assert settled(followed) == settled(anew)
+    assert list(Found(followed, words).done()) == list(Found(anew, words).done())
+
+
+def rows_of_tree(outline: Outline, is_open: Callable[[Key], bool]) -> Iterator[Row]:
+    """The rows, slowly and obviously, from the turns."""
+    for key, _ in outline.preamble:
+        yield Row(0, key, unfolds=False, is_open=False)
+    for turn in outline.turns:
+        key = Key("turn", turn.seq)
+        opened = bool(turn.exchanges) and is_open(key)
+        yield Row(0, key, bool(turn.exchanges), opened)
+        for head in turn.exchanges if opened else ():
+            assert head.exchange
+            found = outline.context.memos_of(head.seq)
+            for prun in dict.fromkeys(prun for prun, edit in found if outline.context.in_force(prun, edit)):
+                yield Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False)
+            key, parts = Key("exchange", head.seq), labels.parts_of(head)
+            unfolds = bool(head.exchange.calls) or len(parts) > 1
+            yield Row(1, key, unfolds, unfolds and is_open(key))
+            if unfolds and is_open(key):
+                below = [*parts, *(Key("result", result.seq) for result in head.exchange.results)]
+                yield from (Row(2, part, unfolds=False, is_open=False) for part in below)
+
+
+@given(sessions(), st.data())
+def test_a_list_has_every_node_that_is_not_below_a_folded_one_and_knows_where_it_stands(
+    records: list[Record], data: st.DataObject
+) -> None:
+    outline = Outline(folded(records), records)
+    every = everything(outline)
+    unfolded, turned = data.draw(st.booleans()), data.draw(st.sets(st.sampled_from(every), max_size=5))
+    rows = Listing(outline, turned, unfolded=unfolded).done()
+    assert list(rows) == list(rows_of_tree(outline, lambda key: (key in turned) is not unfolded))
+    assert [rows.place(row.key) for row in rows] == list(range(len(rows)))
+    assert all(rows.place(key) is None for key in {*every} - {row.key for row in rows})
+    assert rows.has_folded is any(row.unfolds and not row.is_open for row in rows)
+    for at, row in enumerate(rows):
+        holds = [one for one in range(at) if rows[one].depth < row.depth]
+        assert rows.above(at) == (holds[-1] if row.depth else at)
+
+
+@given(sessions(), st.sampled_from(["0", "LIVE", "in progress", "pinned", "read", "cleared", "memo", "zz"]))
+def test_what_is_found_is_every_node_that_holds_the_words_and_what_is_above_it(
+    records: list[Record], words: str
+) -> None:
+    outline = Outline(folded(records), records)
+    wanted, way = list[Row](), list[Row]()
+    for row in Listing(outline).done():
+        way = [one for one in way if one.depth < row.depth] + [row]
+        text = f"{row.key.seq} {outline.label(row.key)} {labels.state(outline.context, row.key)}"
+        if words.lower() in text.lower():
+            wanted += [one for one in way if (one not in wanted and one.key.kind != "memo") or one is row]
+    found = Found(outline, words).done()
+    assert list(found) == wanted
+    assert [found.place(row.key) for row in found] == list(range(len(found)))
 
 
 @given(sessions(), st.data())

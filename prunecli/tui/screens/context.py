@@ -1,6 +1,6 @@
 """The inspector: the whole window as a map and as a tree, and what every key would do before it is pressed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from prunecli.commands.command import Table
 from prunecli.context.acts import Act
 from prunecli.context.labels import Key
-from prunecli.context.outline import Row
+from prunecli.context.listing import Rows
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Record
 from prunecli.runtime import Runtime
@@ -22,9 +22,9 @@ from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
+from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
-from prunecli.tui.slices import finish, go_on
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
@@ -67,7 +67,7 @@ class ContextScreen(ModalScreen[None]):
         self._due = False
         self._rested: Timer | None = None
         self._said = ""
-        self._laying_out = False
+        self._between = Between(self)
         self._deeds: dict[str, Callable[[], object]] = {
             "escape": self._leave,
             "q": lambda: self.dismiss(None),
@@ -103,9 +103,13 @@ class ContextScreen(ModalScreen[None]):
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
         )
-        turns = self.inspecting.outline.turns
-        self._show(Key("turn", turns[-1].seq) if turns else None)
         self.tree_rows.focus()
+        self._between.do("log", self.inspecting.outline.reading(), self._begin)
+
+    def _begin(self) -> None:
+        turns = self.inspecting.outline.turns
+        self._measure()
+        self._show(Key("turn", turns[-1].seq) if turns else None)
 
     def on_unmount(self) -> None:
         """The session is not followed any more."""
@@ -125,36 +129,37 @@ class ContextScreen(ModalScreen[None]):
 
     def _follow(self) -> None:
         self._due = False
+        if not self.inspecting.outline.is_read:
+            return
         if self.inspecting.refresh():
+            self._measure()
             self._show()
         else:
             self._tell()
 
+    def _measure(self) -> None:
+        """The figures of everything, where they are not known."""
+        if not self.inspecting.is_measured:
+            self._between.do("figures", self.inspecting.measuring(), self._tell_all)
+
+    def _tell_all(self) -> None:
+        self.tree_rows.refresh()
+        self._tell()
+
     def _show(self, marked: Key | None = None) -> None:
         """The rows of now; the marked node stays marked. Where they are many the keys go on meanwhile."""
-        rows: list[Row] = []
-        steps = self._folds.list_in_steps(self.inspecting.outline, rows)
-        self._laying_out = not go_on(steps)
-        if self._laying_out:
-            self.run_worker(self._show_later(steps, rows, marked), group="rows", exclusive=True)
-            self._tell()
-        else:
-            self.workers.cancel_group(self, "rows")
-            self._show_rows(rows, marked)
+        rows = self._folds.rows(self.inspecting.outline)
+        self._between.do("rows", rows.in_steps(), lambda: self._show_rows(rows, marked))
+        self._tell()
 
-    async def _show_later(self, steps: Iterator[None], rows: list[Row], marked: Key | None) -> None:
-        await finish(steps)
-        self._laying_out = False
-        self._show_rows(rows, marked)
-
-    def _show_rows(self, rows: list[Row], marked: Key | None) -> None:
+    def _show_rows(self, rows: Rows, marked: Key | None) -> None:
         records = self._runtime.session.records
         self.tree_rows.show(rows, records[-1].seq if records else 0, marked)
         self._tell()
 
     def _tell(self) -> None:
         """Map, detail and hint for the marked node."""
-        if not self.is_mounted:
+        if not self.is_mounted or not self.inspecting.outline.is_read:
             return
         found, outline = self.inspecting.map, self.inspecting.outline
         doing = (
@@ -165,14 +170,17 @@ class ContextScreen(ModalScreen[None]):
         )
         width = max(10, self.size.width - 2)
         self.query_one("#detail", Static).update(self._details(width))
-        hint = self._said or (_BUSY if self._laying_out else _HINT if width >= len(_HINT) else _SHORT_HINT)
+        hint = self._said or (
+            _BUSY if self._between.is_busy else _HINT if width >= len(_HINT) else _SHORT_HINT
+        )
         self.query_one("#hint", Static).update(Content(clip(one_line(hint), width)))
 
     def _details(self, width: int) -> Content:
         """The marked node and what each key would do to it: what can be done first, as much as there is room for."""
         row, most = self.tree_rows.marked, 3 if self.size.height < 32 else len(ORDER)
         if row is None:
-            return Content("nothing like it" if self._folds.words else "nothing was said yet")
+            none = "nothing like it" if self._folds.words else "nothing was said yet"
+            return Content(_BUSY if self._between.is_busy else none)
         inspecting = self.inspecting
         node = inspecting.node(row.key)
         if node is None:
@@ -180,6 +188,8 @@ class ContextScreen(ModalScreen[None]):
         why = inspecting.why(row.key)
         market = self._runtime.policy.market
         lines = [fitted(detail(node, why, market.read), (), width)]
+        if not inspecting.is_measured:
+            return Content("\n").join([*lines, *[Content("…")] * most])
         if node.results > MANY_RESULTS and self._rested is None:
             self._rested = self.set_timer(REST_SECONDS, self._tell)
             return Content("\n").join([*lines, *[Content("…")] * most])
@@ -253,17 +263,14 @@ class ContextScreen(ModalScreen[None]):
         if row is None or self._folds.words:
             return
         if unfold is False and not row.is_open and row.depth:
-            rows = self.tree_rows.rows
-            above = next(at for at in range(self.tree_rows.at, -1, -1) if rows[at].depth < row.depth)
-            self.tree_rows.move(above)
+            self.tree_rows.move(self.tree_rows.rows.above(self.tree_rows.at))
         elif row.unfolds and unfold is not row.is_open:
             self._folds.turn(key)
             self._show()
 
     def _fold_all(self) -> None:
         """Unfolds everything, or folds it where nothing is folded."""
-        folded = any(row.unfolds and not row.is_open for row in self.tree_rows.rows)
-        self._folds.turn_all(unfolded=folded)
+        self._folds.turn_all(unfolded=self.tree_rows.rows.has_folded)
         self._show()
 
     # Acts ----------------------------------------------------------------------------------------------------
@@ -280,6 +287,7 @@ class ContextScreen(ModalScreen[None]):
             self._say(f"{error.message} {error.hint}".strip())
             return
         self._said = done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else "")
+        self._measure()
         self._show()
 
     def _say(self, text: str) -> None:

@@ -1,7 +1,6 @@
 """What two requests that were sent differ in: which messages, how many tokens, and where the prompt cache broke."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -12,12 +11,13 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
-from prunecli.context.difference import Difference, Sent, difference, requests_sent
+from prunecli.context.difference import Difference, Requests
 from prunecli.context.labels import Key, NodeKind
 from prunecli.context.outline import Outline
 from prunecli.figures import short
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
+from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.table import Rows
 
 SETTLE_SECONDS = 0.05
@@ -99,10 +99,10 @@ class DiffScreen(ModalScreen[None]):
 
     def __init__(self, records: Sequence[Record], outline: Outline) -> None:
         super().__init__()
-        self._records = list(records)
         self._outline = outline
-        self._sent: list[Sent] = requests_sent(records)
-        self.number = max(1, len(self._sent) - 1)
+        self._requests = Requests(outline.context, records)
+        self._between = Between(self)
+        self.number = 0
         self._typed = ""
         self._due: Timer | None = None
 
@@ -115,10 +115,15 @@ class DiffScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """The last two."""
         self.query_one(Rows).focus()
+        self.query_one("#said", Static).update(Content("Going through the session …"))
+        self._between.do("log", self._requests.reading(), self._compare_last)
+
+    def _compare_last(self) -> None:
+        self.number = max(1, len(self._requests.sent) - 1)
         self._compare()
 
     def _compare(self) -> None:
-        last = len(self._sent) - 1
+        last = len(self._requests.sent) - 1
         self.query_one("#help", Static).update(
             Content(
                 f"Left Right or a number and Enter: request 1 to {last} · Esc closes"
@@ -137,11 +142,12 @@ class DiffScreen(ModalScreen[None]):
         self._due = self.set_timer(SETTLE_SECONDS, self._begin)
 
     def _begin(self) -> None:
-        self.run_worker(self._work(self.number), group="difference", exclusive=True)
+        self._between.do("difference", self._comparing(self.number), lambda: None)
 
-    async def _work(self, number: int) -> None:
-        first, second = self._sent[number - 1], self._sent[number]
-        found = await asyncio.to_thread(difference, self._records, first, second)
+    def _comparing(self, number: int) -> Iterator[None]:
+        """Compares in steps, and shows it: nothing that was given up goes on."""
+        first, second = self._requests.sent[number - 1 : number + 1]
+        found = yield from self._requests.compare(first, second)
         self.query_one("#said", Static).update(Content("\n".join(summary(found, number))))
         self.query_one(Rows).show(table(found, self._outline))
 
@@ -169,5 +175,7 @@ class DiffScreen(ModalScreen[None]):
 
     def _go(self, number: int) -> None:
         self._typed = ""
+        if not self.number:
+            return  # the requests are not known yet
         self.number = number
         self._compare()

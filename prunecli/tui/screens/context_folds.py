@@ -1,9 +1,8 @@
 """Which nodes of the inspector's tree are listed: what is unfolded, and what the list is filtered by."""
 
-from collections.abc import Iterator
-
 from prunecli.context.labels import Key
-from prunecli.context.outline import Outline, Row
+from prunecli.context.listing import Found, Listing, Rows
+from prunecli.context.outline import Outline
 
 
 class Folds:
@@ -14,10 +13,6 @@ class Folds:
         self._unfolded = False
         self._turned: set[Key] = set()
 
-    def is_open(self, key: Key) -> bool:
-        """Whether a node is unfolded."""
-        return (key in self._turned) is not self._unfolded
-
     def turn(self, key: Key) -> None:
         """Folds what is unfolded, unfolds what is folded."""
         self._turned.symmetric_difference_update({key})
@@ -27,8 +22,10 @@ class Folds:
         self._unfolded = unfolded
         self._turned.clear()
 
-    def list_in_steps(self, outline: Outline, rows: list[Row]) -> Iterator[None]:
-        """Appends the rows that are listed now. It is begun anew after a change."""
-        if self.words:
-            return outline.found_in_steps(self.words, rows)
-        return outline.rows_in_steps(self.is_open, rows)
+    def rows(self, outline: Outline) -> Rows:
+        """The rows that are listed now, none of whose steps was taken. They are made anew after a change."""
+        return (
+            Found(outline, self.words)
+            if self.words
+            else Listing(outline, self._turned, unfolded=self._unfolded)
+        )

@@ -51,7 +51,8 @@ class MapView(Widget):
         if self._map is not None:
             rows = 2 if self.app.size.height < 32 else 4
             cells = self._map.cells(rows * width)
-            lines += [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
+            bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
+            lines += bars or [Content()] * rows  # the parts may not be known yet: nothing moves when they are
             lines += [_legend(items) for items in wraps(legend(self._map), width)]
         return Content("\n").join(lines)
 

@@ -1,6 +1,6 @@
 """The tree of the inspector: only the rows in view are worked out and drawn, however long the session is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,6 +11,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from prunecli.context.labels import Key
+from prunecli.context.listing import Rows
 from prunecli.context.outline import Node, Row
 from prunecli.tui.showing.inspected import Columns, is_pruned, tree_line
 from prunecli.tui.transcript.palette import Inks, Palette, inks
@@ -41,7 +42,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._wear(palette)
         self._node = node
         self._why = why
-        self.rows: Sequence[Row] = ()
+        self.rows = Rows()
         self.at = 0
         self._columns = Columns(80, 0)
         self._last_seq = 0
@@ -65,13 +66,13 @@ class TreeRows(ScrollView, can_focus=True):
         """Rows that are in view below the heading."""
         return max(1, self.size.height - 1)
 
-    def show(self, rows: Sequence[Row], last_seq: int, mark: Key | None = None) -> None:
+    def show(self, rows: Rows, last_seq: int, mark: Key | None = None) -> None:
         """Other rows. This node is marked, or the one that was; else what stands at its place."""
         if mark is None and self.marked:
             mark = self.marked.key
-        at = next((at for at, row in enumerate(rows) if row.key == mark), self.at)
+        at = rows.place(mark) if mark else None
         self.rows, self._last_seq = rows, last_seq
-        self.at = max(0, min(at, len(rows) - 1))
+        self.at = max(0, min(self.at if at is None else at, len(rows) - 1))
         self._lay_out()
         self.scroll_into_view()
         self.refresh()

@@ -122,8 +122,8 @@ def tree_line(node: Node, row: Row, columns: Columns, why: str) -> str:
     cut = "✂ " if node.state in ("dropped", "cleared", "trimmed", "repaired") else ""
     what = "  " * row.depth + fold + mark + cut + one_line(node.label or "(empty)")
     entry = str(node.key.seq) if node.key.kind in ("turn", "exchange", "result") and node.key.seq >= 0 else ""
-    tokens = short(node.tokens)
-    return columns.line(entry, what, (tokens, str(node.age), short(node.carried), state_word(node)), why)
+    tokens, carried = (short(node.tokens), short(node.carried)) if node.known else ("…", "…")
+    return columns.line(entry, what, (tokens, str(node.age), carried, state_word(node)), why)
 
 
 def state_word(node: Node) -> str:
@@ -136,7 +136,7 @@ def state_word(node: Node) -> str:
 def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     """All that is known of a node, for the line above the previews."""
     reason = one_line(why or node.why)
-    tokens = f"~{short(node.tokens)}"
+    tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
         tokens += f" of ~{short(node.original)}"
     carried = f"carried {short(node.carried)} in {node.age} request{'s' * (node.age != 1)}"

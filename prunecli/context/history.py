@@ -1,0 +1,231 @@
+"""What was sent at some moment of a log, laid out from the entries of a context that has gone on since.
+
+Nothing is folded again: entries, ids and results are those of the fold; edits and compactions are taken as far as
+they had come. Going from one moment to another lays out what is different.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TypeAlias
+
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.shown import shown
+from prunecli.context.state import Context
+from prunecli.context.wire import Shown, Wire
+from prunecli.model.edits import Edit
+from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, Record
+from prunecli.model.requests import WireMessage
+
+Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
+"""Edits by target, each with the seq of its PrunApplied."""
+
+_AT_A_TIME = 32
+"""Items that are laid out in one step."""
+_NEVER = 1 << 62
+"""A seq after every entry."""
+
+
+@dataclass(slots=True)
+class Edits:
+    """The edits in force at a moment, as `shown` asks for them."""
+
+    edits: Stacks = field(default_factory=dict)
+    memos: Stacks = field(default_factory=dict)
+    drops: dict[int, set[int]] = field(default_factory=dict)
+
+    def dropped(self, exchange: Exchange) -> bool:
+        """Whether the exchange is left out."""
+        return any(edit.kind == "drop" for _, edit in self.edits.get(exchange.seq, ()))
+
+    def text_edit(self, seq: int) -> Edit | None:
+        """The edit that stands for this entry's text."""
+        kinds = ("clear", "trim", "repair")
+        return next((edit for _, edit in reversed(self.edits.get(seq, ())) if edit.kind in kinds), None)
+
+    def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """All edits of a target."""
+        return self.edits.get(seq, [])
+
+    def memos_at(self, exchange: Exchange) -> list[Edit]:
+        """The memos that stand before an exchange."""
+        return [edit for prun, edit in self.memos.get(exchange.seq, ()) if self.drops.get(prun)]
+
+    def apply(self, record: Record, event: PrunApplied, entries: Mapping[int, Entry]) -> None:
+        """A prune comes into force."""
+        for edit in event.edits:
+            entry = entries.get(edit.seq)
+            if entry is None or entry.seq > record.seq or not entry.takes(edit.kind):
+                continue
+            stacks = self.memos if edit.kind == "memo" else self.edits
+            stacks.setdefault(edit.seq, []).append((record.seq, edit))
+            if edit.kind == "drop":
+                self.drops.setdefault(record.seq, set()).add(edit.seq)
+
+    def take_back(self, target: int, only: int | None = None) -> None:
+        """The edits of a target end: those of one prune, its memo too, or all but memos."""
+        gone = [(prun, edit) for prun, edit in self.edits.get(target, ()) if only in (None, prun)]
+        self.edits[target] = [pair for pair in self.edits.get(target, ()) if pair not in gone]
+        for prun, edit in gone:
+            if edit.kind == "drop":
+                self.drops[prun].discard(target)
+        if only is not None:
+            self.memos[target] = [pair for pair in self.memos.get(target, ()) if pair[0] != only]
+
+    def standing(self, seq: int) -> object:
+        """Something that is equal for equal edits of a target."""
+        memos = [pair for pair in self.memos.get(seq, ()) if self.drops.get(pair[0])]
+        return self.edits.get(seq, []), memos
+
+
+class History:
+    """The messages of a context as they were. `move` goes to a moment, `messages` are those of it.
+
+    `context` has folded the log at least up to each moment that is asked for, on the same branch; `pruning` are the
+    prunes and what took them back of that branch.
+    """
+
+    def __init__(self, context: Context, pruning: Sequence[Record]) -> None:
+        self._tally = context.tally
+        self._entries = context.entries
+        self._pruning = pruning
+        there = list(self._entries.values())
+        self._summaries = [one for one in there if one.kind == "summary"]
+        self._heads = [one for one in there if one.kind not in ("summary", "result")]
+        self._seqs = [one.seq for one in self._heads]
+        self._ends = list(accumulate(map(_end, self._heads), max))
+        self._items: list[Entry] = []
+        self._edits = Edits()
+        self._weights = [0]
+        self._wire = Wire(self._shown)
+
+    def _shown(self, item: Entry) -> Shown:
+        return shown(self._edits, item)
+
+    def items(self, at: int) -> list[Entry]:
+        """The items before record `at`, in their order, their exchanges with the results that had come."""
+        summaries = [one for one in self._summaries if one.seq < at]
+        found: list[Entry] = []
+        begin = 0
+        for head, end in sorted(map(_gap, summaries)):
+            first, last = bisect_right(self._seqs, head), bisect_left(self._seqs, end)
+            if first < last:
+                found += self._heads[begin:first]
+                begin = max(begin, last)
+        found += self._heads[begin : bisect_left(self._seqs, at)]
+        for one in summaries:
+            if not any(_replaces(other, one) for other in summaries):
+                insort(found, one, key=_order)
+        since = bisect_left(self._ends, at)
+        oldest = self._seqs[since] if since < len(self._seqs) else at
+        for number in range(len(found) - 1, -1, -1):
+            item = found[number]
+            if item.kind != "summary" and item.seq < oldest:
+                break
+            if item.exchange and item.exchange.last_seq >= at:
+                found[number] = _as_of(item, item.exchange, at)
+        return found
+
+    def edits(self, at: int) -> Edits:
+        """The edits in force before record `at`."""
+        found, live = Edits(), dict[int, PrunApplied]()
+        for record in self._pruning[: bisect_left(self._pruning, at, key=lambda record: record.seq)]:
+            match record.event:
+                case PrunApplied() as event:
+                    live[record.seq] = event
+                    found.apply(record, event, self._entries)
+                case PrunReverted(seqs=seqs):
+                    for seq in seqs:
+                        if seq in live:
+                            for edit in live.pop(seq).edits:
+                                found.take_back(edit.seq, only=seq)
+                        elif seq in self._entries and seq < record.seq:
+                            found.take_back(seq)
+                case _:
+                    pass
+        return found
+
+    def move(self, at: int) -> Iterator[None]:
+        """Goes to the moment before record `at`, in steps that may be given up: lays out what is different."""
+        items, edits = self.items(at), self.edits(at)
+        yield
+        begin = min(self.common(items, edits), len(self._weights) - 1)
+        self._items, self._edits = items, edits
+        self._wire.rebuild(items[:begin], start=begin)
+        del self._weights[begin + 1 :]
+        for number, item in enumerate(items[begin:]):
+            self._wire.append(item)
+            self._weights.append(self._weights[-1] + self._weight(item))
+            if not number % _AT_A_TIME:
+                yield
+
+    def common(self, items: Sequence[Entry], edits: Edits) -> int:
+        """How many leading items stand here as they do among these."""
+        pairs = enumerate(zip(self._items, items, strict=False))
+        same = next((at for at, (a, b) in pairs if a is not b), min(len(self._items), len(items)))
+        targets = {*self._edits.edits, *self._edits.memos, *edits.edits, *edits.memos}
+        changed = {seq for seq in targets if self._edits.standing(seq) != edits.standing(seq)}
+        if not changed:
+            return same
+        heads = {
+            entry.exchange.seq if entry.exchange else seq
+            for seq in changed
+            if (entry := self._entries.get(seq))
+        }
+        return next((at for at in range(same) if items[at].seq in heads), same)
+
+    def _weight(self, item: Entry) -> int:
+        edits, parts = self._edits, item.exchange.entries if item.exchange else [item]
+        texts = {part.seq: edit for part in parts if (edit := edits.text_edit(part.seq))}
+        memos = [memo.text or "" for memo in edits.memos_at(item.exchange)] if item.exchange else []
+        hidden = item.exchange is not None and edits.dropped(item.exchange)
+        return self._tally.weight_as(item, texts, memos, hidden=hidden)
+
+    def messages(self, start: int) -> tuple[WireMessage, ...]:
+        """The messages from this one on."""
+        return self._wire.messages(start)
+
+    def first_message(self, item: int) -> int:
+        """The first message that may be another if this item is, by its number."""
+        return max(0, self._wire.group_at(item) - 1)
+
+    def tokens_before(self, message: int) -> int:
+        """Characters / 4 of what is sent before a message."""
+        return self._weights[self._wire.item_at(message)] // 4
+
+
+def _end(item: Entry) -> int:
+    """The seq of an item's last entry; later than any where results may still come."""
+    if item.exchange is None:
+        return item.seq
+    return _NEVER if item.exchange.unanswered else item.exchange.last_seq
+
+
+def _gap(summary: Entry) -> tuple[int, int]:
+    """Between which entries everything went with a compaction."""
+    event = summary.event
+    assert isinstance(event, CompactionApplied)  # noqa: S101  # a summary has no other event
+    return event.head_end, min(event.tail_start, summary.seq)
+
+
+def _replaces(later: Entry, one: Entry) -> bool:
+    """Whether a compaction took an earlier summary out."""
+    event = later.event
+    return (
+        later.seq > one.seq
+        and isinstance(event, CompactionApplied)
+        and event.head_end <= _gap(one)[0] < event.tail_start
+    )
+
+
+def _order(item: Entry) -> tuple[int, bool, int]:
+    return (_gap(item)[0], True, item.seq) if item.kind == "summary" else (item.seq, False, item.seq)
+
+
+def _as_of(item: Entry, exchange: Exchange, at: int) -> Entry:
+    """An assistant message with those results that had come before record `at`."""
+    results = [result for result in exchange.results if result.seq < at]
+    head = replace(item)
+    head.exchange = replace(exchange, head=head, results=results)
+    return head
