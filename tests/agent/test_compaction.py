@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from prunecli.agent.policy import Policy
-from prunecli.agent.signals import Notice
+from prunecli.agent.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
@@ -28,6 +28,10 @@ def bench(*script: Scripted, options: Options = OPTIONS) -> Bench:
 
 def compactions(one: Bench) -> list[CompactionApplied]:
     return [r.event for r in one.session.records if isinstance(r.event, CompactionApplied)]
+
+
+def brackets(one: Bench) -> list[type]:
+    return [type(told) for told in one.told if isinstance(told, SummaryStarted | SummaryEnded)]
 
 
 LONG = "long answer " * 300
@@ -73,6 +77,7 @@ async def test_a_failed_summary_changes_nothing_and_is_not_tried_again_in_the_ru
         await one.talk(words)
     assert compactions(one) == []
     assert any(isinstance(told, Notice) and "no compaction" in told.text for told in one.told)
+    assert brackets(one) == [SummaryStarted, SummaryEnded]
     assert len(one.provider.requests) == 5
 
 
@@ -96,6 +101,7 @@ async def test_a_cancelled_summary_leaves_the_log_as_it_was() -> None:
     assert (await running).reason == "interrupted"
     assert compactions(one) == []
     assert one.texts()[-1] == "fourth"
+    assert brackets(one) == [SummaryStarted, SummaryEnded]
 
 
 async def test_one_long_turn_is_compacted_by_exchanges() -> None:
