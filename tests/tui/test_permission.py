@@ -11,6 +11,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.transcript.entries import ToolCall, ToolState
 from prunecli.tui.widgets.permission import PermissionPanel
+from prunecli.tui.widgets.question import TOO_SOON
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -96,6 +97,18 @@ async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(t
         await s.pilot.press("escape")
         await s.idle()
         assert state(s) is ToolState.DENIED
+
+
+async def test_it_says_when_keys_do_not_answer_yet_and_stops_saying_so_when_they_do(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await asked(s)
+        await s.until(lambda: TOO_SOON not in s.screen_text())
+        assert not panel.has_class("-early")
+        panel.wait_for_quiet()
+        await s.until_shown(TOO_SOON, "y  allow once")
+        assert panel.has_class("-early")
+        s.runtime.interrupt()
+        await s.idle()
 
 
 async def test_a_key_made_before_the_panel_was_ready_is_no_answer_even_if_it_comes_late(
