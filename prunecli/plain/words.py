@@ -76,7 +76,7 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
     """A change, each line with its sign; more lines than `most` are counted."""
-    lines = source(diff.text).split("\n")
+    lines = source(diff.text).split("\n") if diff.text else []
     rest = [f"  ... and {len(lines) - most} lines more"] if len(lines) > most else []
     return [f"  {line}" for line in lines[:most]] + rest
 
