@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from prunecli.agent.assemble import ModelSettings, assemble, summary_request
 from prunecli.agent.policy import Policy
 from prunecli.agent.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.context.compaction import Options, plan_compaction
@@ -13,6 +14,7 @@ from prunecli.errors import BadRequest
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench
 
 NO_USAGE = Usage()
@@ -59,6 +61,23 @@ async def test_the_question_for_the_summary_continues_what_was_sent_before() -> 
         m.canonical for m in before.messages
     ]
     assert b"[This is prunecli, not the user.]" in asked.messages[-1].blocks[-1]
+
+
+async def test_the_question_for_the_summary_is_asked_with_everything_the_model_is_asked_with() -> None:
+    """API-22: the endpoint refuses a configuration of thinking whose beta is not named."""
+    one = bench(says(LONG), says(LONG), says(LONG))
+    for words in ("first", "second", "third"):
+        await one.talk(words)
+    one.say("fourth")
+    thinking = thinking_config("claude-sonnet-5-5", 0)
+    model = ModelSettings("claude-sonnet-5-5", 1_000, thinking, "1h", betas_for(thinking))
+    context = one.session.context
+    plan = plan_compaction(context, OPTIONS, 200_000)
+    assert plan is not None
+    sent, asked = assemble(context, model), summary_request(context, model, plan)
+    assert asked.betas == sent.betas != ()
+    for name in ("model", "max_tokens", "preamble", "thinking", "cache_ttl"):
+        assert getattr(asked, name) == getattr(sent, name), name
 
 
 async def test_what_survived_is_not_pruned_any_more() -> None:
