@@ -318,3 +318,17 @@ def test_a_strategy_that_cannot_be_imported_is_not_taken(tmp_path: Path) -> None
     effects = list(run_line(runtime, "/prune-config strategy broken"))
     assert "broken.py: can't be imported" in say(effects)
     assert runtime.config.pruning.strategy == "auto"
+
+
+def test_theme_says_of_each_whether_it_is_light_and_what_it_says_of_itself(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    themes = runtime.setup.places.user_themes
+    themes.mkdir(parents=True)
+    (themes / "broken.toml").write_text("= nothing")
+    (themes / "dusk.toml").write_text('description = "Mine."\nbase = "prune-dark"')
+    (choose,) = run_line(runtime, "/theme")
+    assert isinstance(choose, Choose)
+    details = {choice.value: choice.detail for choice in choose.choices}
+    assert details["parchment"] == "light · Ink on old paper."
+    assert details["fjord"].startswith("dark · ")
+    assert (details["dusk"], details["broken"]) == ("Mine.", "")
