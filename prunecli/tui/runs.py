@@ -107,7 +107,7 @@ class Runs:
         """Runs a command of the user's own."""
 
         async def run() -> Done | None:
-            live = LiveCommand(self._front, command if show_model else f"! {command}")
+            live = LiveCommand(self._front, command, show_model=show_model)
             try:
                 text = await shell(self._runtime, command, show_model=show_model, progress=live.progress)
             except (asyncio.CancelledError, ToolError) as error:
