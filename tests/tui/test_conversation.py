@@ -90,7 +90,10 @@ async def test_up_in_an_empty_prompt_takes_the_last_waiting_message_back(tmp_pat
         await s.until(lambda: s.frame.prompt.has_class("-waiting"))
         await s.pilot.press("up")
         assert s.frame.prompt.typed == "second"
-        await s.pilot.press("ctrl+u", "alt+up")
+        await s.until_shown("first  Alt+Up takes it back")
+        await s.pilot.press("ctrl+u")
+        await s.until_shown("first  Up takes it back")
+        await s.pilot.press("alt+up")
         assert s.frame.prompt.typed == "first"
         await s.until(lambda: not s.frame.waiting.display)
         event.set()
