@@ -14,6 +14,8 @@ from prunecli.tui.transcript.rows import breaks, clip, width_of
 MOST_ROWS = 8
 WHOLE_ROWS = 2
 """Rows below the list for what the marked offer's own row has no room for."""
+BELOW_ROWS = 6
+"""Rows of a small terminal that the menu leaves free: its own count, a line to write in and the status."""
 GAP_CELLS = 3
 CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
@@ -156,13 +158,21 @@ class Menu(OfferList):
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
         """Opens with offers; without any only the note, which says why."""
+        self.offers = offers
+        self._limit()
         super().show(offers, note, at)
         self._fit()
         self.display = bool(self.rows)
 
     def on_resize(self) -> None:
-        """More or less has to stand below the list."""
+        """More or less has to stand below the list, or there is less room above the prompt."""
+        self._limit()
+        self.move(0)
         self._fit()
+
+    def _limit(self) -> None:
+        room = self.screen.size.height - BELOW_ROWS - self.whole_rows
+        self.most_rows = max(1, min(MOST_ROWS, room))
 
     def _fit(self) -> None:
         self.styles.height = self.rows
