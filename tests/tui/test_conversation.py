@@ -12,6 +12,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, Rewound
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.runtime.make import DEMO_NOTICE
 from prunecli.tui.transcript import entries as shown_entries
 from prunecli.tui.transcript.entries import ToolState
 from tests.starting import start
@@ -369,3 +370,10 @@ async def test_the_states_of_a_call_are_seen(tmp_path: Path) -> None:
         await s.idle()
         (call,) = [entry for entry in s.entries if isinstance(entry, shown_entries.ToolCall)]
         assert (call.state, call.outcome) == (ToolState.ERROR, "exit 3")
+
+
+async def test_that_there_is_no_key_is_said_in_one_line(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.notices = [DEMO_NOTICE]
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until_shown(f"! {DEMO_NOTICE}")
