@@ -138,6 +138,18 @@ def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:
     assert runtime.model_name.startswith("claude-opus")
 
 
+def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=demo"])
+    said = list(run_line(runtime, "/model claude-sonet-5-5"))
+    assert [effect.level for effect in said if isinstance(effect, Say)] == ["info", "warning", "warning"]
+    assert "Did you mean claude-sonnet-5-5?" in say(said)
+    assert "no API key: /login" in say(said)
+    assert "Did you mean" not in say(list(run_line(runtime, "/model zzz")))
+    assert len(list(run_line(runtime, "/model demo"))) == 1
+    elsewhere = start(tmp_path / "other", sets=["model.base_url=http://127.0.0.1:9"])
+    assert len(list(run_line(elsewhere, "/model sonnet"))) == 1
+
+
 def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=["model.name=demo"])
     choose = run_line(runtime, "/model")[0]

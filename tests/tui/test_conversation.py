@@ -151,6 +151,17 @@ async def test_a_retry_counts_down_and_its_failed_stream_leaves_nothing_on_the_s
         await s.idle()
 
 
+async def test_a_retry_gives_up_the_address_before_the_reason(tmp_path: Path) -> None:
+    where = "https://api.anthropic.com"
+    why = "the name can't be resolved"
+    for size, shows in (((80, 24), f": {why}"), ((160, 48), f": {where}: {why}")):
+        async with shown(tmp_path, [fails(ConnectionLost(f"{where}: {why}"))] * 9, size=size) as s:
+            await s.type("go", "enter")
+            await s.until_shown("Retry 3 in", shows, "Esc stops")
+            await s.pilot.press("escape")
+            await s.idle()
+
+
 async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -> None:
     """LOG-06: nothing runs, nothing is lost, Enter goes on."""
     runtime = start(tmp_path, [says("saved")])
