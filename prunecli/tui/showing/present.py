@@ -287,10 +287,11 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     """The entry below a `!cmd`."""
     lines = output.rstrip("\n").count("\n") + 1
     blank = not output.strip()
+    state, outcome = outcomes.of_command(output)
     return shown.ToolCall(
         "output",
-        state=shown.ToolState.OK,
-        outcome="nothing" if blank else outcomes.counted(lines, "line"),
+        state=state,
+        outcome=outcome,
         tokens=tokens,
         body=None if blank else shown.Output(output.rstrip("\n")),
         folded=lines > OPEN_LINES,
