@@ -388,3 +388,17 @@ async def test_that_there_is_no_key_is_said_in_one_line(tmp_path: Path) -> None:
     runtime.notices = [DEMO_NOTICE]
     async with shown(tmp_path, runtime=runtime) as s:
         await s.until_shown(f"! {DEMO_NOTICE}")
+
+
+async def test_what_the_mouse_selects_is_said_to_be_copied(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("several words to select")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until_shown("several words")
+        row = next(y for y, line in enumerate(s.screen_text().split("\n")) if "several words" in line)
+        top = s.frame.transcript.region.y
+        await s.pilot.mouse_down(s.frame.transcript, offset=(0, row - top))
+        await s.pilot.hover(s.frame.transcript, offset=(7, row - top))
+        await s.pilot.mouse_up(s.frame.transcript, offset=(7, row - top))
+        await s.until_shown(" copied")
+        assert s.app.clipboard.startswith("several")

@@ -156,6 +156,10 @@ class Frame(Screen[None], inherit_bindings=False):
         """A pruned entry is wanted back."""
         self._tell(message)
 
+    def on_transcript_copied(self) -> None:
+        """What the mouse selected can be pasted."""
+        self.activity.hint("copied")
+
     def on_permission_answered(self, message: PermissionAnswered) -> None:
         """A question was answered."""
         self._tell(message)
