@@ -217,7 +217,9 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
     assert "Configuration read" in say(list(run_line(runtime, "/reload")))
     assert runtime.config.strategy_options("pi").prune_protect == 7
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
-    assert "prune_protect" in say(list(run_line(runtime, "/reload")))
+    wrong = say(list(run_line(runtime, "/reload")))
+    assert "prune_protect" in wrong
+    assert wrong.endswith("the values from before stay. /config opens it again.")
     assert runtime.config.strategy_options("pi").prune_protect == 7
 
 
