@@ -92,7 +92,8 @@ def table_lines(table: Table) -> list[str]:
             for at, cell in enumerate(row[: len(widths)])
         ]
         lines.append("  " + "  ".join(cells).rstrip())
-    return lines + ([ours(line) for line in visible(table.note).split("\n")] if table.note else [])
+    note = table.lines_note or table.note
+    return lines + ([ours(line) for line in visible(note).split("\n")] if note else [])
 
 
 def _cell(text: str) -> str:

@@ -283,3 +283,16 @@ def test_a_summary_is_announced_with_how_to_stop_it_and_is_not_read_out() -> Non
         "  still running: the summary has 1.0K characters",
         "So,",
     ]
+
+
+def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    printed = "\n".join(spoken(tmp_path, runner, [], "/help"))
+    assert "a line that ends in \\ goes on" in printed
+    assert "Alt+Enter" not in printed
+
+
+def test_a_theme_is_said_to_be_for_the_screen(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed = spoken(tmp_path, runner, [], "/theme dusk")
+    assert "Theme dusk: for the screen; there are no colours here." in printed
