@@ -7,6 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from prunecli.tui.messages import PermissionAnswered
@@ -19,6 +20,7 @@ from prunecli.tui.widgets.question import Question
 MOST_ROWS = 16
 OTHER_ROWS = 14
 """Rows that belong to the answers and to what else must be on the screen."""
+MORE = "Up, Down, PgUp and PgDn show the rest of it"
 _LOOKS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
 
@@ -45,6 +47,7 @@ class PermissionPanel(Question):
             **dict.fromkeys(("escape", "ctrl+c"), lambda: self._say("deny")),
             **{key: partial(self._scroll, rows) for key, rows in _LOOKS.items()},
         }
+        self.hint = lambda: MORE if self._what().max_scroll_y > 0 else ""
 
     def compose(self) -> ComposeResult:
         """Question, what would run, why, answers."""
@@ -113,8 +116,10 @@ class PermissionPanel(Question):
 
     def _scroll(self, rows: int) -> None:
         """A look at the rest of what would run."""
-        what = self.query_one("#change", Transcript) if self._sheet.diff else self.query_one("#what")
-        what.scroll_relative(y=rows, animate=False)
+        self._what().scroll_relative(y=rows, animate=False)
+
+    def _what(self) -> Widget:
+        return self.query_one("#change" if self._sheet.diff else "#what")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The word is said."""

@@ -18,7 +18,8 @@ TOO_SOON = "Keys still go to the prompt …"
 class Question(Vertical, can_focus=True):
     """Takes keys as answers once it was quiet. `early` takes those that came too soon to be one.
 
-    `answers` is what each key does; the one of Esc also counts while a word is typed.
+    `answers` is what each key does; the one of Esc also counts while a word is typed. `hint` gives a word that stands
+    above them then.
 
     A panel has the `answers` that it takes, which are dim until it does, and a line for a word, `Input`, that is
     not displayed at first. Its `ready` row says that keys are not taken yet.
@@ -39,6 +40,7 @@ class Question(Vertical, can_focus=True):
         super().__init__()
         self._early = early
         self.answers: Mapping[str, Callable[[], object]] = {}
+        self.hint: Callable[[], str] = str
         self._armed_at = float("inf")
         self._quiet: Any = None
 
@@ -63,7 +65,7 @@ class Question(Vertical, can_focus=True):
 
     def _show_ready(self, ready: bool) -> None:
         self.set_class(not ready, "-early")
-        self.query_one("#ready", Static).update(Content("" if ready else TOO_SOON))
+        self.query_one("#ready", Static).update(Content(self.hint() if ready else TOO_SOON))
 
     def on_key(self, event: events.Key) -> None:
         """An answer, a letter of a word, or a key that came too soon."""
