@@ -346,3 +346,14 @@ def test_theme_says_of_each_whether_it_is_light_and_what_it_says_of_itself(tmp_p
     assert details["parchment"] == "light · Ink on old paper."
     assert details["fjord"].startswith("dark · ")
     assert (details["dusk"], details["broken"]) == ("Mine.", "")
+
+
+def test_help_names_the_keys_as_they_are_bound(tmp_path: Path) -> None:
+    (table,) = run_line(start(tmp_path), "/help")
+    assert isinstance(table, Table)
+    assert table.note.startswith("Enter sends (steers while the agent works) · Alt+Enter queues")
+    other = start(tmp_path / "other", sets=["ui.keys.submit=ctrl+s", "ui.keys.follow_up=none"])
+    (table,) = run_line(other, "/help")
+    assert isinstance(table, Table)
+    assert table.note.startswith("Ctrl+S sends (steers while the agent works) · ")
+    assert "queues" not in table.note

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
-from prunecli.tui.keys import Keys
+from prunecli.bindings import Keys
 from prunecli.tui.messages import (
     ActionAsked,
     CompletionAsked,
