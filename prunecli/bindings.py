@@ -1,10 +1,10 @@
-"""Which actions keys can be bound to, and what is wrong with the keys that a user gave them.
+"""Which key does what: the actions, their keys, and what is wrong with the keys that a user gave them.
 
 Pure and without imports of ours: the configuration checks with it, and the first frame needs it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -47,6 +47,19 @@ ACTIONS: tuple[Action, ...] = (
 
 NONE = "none"
 """In place of a key: the action has none."""
+
+_SHOWN = {
+    "escape": "Esc",
+    "enter": "Enter",
+    "tab": "Tab",
+    "up": "Up",
+    "down": "Down",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "space": "Space",
+}
 
 _NEEDED = frozenset({"submit", "interrupt", "quit"})
 """Actions that can't be without a key."""
@@ -110,3 +123,43 @@ def _nearest(name: str, known: set[str]) -> str:
 
     found = get_close_matches(name[:60], sorted(known), 1, 0.0)
     return f"the nearest is {found[0]}" if found else f"there are {', '.join(sorted(known))}"
+
+
+def shown(key: str) -> str:
+    """A key as people write it: Ctrl+G, Alt+Enter."""
+    *modifiers, last = key.split("+")
+    name = _SHOWN.get(last, last.upper() if len(last) == 1 or last[1:].isdigit() else last)
+    return "+".join([*(modifier.capitalize() for modifier in modifiers), name])
+
+
+class Keys:
+    """The keys in force. What a user gave was checked with the configuration."""
+
+    def __init__(self, own: Mapping[str, str] | None = None) -> None:
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._actions: dict[str, str] = {}
+        self.use(own or {})
+
+    def use(self, own: Mapping[str, str]) -> None:
+        """Takes the user's own keys in place of the given ones."""
+        self._keys = {action.name: action.keys for action in ACTIONS}
+        self._keys |= {name: keys_of(text) for name, text in own.items() if name in self._keys}
+        taken = {key for name in own for key in self._keys.get(name, ())}
+        self._actions = {}
+        for name, keys in self._keys.items():
+            for key in keys:
+                if name in own or key not in taken:
+                    self._actions.setdefault(key, name)
+
+    def action(self, key: str) -> str:
+        """What a key does, "" for nothing."""
+        return self._actions.get(key, "")
+
+    def of(self, name: str) -> Sequence[str]:
+        """The keys of an action that do work."""
+        return [key for key in self._keys[name] if self._actions.get(key) == name]
+
+    def hint(self, name: str) -> str:
+        """The first key of an action as people write it, "" where it has none."""
+        keys = self.of(name)
+        return shown(keys[0]) if keys else ""

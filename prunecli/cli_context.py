@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli_errors import complaining
+from prunecli.cli_working import working
 from prunecli.config import Config, load
 from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
@@ -43,7 +44,7 @@ def context(
     as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
-    with complaining():
+    with complaining(), working("reading"):
         found = _source(source)
         config = _configured(options or (), strategy)
         names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies

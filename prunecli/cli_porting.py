@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prunecli.cli_errors import complaining
+from prunecli.cli_working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
-from prunecli.sanitize import visible
+from prunecli.sanitize import one_line, visible
 from prunecli.session.store import Store, random_bytes
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ def import_(
     failed = 0
     for path in files:
         try:
-            source = _read(path)
-            saved = save(source, store, Path.cwd(), branches=branches, again=random_bytes() if again else b"")
+            with working(f"importing {one_line(path.name)}"):
+                source = _read(path)
+                other = random_bytes() if again else b""
+                saved = save(source, store, Path.cwd(), branches=branches, again=other)
         except PrunecliError as error:
             failed = failed or complain(error)
             continue

@@ -9,6 +9,7 @@ import typer
 
 from prunecli import cli_porting
 from prunecli.cli_errors import complaining
+from prunecli.cli_working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
@@ -113,7 +114,8 @@ def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name,
     """Checks every line and recomputes the hash of every request from the log alone."""
     with complaining():
         path = _path(session)
-        report = verify_session(path, read_log(path))
+        with working("verifying"):
+            report = verify_session(path, read_log(path))
         for line in report.lines:
             typer.echo(visible(line))
         if not report.clean:
@@ -128,7 +130,8 @@ def audit_(
     """Each request: what it was thought to be, what was reported and cached, and what it cost."""
     with complaining():
         path = _path(session)
-        found = _audited(path)
+        with working("auditing"):
+            found = _audited(path)
     typer.echo(json.dumps(found.to_json(), indent=1) if as_json else visible("\n".join(found.lines())))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from prunecli.agent.decide import Done
-from prunecli.agent.signals import Notice, RetryScheduled
+from prunecli.agent.signals import Notice, RetryScheduled, SummaryStarted
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
@@ -74,6 +74,8 @@ class Printer:
                 )
             case Notice(text):
                 self.err(visible(text))
+            case SummaryStarted():
+                self.err("summarising the older part of the session …")
             case FileMoved(why, path):
                 self.err(visible(f"the session's file {why}; it goes on in {path}"))
             case _:

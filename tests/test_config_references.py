@@ -66,7 +66,7 @@ def test_it_is_imported_when_it_is_called_and_not_before(scores: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}:broken", "LookupError: no such thing"),
+        ("{}:broken", "LookupError: no such thing (scores_of_a_test.py, line 6)"),
         ("{}:own", "Own: mine"),
         ("{}:missing", "AttributeError: "),
         ("{}:number", "is no function"),
@@ -162,7 +162,7 @@ def test_a_strategy_of_the_users_proposes(own: Config) -> None:
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("raise", "ZeroDivisionError: oh"),
+        ("raise", "ZeroDivisionError: oh (mine.py, line 14)"),
         ("nothing", "gave NoneType, no Proposal"),
         ("absent", "drop of entry 999: there is nothing"),
         ("user", "clear of entry 0: there is nothing"),
@@ -181,3 +181,9 @@ def test_a_file_that_is_no_strategy_is_an_error_that_names_it(own: Config, name:
     with pytest.raises(ConfigError, match=said) as caught:
         chosen(own, name)
     assert f"{name}.py" in caught.value.message
+
+
+def test_what_was_wrong_before_code_of_theirs_ran_names_no_line() -> None:
+    with pytest.raises(FunctionFailed) as failed:
+        Reference("no_such_module_at_all:rank", "pruning.importance.function")(None, None)
+    assert failed.value.message.endswith("No module named 'no_such_module_at_all'")

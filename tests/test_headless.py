@@ -71,6 +71,18 @@ async def test_stream_json_prints_an_object_for_each_event(tmp_path: Path) -> No
     assert objects[3]["message"]["content"][0]["type"] == "tool_result"
 
 
+async def test_a_summary_is_announced_and_is_no_answer(tmp_path: Path) -> None:
+    long = "long answer " * 300
+    limits = ("compaction.max_context_tokens=10000", "compaction.compact_at_pct=0.5")
+    turns = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
+    runtime = start(tmp_path, [*[says(long)] * 3, says("The gist."), says("Go.")], sets=(*limits, *turns))
+    out: list[str] = []
+    err: list[str] = []
+    await run_headless(runtime, ("a", "b", "c", "d"), form="text", out=out.append, err=err.append)
+    assert out[-1] == "Go."
+    assert err == ["summarising the older part of the session …"]
+
+
 async def test_retries_are_told(tmp_path: Path) -> None:
     _, out, err = await run(tmp_path, [fails(ConnectionLost("gone")), says("Now.")], "stream-json")
     assert any(json.loads(line).get("subtype") == "api_retry" for line in out)

@@ -41,7 +41,7 @@ def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_
 ) -> None:
     runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path))
     assert runtime.model_name == "demo"
-    assert any("ANTHROPIC_API_KEY" in notice for notice in runtime.notices)
+    assert any("prunecli login" in notice for notice in runtime.notices)
 
 
 def test_a_server_of_the_users_own_needs_no_key(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def summary_request(
         marks,
         model.thinking,
         model.cache_ttl,
+        model.betas,
     )
     validate(request)
     return request

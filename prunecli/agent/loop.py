@@ -25,7 +25,14 @@ from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
-from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted
+from prunecli.agent.signals import (
+    Notice,
+    RetryScheduled,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+)
 from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.repair import leave_out_images, named_entry, repair_image, strip_thinking
 from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
@@ -222,7 +229,7 @@ class Run:
         `short` asks without what stays, because the whole is too long."""
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
-        self.session.tell(Notice("summarising the older part of the session …"))
+        self.session.tell(SummaryStarted(context.tally.context_tokens, plan.focus))
         try:
             asked = summary_request(context, self.model(), plan, short=short)
             response = await self._stream_until_answered(asked)
@@ -231,7 +238,7 @@ class Run:
             return
         finally:
             self._partial.clear()
-            self.session.tell(StreamDiscarded())
+            self.session.tell(SummaryEnded())
         summary = plain_text(response.content)
         event = replace(plan.event(context, summary), model=self.model().name, usage=response.usage)
         if not summary.strip() or event.tokens_after >= event.tokens_before:

@@ -18,6 +18,22 @@ class StreamDiscarded:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryStarted:
+    """The older part of the session is being summarised: up to `SummaryEnded` what streams is the summary.
+
+    `tokens` is the size of the context that it will make smaller, `focus` what the user asked it to keep.
+    """
+
+    tokens: int
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryEnded:
+    """No summary is being written any more. What came of it is told next: a record, a notice, or an end."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetryScheduled:
     """The request failed and is sent again after `seconds`; `attempt` counts from 1."""
 

@@ -26,13 +26,17 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings; cells are plain text, numbers already formatted. `right` names right-aligned columns."""
+    """Rows under headings; cells are plain text, numbers already formatted. `right` names right-aligned columns.
+
+    `note` stands below them; a front end that reads lines has `lines_note` in its place where there is one.
+    """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
     note: str = ""
+    lines_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """/model: which model answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
+from prunecli.config.credentials import credentials
+from prunecli.config.keys import nearest
 from prunecli.figures import short
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
-from prunecli.providers.models import ModelTable
+from prunecli.providers.models import ModelInfo, ModelTable
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import offered, patient_of
 
@@ -19,8 +21,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments:
         info = runtime.set_model(arguments)
         known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
-        return [Say(f"Model: {info.name} ({known}). The next request starts with a cold cache.")]
-    table = ModelTable.load(runtime.setup.places.shipped_data, runtime.config.models)
+        said = Say(f"Model: {info.name} ({known}). The next request starts with a cold cache.")
+        return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
+    table = _table(runtime)
     choices = [_choice(runtime, table, alias, f"{alias} → {table.resolve(alias)}") for alias in MODEL_ALIASES]
     choices += [_choice(runtime, table, name, name) for name in table.names()]
     more = Choice(_OFFERED, "more …", "what the endpoint offers")
@@ -42,6 +45,21 @@ def _offered(runtime: Runtime) -> Sequence[Effect]:
         for name, window in found
     )
     return [Choose("Models of the endpoint", "model", choices)]
+
+
+def _table(runtime: Runtime) -> ModelTable:
+    return ModelTable.load(runtime.setup.places.shipped_data, runtime.config.models)
+
+
+def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
+    """What may keep a model from answering, as far as it is known without asking."""
+    setup, config = runtime.setup, runtime.config
+    if not info.context_window:
+        near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)
+        yield f"No model of that name is known; it is asked for all the same{near and f'. Did you mean {near}?'}"
+    key = credentials(setup.environ, setup.places)
+    if not key and not config.model.base_url and "demo" not in (info.name, config.model.provider):
+        yield "There is no API key: /login enters one."
 
 
 def _choice(runtime: Runtime, table: ModelTable, name: str, label: str) -> Choice:

@@ -1,10 +1,11 @@
 """/theme: how the screen looks."""
 
+import tomllib
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme
 from prunecli.config.save import save
-from prunecli.paths import names_in
+from prunecli.paths import Places, names_in
 from prunecli.runtime import Runtime
 
 
@@ -16,7 +17,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     name = next((word for word in words if not word.startswith("--")), "")
     if not name:
         current = runtime.config.ui.theme
-        return [Choose("Theme", "theme", tuple(Choice(one, one, current=one == current) for one in names))]
+        choices = (Choice(one, one, _about(places, one), current=one == current) for one in names)
+        return [Choose("Theme", "theme", tuple(choices))]
     if name not in names:
         return [Say(f"There is no theme {name!r}: {', '.join(names)}", "error")]
     runtime.use_config(runtime.config.with_value("ui.theme", name))
@@ -25,3 +27,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         note = save(places, runtime.config, "ui.theme", name)
         effects.append(Say(f"Theme {name}, saved" + (f"; {note}" if note else "")))
     return effects
+
+
+def _about(places: Places, name: str) -> str:
+    """Light or dark, and what the theme says of itself; "" where its file can't be read, which using it would say."""
+    file = f"{name}.toml"
+    path = places.user_themes / file if (places.user_themes / file).exists() else places.themes / file
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return ""
+    dark = table.get("dark")
+    shade = "" if dark is None else "dark" if dark else "light"
+    return " · ".join(filter(None, [shade, str(table.get("description", ""))]))

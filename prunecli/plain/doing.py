@@ -48,7 +48,7 @@ class Doing:
         self.perform(run_line(self._talk.runtime, line))
 
     def perform(self, effects: Iterable[Effect]) -> None:
-        """Does effects in their order. Themes and the mouse are nothing here."""
+        """Does effects in their order. The mouse is nothing here, and a theme is for the screen."""
         talk = self._talk
         for effect in effects:
             match effect:
@@ -71,7 +71,9 @@ class Doing:
                     self._guarded(self._switched)
                 case RewindNow():
                     self._rewind(effect)
-                case SetTheme() | SetMouse() | Reconfigured():
+                case SetTheme(name):
+                    talk.out(f"Theme {name}: for the screen; there are no colours here.")
+                case SetMouse() | Reconfigured():
                     pass
                 case _:
                     self._tell(effect)

@@ -3,7 +3,15 @@
 from collections.abc import Callable
 from time import monotonic
 
-from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded, ToolProgress
+from prunecli.agent.signals import (
+    Notice,
+    RetryScheduled,
+    StreamDiscarded,
+    SummaryEnded,
+    SummaryStarted,
+    ToolProgress,
+)
+from prunecli.figures import short
 from prunecli.model.events import Record
 from prunecli.plain.words import entry_lines, ours
 from prunecli.providers.provider import TextDelta
@@ -27,12 +35,23 @@ class PlainReader:
         self._clock = clock
         self._line = ""
         self._streamed = ""
+        self._summary: int | None = None
         self._states: dict[int, object] = {}
         self._spoke_at = clock()
 
     def read(self, told: object) -> None:
         """A record or a signal."""
         match told:
+            case SummaryStarted(tokens):
+                self._summary = 0
+                self._say(f"(summarising the older part of about {short(tokens)} tokens; Ctrl+C stops)")
+            case SummaryEnded():
+                self._summary = None
+            case TextDelta(text) if self._summary is not None:
+                self._summary += len(text)
+                self._still(f"the summary has {short(self._summary)} characters")
+            case StreamDiscarded() if self._summary is not None:
+                self._summary = 0
             case TextDelta(text):
                 self._grow(text)
             case StreamDiscarded():

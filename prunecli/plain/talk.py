@@ -101,10 +101,8 @@ class Talk:
     def begin(self, prompt: str) -> None:
         """Greets, does what a start has to do first, and says the prompt of the command line."""
         runtime = self.runtime
-        self.out(
-            f"prunecli {__version__}, model {runtime.model_name}. /help lists the commands, "
-            "Ctrl+C interrupts, Ctrl+D leaves."
-        )
+        self.out(f"prunecli {__version__}, model {runtime.model_name}.")
+        self.out("/help lists the commands, Ctrl+C interrupts, Ctrl+D leaves.")
         self.read_resumed()
         for notice in runtime.notices:
             self._reader.notice(notice)

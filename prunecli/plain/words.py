@@ -76,7 +76,7 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
     """A change, each line with its sign; more lines than `most` are counted."""
-    lines = source(diff.text).split("\n")
+    lines = source(diff.text).split("\n") if diff.text else []
     rest = [f"  ... and {len(lines) - most} lines more"] if len(lines) > most else []
     return [f"  {line}" for line in lines[:most]] + rest
 
@@ -92,7 +92,8 @@ def table_lines(table: Table) -> list[str]:
             for at, cell in enumerate(row[: len(widths)])
         ]
         lines.append("  " + "  ".join(cells).rstrip())
-    return lines + ([ours(line) for line in visible(table.note).split("\n")] if table.note else [])
+    note = table.lines_note or table.note
+    return lines + ([ours(line) for line in visible(note).split("\n")] if note else [])
 
 
 def _cell(text: str) -> str:

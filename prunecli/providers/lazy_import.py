@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 EAGER_SWITCH = "PRUNECLI_EAGER_SDK"
 """Environment variable: "1" imports the SDK as its authors wrote it."""
@@ -53,21 +53,32 @@ def submodules(folder: Path) -> frozenset[str]:
     )
 
 
+Resolve: TypeAlias = Callable[[str], tuple[bool, Any]]
+"""Answers for a name before the code of its module has run: (whether it can, the value)."""
+
+
 class _Postponed(SourceFileLoader):
-    """Runs a module's code when it is first needed instead of when it is imported.
+    """Runs a module's code when it is first needed instead of when it is imported. Where `resolver` gives None for
+    the module and its source, at once.
 
     No lock is held meanwhile, so two threads may both run it: imports are guarded by the import system, and
     an `__init__` of re-exports binds the same objects twice. A lock could deadlock with the import locks.
     """
 
-    def __init__(self, fullname: str, path: str) -> None:
+    def __init__(
+        self,
+        fullname: str,
+        path: str,
+        resolver: "Callable[[_Postponed, ModuleType, str], Resolve | None]",
+    ) -> None:
         super().__init__(fullname, path)
+        self._resolver = resolver
         self._has_run = False
         self._running = threading.local()
 
     def exec_module(self, module: ModuleType) -> None:
         source = self.get_source(module.__name__) or ""
-        resolve = self._resolver(module, source)
+        resolve = self._resolver(self, module, source)
         if resolve is None:
             super().exec_module(module)
             return
@@ -75,7 +86,7 @@ class _Postponed(SourceFileLoader):
         def __getattr__(name: str) -> Any:  # noqa: N807 (PEP 562 names it)
             found, value = resolve(name)
             if not found and (not name.startswith("__") or name == "__all__"):
-                self._run(module)
+                self.run(module)
                 found, value = name in vars(module), vars(module).get(name)
             if not found:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
@@ -83,7 +94,8 @@ class _Postponed(SourceFileLoader):
 
         vars(module)["__getattr__"] = __getattr__
 
-    def _run(self, module: ModuleType) -> None:
+    def run(self, module: ModuleType) -> None:
+        """Runs the code, unless it has run or this thread is running it."""
         if self._has_run or getattr(self._running, "now", False):
             return
         self._running.now = True
@@ -93,49 +105,42 @@ class _Postponed(SourceFileLoader):
         finally:
             self._running.now = False
 
-    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
-        raise NotImplementedError
 
-
-class _ReexportLoader(_Postponed):
+def _of_reexports(loader: _Postponed, module: ModuleType, source: str) -> Resolve | None:
     """A package whose `__init__` re-exports; None where one of the names is a submodule's name too."""
+    names, modules = reexports(source), submodules(Path(loader.path).parent)
+    if not modules.isdisjoint(names):
+        return None
+    bound = set(_BOUND.findall(source))
 
-    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
-        names, modules = reexports(source), submodules(Path(self.path).parent)
-        if not modules.isdisjoint(names):
-            return None
-        bound = set(_BOUND.findall(source))
+    def resolve(name: str) -> tuple[bool, Any]:
+        if name in names:
+            place, attribute = names[name]
+            value = getattr(import_module(place, module.__name__), attribute)
+            setattr(module, name, value)
+            return True, value
+        if name in modules and name not in bound:
+            return True, import_module(f"{module.__name__}.{name}")
+        return False, None
 
-        def resolve(name: str) -> tuple[bool, Any]:
-            if name in names:
-                place, attribute = names[name]
-                value = getattr(import_module(place, module.__name__), attribute)
-                setattr(module, name, value)
-                return True, value
-            if name in modules and name not in bound:
-                return True, import_module(f"{module.__name__}.{name}")
+    return resolve
+
+
+def _of_functions(loader: _Postponed, module: ModuleType, source: str) -> Resolve:
+    """A module of functions: asking for one gives a stand-in that runs the module when it is called."""
+    functions = frozenset(_FUNCTION.findall(source))
+
+    def resolve(name: str) -> tuple[bool, Any]:
+        if name not in functions:
             return False, None
 
-        return resolve
+        def stand_in(*args: Any, **kwargs: Any) -> Any:
+            loader.run(module)
+            return vars(module)[name](*args, **kwargs)
 
+        return True, stand_in
 
-class _FunctionLoader(_Postponed):
-    """A module of functions: asking for one gives a stand-in that runs the module when it is called."""
-
-    def _resolver(self, module: ModuleType, source: str) -> Callable[[str], tuple[bool, Any]] | None:
-        functions = frozenset(_FUNCTION.findall(source))
-
-        def resolve(name: str) -> tuple[bool, Any]:
-            if name not in functions:
-                return False, None
-
-            def stand_in(*args: Any, **kwargs: Any) -> Any:
-                self._run(module)
-                return vars(module)[name](*args, **kwargs)
-
-            return True, stand_in
-
-        return resolve
+    return resolve
 
 
 class LazyPackages:
@@ -164,9 +169,9 @@ class LazyPackages:
         if spec is None or type(spec.loader) is not SourceFileLoader:
             return spec
         if spec.submodule_search_locations:
-            spec.loader = _ReexportLoader(fullname, spec.loader.path)
+            spec.loader = _Postponed(fullname, spec.loader.path, _of_reexports)
         elif fullname in self._functions:
-            spec.loader = _FunctionLoader(fullname, spec.loader.path)
+            spec.loader = _Postponed(fullname, spec.loader.path, _of_functions)
         return spec
 
 

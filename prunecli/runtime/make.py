@@ -21,6 +21,8 @@ from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
+DEMO_NOTICE = "No API key: this is the demo model. `prunecli login` or /login enters one."
+"""One line of 80 columns: the first that a new user reads."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
 
@@ -74,7 +76,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
     runtime.notices = [
         *config.notices,
-        *([f"No API key: this is the demo model. {NO_KEY_HINT}"] if demo else []),
+        *([DEMO_NOTICE] if demo else []),
     ]
     runtime.guide = list(asked.guide)
     if asked.headless:

@@ -213,14 +213,17 @@ class PrunecliApp(App[int], inherit_bindings=False):
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
         """The terminal belongs to another program, an editor, for a while. Raises PrunecliError where it can't."""
-        self._lent = True
+        suspended = self.suspend()
         try:
-            with self.suspend():
-                yield
+            suspended.__enter__()
         except SuspendNotSupported:
             raise PrunecliError("this terminal can't be lent to an editor") from None
+        self._lent = True
+        try:
+            yield
         finally:
             self._lent = False
+            suspended.__exit__(None, None, None)  # told of an error it would not take the terminal back
 
     def use_mouse(self, on: bool) -> None:
         """Listens to the mouse from now on, or leaves it to the terminal."""

@@ -1,5 +1,6 @@
 """A `!cmd` while it runs: its line in the transcript with what it says last, until the log or its end takes over."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.tui.showing.present import TAIL_LINES, command_output
@@ -10,13 +11,17 @@ if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
 
 
+UNSEEN = "the model does not see it"
+
+
 class LiveCommand:
     """Shows one command from its start on."""
 
-    def __init__(self, front: "Conversation", typed: str) -> None:
+    def __init__(self, front: "Conversation", typed: str, *, show_model: bool) -> None:
         self._front = front
+        self._about = "" if show_model else UNSEEN
         self._typed = self._add(Prompt(typed, Origin.SHELL))
-        self._output = self._add(ToolCall("output", state=ToolState.RUNNING))
+        self._output = self._add(ToolCall("output", self._about, ToolState.RUNNING))
 
     def progress(self, text: str) -> None:
         """Its last lines."""
@@ -30,12 +35,12 @@ class LiveCommand:
 
     def done(self, text: str) -> None:
         """It ended, and only the screen knows."""
-        self._put(self._output, command_output(text))
+        self._put(self._output, replace(command_output(text), argument=self._about))
 
     def failed(self, *, interrupted: bool) -> None:
         """It was stopped, or could not run."""
         state = ToolState.INTERRUPTED if interrupted else ToolState.ERROR
-        self._put(self._output, ToolCall("output", state=state))
+        self._put(self._output, ToolCall("output", self._about, state))
 
     def _add(self, entry: Entry) -> Key:
         key = self._front.stage.add(entry)

@@ -15,6 +15,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.messages import Wake
+from prunecli.tui.showing.doing import SUMMARISING
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Runs:
             await self._runtime.compact(focus)
             return None
 
-        self._start("Summarising", run)
+        self._start(SUMMARISING, run)
 
     def rewind(self, asked: "RewindNow") -> None:
         """Goes back or forward, and fills the prompt with what was said there."""
@@ -106,7 +107,7 @@ class Runs:
         """Runs a command of the user's own."""
 
         async def run() -> Done | None:
-            live = LiveCommand(self._front, command if show_model else f"! {command}")
+            live = LiveCommand(self._front, command, show_model=show_model)
             try:
                 text = await shell(self._runtime, command, show_model=show_model, progress=live.progress)
             except (asyncio.CancelledError, ToolError) as error:

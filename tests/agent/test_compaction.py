@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from prunecli.agent.assemble import ModelSettings, assemble, summary_request
 from prunecli.agent.policy import Policy
-from prunecli.agent.signals import Notice
+from prunecli.agent.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
@@ -13,6 +14,7 @@ from prunecli.errors import BadRequest
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench
 
 NO_USAGE = Usage()
@@ -28,6 +30,10 @@ def bench(*script: Scripted, options: Options = OPTIONS) -> Bench:
 
 def compactions(one: Bench) -> list[CompactionApplied]:
     return [r.event for r in one.session.records if isinstance(r.event, CompactionApplied)]
+
+
+def brackets(one: Bench) -> list[type]:
+    return [type(told) for told in one.told if isinstance(told, SummaryStarted | SummaryEnded)]
 
 
 LONG = "long answer " * 300
@@ -57,6 +63,23 @@ async def test_the_question_for_the_summary_continues_what_was_sent_before() -> 
     assert b"[This is prunecli, not the user.]" in asked.messages[-1].blocks[-1]
 
 
+async def test_the_question_for_the_summary_is_asked_with_everything_the_model_is_asked_with() -> None:
+    """API-22: the endpoint refuses a configuration of thinking whose beta is not named."""
+    one = bench(says(LONG), says(LONG), says(LONG))
+    for words in ("first", "second", "third"):
+        await one.talk(words)
+    one.say("fourth")
+    thinking = thinking_config("claude-sonnet-5-5", 0)
+    model = ModelSettings("claude-sonnet-5-5", 1_000, thinking, "1h", betas_for(thinking))
+    context = one.session.context
+    plan = plan_compaction(context, OPTIONS, 200_000)
+    assert plan is not None
+    sent, asked = assemble(context, model), summary_request(context, model, plan)
+    assert asked.betas == sent.betas != ()
+    for name in ("model", "max_tokens", "preamble", "thinking", "cache_ttl"):
+        assert getattr(asked, name) == getattr(sent, name), name
+
+
 async def test_what_survived_is_not_pruned_any_more() -> None:
     one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
     for words in ("first", "second", "third", "fourth"):
@@ -73,6 +96,7 @@ async def test_a_failed_summary_changes_nothing_and_is_not_tried_again_in_the_ru
         await one.talk(words)
     assert compactions(one) == []
     assert any(isinstance(told, Notice) and "no compaction" in told.text for told in one.told)
+    assert brackets(one) == [SummaryStarted, SummaryEnded]
     assert len(one.provider.requests) == 5
 
 
@@ -96,6 +120,7 @@ async def test_a_cancelled_summary_leaves_the_log_as_it_was() -> None:
     assert (await running).reason == "interrupted"
     assert compactions(one) == []
     assert one.texts()[-1] == "fourth"
+    assert brackets(one) == [SummaryStarted, SummaryEnded]
 
 
 async def test_one_long_turn_is_compacted_by_exchanges() -> None:

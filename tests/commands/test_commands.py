@@ -138,6 +138,18 @@ def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:
     assert runtime.model_name.startswith("claude-opus")
 
 
+def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=demo"])
+    said = list(run_line(runtime, "/model claude-sonet-5-5"))
+    assert [effect.level for effect in said if isinstance(effect, Say)] == ["info", "warning", "warning"]
+    assert "Did you mean claude-sonnet-5-5?" in say(said)
+    assert "no API key: /login" in say(said)
+    assert "Did you mean" not in say(list(run_line(runtime, "/model zzz")))
+    assert len(list(run_line(runtime, "/model demo"))) == 1
+    elsewhere = start(tmp_path / "other", sets=["model.base_url=http://127.0.0.1:9"])
+    assert len(list(run_line(elsewhere, "/model sonnet"))) == 1
+
+
 def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=["model.name=demo"])
     choose = run_line(runtime, "/model")[0]
@@ -205,7 +217,9 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
     assert "Configuration read" in say(list(run_line(runtime, "/reload")))
     assert runtime.config.strategy_options("pi").prune_protect == 7
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
-    assert "prune_protect" in say(list(run_line(runtime, "/reload")))
+    wrong = say(list(run_line(runtime, "/reload")))
+    assert "prune_protect" in wrong
+    assert wrong.endswith("the values from before stay. /config opens it again.")
     assert runtime.config.strategy_options("pi").prune_protect == 7
 
 
@@ -318,3 +332,28 @@ def test_a_strategy_that_cannot_be_imported_is_not_taken(tmp_path: Path) -> None
     effects = list(run_line(runtime, "/prune-config strategy broken"))
     assert "broken.py: can't be imported" in say(effects)
     assert runtime.config.pruning.strategy == "auto"
+
+
+def test_theme_says_of_each_whether_it_is_light_and_what_it_says_of_itself(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    themes = runtime.setup.places.user_themes
+    themes.mkdir(parents=True)
+    (themes / "broken.toml").write_text("= nothing")
+    (themes / "dusk.toml").write_text('description = "Mine."\nbase = "prune-dark"')
+    (choose,) = run_line(runtime, "/theme")
+    assert isinstance(choose, Choose)
+    details = {choice.value: choice.detail for choice in choose.choices}
+    assert details["parchment"] == "light · Ink on old paper."
+    assert details["fjord"].startswith("dark · ")
+    assert (details["dusk"], details["broken"]) == ("Mine.", "")
+
+
+def test_help_names_the_keys_as_they_are_bound(tmp_path: Path) -> None:
+    (table,) = run_line(start(tmp_path), "/help")
+    assert isinstance(table, Table)
+    assert table.note.startswith("Enter sends (steers while the agent works) · Alt+Enter queues")
+    other = start(tmp_path / "other", sets=["ui.keys.submit=ctrl+s", "ui.keys.follow_up=none"])
+    (table,) = run_line(other, "/help")
+    assert isinstance(table, Table)
+    assert table.note.startswith("Ctrl+S sends (steers while the agent works) · ")
+    assert "queues" not in table.note

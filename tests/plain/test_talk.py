@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.signals import RetryScheduled, StreamDiscarded, ToolProgress
+from prunecli.agent.signals import (
+    RetryScheduled,
+    StreamDiscarded,
+    SummaryEnded,
+    SummaryStarted,
+    ToolProgress,
+)
 from prunecli.errors import ConnectionLost
 from prunecli.model.messages import ToolUse
 from prunecli.model.planning import APPROVED
@@ -261,3 +267,32 @@ def test_a_long_call_says_now_and_then_that_it_runs() -> None:
     now[0] = 12.0
     read.read(ToolProgress("t1", "one\ntwo\nthree\n"))
     assert printed == ["  still running: two"]
+
+
+def test_a_summary_is_announced_with_how_to_stop_it_and_is_not_read_out() -> None:
+    read, printed, now = reader()
+    read.read(SummaryStarted(90_000))
+    read.read(TextDelta("The goal.\n" * 100))
+    now[0] = 11.0
+    read.read(TextDelta("The state.\n"))
+    read.read(StreamDiscarded())
+    read.read(SummaryEnded())
+    read.read(TextDelta("So,\n"))
+    assert printed == [
+        "(summarising the older part of about 90.0K tokens; Ctrl+C stops)",
+        "  still running: the summary has 1.0K characters",
+        "So,",
+    ]
+
+
+def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    printed = "\n".join(spoken(tmp_path, runner, [], "/help"))
+    assert "a line that ends in \\ goes on" in printed
+    assert "Alt+Enter" not in printed
+
+
+def test_a_theme_is_said_to_be_for_the_screen(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed = spoken(tmp_path, runner, [], "/theme dusk")
+    assert "Theme dusk: for the screen; there are no colours here." in printed

@@ -154,7 +154,7 @@ async def test_ctrl_f_searches_the_transcript_and_esc_gives_the_prompt_back(tmp_
         await s.pilot.press("enter")
         await s.until_shown("paragraph 3 needle")
         await s.type("x")
-        await s.until_shown("no needlex")
+        await s.until_shown("not found · Esc closes")
         await s.pilot.press("escape")
         await s.type("back")
         assert s.frame.prompt.typed == "back"

@@ -13,6 +13,7 @@ from prunecli.model.events import Event, PrunApplied, Record, Rewound
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.make import DEMO_NOTICE
 from prunecli.tui.transcript import entries as shown_entries
 from prunecli.tui.transcript.entries import ToolState
 from tests.starting import start
@@ -94,7 +95,10 @@ async def test_up_in_an_empty_prompt_takes_the_last_waiting_message_back(tmp_pat
         await s.until(lambda: s.frame.prompt.has_class("-waiting"))
         await s.pilot.press("up")
         assert s.frame.prompt.typed == "second"
-        await s.pilot.press("ctrl+u", "alt+up")
+        await s.until_shown("first  Alt+Up takes it back")
+        await s.pilot.press("ctrl+u")
+        await s.until_shown("first  Up takes it back")
+        await s.pilot.press("alt+up")
         assert s.frame.prompt.typed == "first"
         await s.until(lambda: not s.frame.waiting.display)
         event.set()
@@ -151,6 +155,17 @@ async def test_a_retry_counts_down_and_its_failed_stream_leaves_nothing_on_the_s
         await s.idle()
 
 
+async def test_a_retry_gives_up_the_address_before_the_reason(tmp_path: Path) -> None:
+    where = "https://api.anthropic.com"
+    why = "the name can't be resolved"
+    for size, shows in (((80, 24), f": {why}"), ((160, 48), f": {where}: {why}")):
+        async with shown(tmp_path, [fails(ConnectionLost(f"{where}: {why}"))] * 9, size=size) as s:
+            await s.type("go", "enter")
+            await s.until_shown("Retry 3 in", shows, "Esc stops")
+            await s.pilot.press("escape")
+            await s.idle()
+
+
 async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -> None:
     """LOG-06: nothing runs, nothing is lost, Enter goes on."""
     runtime = start(tmp_path, [says("saved")])
@@ -184,7 +199,7 @@ async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_
         assert len(s.runtime.session.context.items) == 1
         await s.type("!!echo kept back", "enter")
         await s.idle()
-        await s.until_shown("! ! echo kept back", "│ kept back")
+        await s.until_shown("! echo kept back", "✓ output  the model does not see it", "│ kept back")
         assert len(s.runtime.session.context.items) == 1
 
 
@@ -374,3 +389,24 @@ async def test_the_states_of_a_call_are_seen(tmp_path: Path) -> None:
         await s.idle()
         (call,) = [entry for entry in s.entries if isinstance(entry, shown_entries.ToolCall)]
         assert (call.state, call.outcome) == (ToolState.ERROR, "exit 3")
+
+
+async def test_that_there_is_no_key_is_said_in_one_line(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.notices = [DEMO_NOTICE]
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until_shown(f"! {DEMO_NOTICE}")
+
+
+async def test_what_the_mouse_selects_is_said_to_be_copied(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("several words to select")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until_shown("several words")
+        row = next(y for y, line in enumerate(s.screen_text().split("\n")) if "several words" in line)
+        top = s.frame.transcript.region.y
+        await s.pilot.mouse_down(s.frame.transcript, offset=(0, row - top))
+        await s.pilot.hover(s.frame.transcript, offset=(7, row - top))
+        await s.pilot.mouse_up(s.frame.transcript, offset=(7, row - top))
+        await s.until_shown(" copied")
+        assert s.app.clipboard.startswith("several")

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.bindings import ACTIONS, is_key, problem
+from prunecli.bindings import ACTIONS, Keys, is_key, problem, shown
 from prunecli.config import load
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
-from prunecli.tui.keys import Keys, shown
 
 
 def test_every_action_has_a_key_and_no_key_has_two() -> None:

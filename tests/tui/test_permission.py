@@ -10,7 +10,8 @@ from textual.widgets import Input
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.transcript.entries import ToolCall, ToolState
-from prunecli.tui.widgets.permission import PermissionPanel
+from prunecli.tui.widgets.permission import MORE, PermissionPanel
+from prunecli.tui.widgets.question import TOO_SOON
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -98,6 +99,18 @@ async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(t
         assert state(s) is ToolState.DENIED
 
 
+async def test_it_says_when_keys_do_not_answer_yet_and_stops_saying_so_when_they_do(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await asked(s)
+        await s.until(lambda: TOO_SOON not in s.screen_text())
+        assert not panel.has_class("-early")
+        panel.wait_for_quiet()
+        await s.until_shown(TOO_SOON, "y  allow once")
+        assert panel.has_class("-early")
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_a_key_made_before_the_panel_was_ready_is_no_answer_even_if_it_comes_late(
     tmp_path: Path,
 ) -> None:
@@ -149,12 +162,24 @@ async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
         assert (tmp_path / "work" / "a.py").read_text() == "one\n2\nthree\n"
 
 
+async def test_a_long_change_says_how_it_is_read_and_a_short_one_does_not(tmp_path: Path) -> None:
+    for lines, says_so in ((60, True), (2, False)):
+        use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * lines})
+        async with shown(tmp_path, script(use)) as s:
+            await asked(s)
+            await s.until(lambda: TOO_SOON not in s.screen_text())
+            await s.pilot.pause()
+            assert (MORE in s.screen_text()) is says_so
+            s.runtime.interrupt()
+            await s.idle()
+
+
 async def test_a_long_command_can_be_read_to_its_end(tmp_path: Path) -> None:
     """SEC-15."""
     use = ToolUse("t1", "bash", {"command": "\n".join(f"echo {n}" for n in range(60)) + "\nrm -rf x"})
     async with shown(tmp_path, script(use)) as s:
         await asked(s)
-        await s.until_shown(" 1 echo 0")
+        await s.until_shown(" 1 echo 0", MORE)
         assert "rm -rf x" not in s.screen_text()
         for _ in range(8):
             await s.pilot.press("pagedown")

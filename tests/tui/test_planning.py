@@ -12,6 +12,7 @@ from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime.plan import plan_of
 from prunecli.tui.transcript.entries import Prompt, ToolCall, ToolState
 from prunecli.tui.widgets.plan import PlanPanel
+from prunecli.tui.widgets.question import TOO_SOON
 from tests.tui.showing_app import Shown, shown
 
 PLAN = "I looked.\n\n## Plan\n\n1. Edit parser.py"
@@ -40,6 +41,15 @@ async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: P
         first = s.runtime.session.context.items[0].event
         assert getattr(first, "content", None) == (Text("fix it"), PLAN_NOTE)
         assert [e.text for e in s.entries if isinstance(e, Prompt)] == ["fix it"]
+
+
+async def test_it_says_when_keys_do_not_answer_yet(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await planned(s)
+        await s.until(lambda: TOO_SOON not in s.screen_text())
+        panel.wait_for_quiet()
+        await s.until_shown(TOO_SOON)
+        await s.until(lambda: TOO_SOON not in s.screen_text())
 
 
 @pytest.mark.parametrize(("key", "mode"), [("y", "ask"), ("e", "edits")])

@@ -229,6 +229,27 @@ def test_the_editor_gets_the_terminal_and_gives_it_back(
     assert not terminal.is_cooked()
 
 
+@pytest.mark.parametrize(
+    ("editor", "said"), [("no-such-editor", "could not be started"), ("false", "false ended with 1")]
+)
+@pytest.mark.parametrize("flags", [(), ("--inline",)])
+def test_an_editor_that_fails_leaves_the_prompt_as_it_was_and_the_keyboard_live(
+    program: Callable[..., Terminal], flags: tuple[str, ...], editor: str, said: str
+) -> None:
+    terminal = program(*flags, EDITOR=editor).ready()
+    terminal.send("my words ")
+    terminal.shows("my words")
+    terminal.send("\x07")
+    terminal.shows(said)
+    terminal.forget()
+    terminal.send("Ω")
+    terminal.shows("Ω")
+    assert not terminal.is_cooked()
+    terminal.forget()
+    terminal.resize(31, 99)
+    terminal.shows("my words Ω")
+
+
 def test_what_is_typed_at_once_is_there_when_the_prompt_is(program: Callable[..., Terminal]) -> None:
     terminal = program()
     terminal.send("Ωfirst")

@@ -65,10 +65,13 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
 def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]:
     """The paths that a query means."""
     found = fuzzy.best(query, paths, most)
-    return [
-        Offer(path if path.endswith("/") else f"{path} ", path, marks=fuzzy.spans(query, path) or ())
-        for path in found
-    ]
+    return [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
+
+
+def _path_value(path: str) -> str:
+    """A path as it goes into the prompt: one with a space in quotes, and a file's with a space behind it."""
+    value = f'"{path}"' if " " in path else path
+    return value if path.endswith("/") else f"{value} "
 
 
 def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:

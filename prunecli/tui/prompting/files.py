@@ -23,6 +23,6 @@ def listed(root: str, stop: Callable[[], bool] = lambda: False) -> tuple[list[st
             return found, False
         if len(found) >= MOST_FILES:
             return found, False
-        if one_line(path) == path and " " not in path:
+        if one_line(path) == path:
             found.append(path + "/" if kind == FOLDER else path)
     return found, True

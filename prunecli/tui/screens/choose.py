@@ -19,10 +19,11 @@ from prunecli.tui.prompting import fuzzy
 from prunecli.tui.prompting.completion import Offer
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.menu import OfferList
-from prunecli.tui.widgets.question import QUIET_SECONDS
+from prunecli.tui.widgets.question import QUIET_SECONDS, TOO_SOON
 
+OTHER_ROWS = 6
+"""Rows around title and list: the line above, the filter, the count, the help and what is empty."""
 _ANSWERS = "Enter chooses · Esc leaves it as it is"
-_TOO_SOON = "Keys still go to the prompt …"
 
 
 class ChooseScreen(ModalScreen[str | None]):
@@ -64,7 +65,7 @@ class ChooseScreen(ModalScreen[str | None]):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Input(placeholder="type to filter")
             yield self._list
-            yield Static(Content(_TOO_SOON if self._choose.grave else _ANSWERS), id="help")
+            yield Static(Content(TOO_SOON if self._choose.grave else _ANSWERS), id="help")
 
     def on_mount(self) -> None:
         """Marks what is chosen now."""
@@ -103,7 +104,9 @@ class ChooseScreen(ModalScreen[str | None]):
             for label in labels
         ]
         title = len(breaks(one_line(self._choose.title), max(1, self.size.width - 2)))
-        self._list.most_rows = max(3, min(14, self.size.height - 8 - title))
+        self._list.offers = offers
+        room = self.size.height * 9 // 10 - OTHER_ROWS - title - self._list.whole_rows
+        self._list.most_rows = max(3, min(14, room))
         self._list.show(offers, "" if offers else "nothing like it", at)
         self._list.styles.height = self._list.rows
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
-from prunecli.tui.keys import Keys
+from prunecli.bindings import Keys
 from prunecli.tui.messages import (
     ActionAsked,
     CompletionAsked,
@@ -87,11 +87,16 @@ class Frame(Screen[None], inherit_bindings=False):
 
         self.transcript = Transcript(palette, id="transcript")
         self.menu = Menu()
-        self.waiting = Waiting(f"{self.keys.hint('older')} takes it back")
+        self.waiting = Waiting(self._takes_back)
         self.transcript.display = False
         self.transcript.copy_on_select = True
         await self.mount(self.transcript, self.waiting, before=self.activity)
         await self.mount(self.menu, before=self.prompt)
+
+    def _takes_back(self) -> str:
+        """Up goes through what was said before, unless nothing is typed."""
+        action = "older" if self.prompt.is_empty else "take_back"
+        return f"{self.keys.hint(action)} takes it back"
 
     def show_transcript(self) -> None:
         """There is something to show: the welcome is over."""
@@ -144,10 +149,16 @@ class Frame(Screen[None], inherit_bindings=False):
     def on_typed(self, message: Typed) -> None:
         """The prompt holds something else."""
         self._tell(message)
+        if self._told is not None:
+            self.waiting.refresh()
 
     def on_transcript_restore_requested(self, message: "Transcript.RestoreRequested") -> None:
         """A pruned entry is wanted back."""
         self._tell(message)
+
+    def on_transcript_copied(self) -> None:
+        """What the mouse selected can be pasted."""
+        self.activity.hint("copied")
 
     def on_permission_answered(self, message: PermissionAnswered) -> None:
         """A question was answered."""

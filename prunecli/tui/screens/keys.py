@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from prunecli.bindings import Action
+from prunecli.bindings import Action, Keys, shown
 from prunecli.commands.command import Table
-from prunecli.tui.keys import Keys, shown
 from prunecli.tui.screens.table import TableScreen
 
 

@@ -1,8 +1,7 @@
 """The palette: every command and every action in one list that typing filters."""
 
-from prunecli.bindings import ACTIONS
+from prunecli.bindings import ACTIONS, Keys, shown
 from prunecli.commands.command import Choice, Choose, all_commands
-from prunecli.tui.keys import Keys, shown
 from prunecli.tui.screens.choose import ChooseScreen
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})

@@ -19,6 +19,7 @@ from prunecli.session.search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
 from prunecli.tui.transcript.rows import clip
+from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
     from prunecli.runtime.sessions import Costs
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 SEARCH_AFTER_SECONDS = 0.25
 """The words are searched for when nothing was typed for so long."""
 DETAIL_ROWS = 5
-HELP = "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N name · Ctrl+X remove"
+HELPS = (
+    "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N name · Ctrl+X remove · Esc closes",
+    "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N name · ^X remove",
+    "Enter · Alt+Enter copy · Tab · ^F ^N ^X",
+)
+"""What the keys do, from the longest to the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,8 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y moves it to {self._picking.trash}"
             return Content.styled(words, "$warning")
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
-        return Content(HELP.format(other=other, how=how))
+        forms = tuple(form.format(other=other, how=how) for form in HELPS)
+        return fitted([Piece(forms)], (), self.size.width - 2)
 
     def on_resize(self) -> None:
         """More or fewer cells fit."""

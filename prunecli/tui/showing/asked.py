@@ -1,12 +1,15 @@
 """What the user is shown of a call before it may run: everything that would happen, with nothing hidden in it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prunecli.agent.execute import Asked
 from prunecli.sanitize import one_line, visible
 from prunecli.tui.transcript.entries import Diff
+
+NO_NEWLINE = "\\ No newline at end of file"
+"""Below a last line without a line feed, as in any diff."""
 
 ReadText = Callable[[str], str | None]
 """The text of a file as the call would find it; None where there is none or it is no text."""
@@ -67,22 +70,29 @@ def _diff(asked: Asked, read: ReadText) -> Diff | None:
         return None
     content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
     if isinstance(content, str):
-        return _between(read(path) or "", content, path)
+        return _between(_lines(read(path) or ""), _lines(content), path)
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         return None
     before = read(path)
     if before is None or old not in before:
-        return _between(old, new, path)
+        return _between(_plain(old).split("\n"), _plain(new).split("\n"), path)
     count = -1 if given.get("replace_all") else 1
-    return _between(before, before.replace(old, new, count), path)
+    return _between(_lines(before), _lines(before.replace(old, new, count)), path)
 
 
-def _between(before: str, after: str, path: str) -> Diff:
-    """The whole diff, line ends shown where they are more than a line feed: what is approved is what is seen."""
+def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
+    """The whole diff of these lines."""
     from difflib import unified_diff
 
-    old, new = (text.split("\n") if text else [] for text in (_plain(before), _plain(after)))
-    return Diff("\n".join(list(unified_diff(old, new, n=3, lineterm=""))[2:]), path)
+    return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a whole file, their ends shown where they are other than a line feed: what is approved is what is
+    seen."""
+    lines = _plain(text).split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\n{NO_NEWLINE}"] if last else lines
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,18 @@
 """What the agent is doing, in a word or two, worked out from the stream."""
 
-from prunecli.agent.signals import RetryScheduled, StreamDiscarded, StreamStarted
+from prunecli.agent.signals import (
+    RetryScheduled,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+)
+from prunecli.figures import short
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 WAITING = "Waiting for the model"
+SUMMARISING = "Summarising the older part"
 
 
 class Doing:
@@ -14,11 +22,21 @@ class Doing:
         self.words = ""
         self.retry: tuple[float, str] | None = None
         self._running: dict[str, str] = {}
+        self._written: int | None = None
 
     def take(self, told: object) -> bool:
         """Takes a record or a signal in; whether the words are others now."""
         before = self.words, self.retry
         match told:
+            case SummaryStarted():
+                self._summary(0)
+            case SummaryEnded():
+                self._written = None
+                self._say("Working")
+            case TextDelta(text) if self._written is not None:
+                self._summary(self._written + len(text))
+            case StreamStarted() | StreamDiscarded() | ThinkingDelta() if self._written is not None:
+                self._summary(0)
             case StreamStarted() | StreamDiscarded():
                 self._say(WAITING)
             case ThinkingDelta():
@@ -34,6 +52,10 @@ class Doing:
             case _:
                 pass
         return (self.words, self.retry) != before
+
+    def _summary(self, written: int) -> None:
+        self._written = written
+        self._say(SUMMARISING + (f" · {short(written)} characters" if written else ""))
 
     def _say(self, words: str) -> None:
         self.words, self.retry = words, None

@@ -1,6 +1,7 @@
 """What the line of a tool call says once its result is there: state, outcome in a few words, body."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ _LANGUAGES = {
     "log": "",
     "lock": "",
 }
+_ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
 _FRAMES = "=-_*# \t"
 
 
@@ -98,6 +100,17 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
     else:
         ended = f"exit {details['exit_code']}" if details["exit_code"] else ""
     return " · ".join(part for part in (ended, "" if said == "(no output)" and ended else said) if part)
+
+
+def of_command(text: str) -> tuple[ToolState, str]:
+    """How a command of the user's ended and how much it said, of whose result only the text is known.
+
+    How it ended is the last line, in brackets, where it was not well.
+    """
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    ended = _ENDED.fullmatch(lines[-1]) if lines else None
+    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
+    return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
 
 
 def _size(text: str) -> str:

@@ -4,7 +4,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
+from prunecli.agent.signals import (
+    Notice,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    ToolProgress,
+)
 from prunecli.context.lineage import branch
 from prunecli.figures import short
 from prunecli.model.events import (
@@ -27,6 +34,7 @@ from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
 from prunecli.tui.showing.marks import Marks, label
 from prunecli.tui.showing.outcomes import Summarise
 from prunecli.tui.showing.streaming import NOTHING, Streaming
+from prunecli.tui.showing.summarising import Summarising
 from prunecli.tui.transcript import entries as shown
 
 OPEN_LINES = 40
@@ -55,6 +63,7 @@ class Presenter:
         self._fold_thinking = not open_thinking
         self._marks = Marks()
         self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
+        self._summarising = Summarising(self.board)
         self._slots_of: dict[int, list[int]] = {}
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and the message it is in
@@ -68,6 +77,12 @@ class Presenter:
     def take(self, told: object) -> list[Change]:
         """What a record or a signal changes."""
         match told:
+            case SummaryStarted(tokens, focus):
+                return self._summarising.begin(tokens, focus)
+            case SummaryEnded():
+                return self._summarising.end()
+            case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarising.now:
+                return self._summary(told)
             case TextDelta(text):
                 return self._streaming.grow("text", text)
             case ThinkingDelta(text):
@@ -85,6 +100,16 @@ class Presenter:
                 return self._streaming.discard()
             case Notice(text, level):
                 return [self._add(shown.Notice(text, shown.Level(level)))]
+            case _:
+                return []
+
+    def _summary(self, told: object) -> list[Change]:
+        """What streams of a summary: its words are no answer."""
+        match told:
+            case TextDelta(text):
+                return self._summarising.grow(text)
+            case StreamDiscarded():
+                return self._summarising.again()
             case _:
                 return []
 
@@ -262,10 +287,11 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     """The entry below a `!cmd`."""
     lines = output.rstrip("\n").count("\n") + 1
     blank = not output.strip()
+    state, outcome = outcomes.of_command(output)
     return shown.ToolCall(
         "output",
-        state=shown.ToolState.OK,
-        outcome="nothing" if blank else outcomes.counted(lines, "line"),
+        state=state,
+        outcome=outcome,
         tokens=tokens,
         body=None if blank else shown.Output(output.rstrip("\n")),
         folded=lines > OPEN_LINES,

@@ -20,7 +20,8 @@ _LONGEST_COMPARED = 400
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff. `sign` is " ", "+", "-", or "@" between hunks; `number` counts in the file it is from."""
+    """A line of a diff. `sign` is " ", "+", "-", "@" between hunks, or a backslash for a word about the line above
+    (that the file ends without a line feed); `number` counts in the file it is from."""
 
     sign: str
     number: int
@@ -38,8 +39,10 @@ def parse(text: str) -> list[DiffLine]:
             left = int(found[2] or 1), int(found[4] or 1)
             if out or found[5]:
                 out.append(DiffLine("@", new, found[5]))
-        elif line[:1] == "\\" or (left <= (0, 0) and line.startswith(("--- ", "+++ ", "diff ", "index "))):
+        elif left <= (0, 0) and line.startswith(("--- ", "+++ ", "diff ", "index ")):
             continue
+        elif line.startswith("\\ "):
+            out.append(DiffLine("\\", new, line[2:]))
         elif line[:1] == "+":
             out.append(DiffLine("+", new, line[1:]))
             new, left = new + 1, (left[0], left[1] - 1)
@@ -75,8 +78,9 @@ def diff_rows(
     }
     out: list[Row] = []
     for number, line in enumerate(lines):
-        if line.sign == "@":
-            margin = gutter.then(f"{'⋯':>{digits}}   ", inks.code_muted)
+        if line.sign in "@\\":
+            mark = "⋯" if line.sign == "@" else ""
+            margin = gutter.then(f"{mark:>{digits}}   ", inks.code_muted)
             flow([(line.text, inks.code_muted)], sheet.width, out, margin, margin, fill=inks.code)
             continue
         sign, plain, ground, strong = looks[line.sign]
@@ -109,20 +113,21 @@ def _colours(lines: Sequence[DiffLine], language: str, inks: Inks) -> list[list[
 def _changes(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
     """Where in a removed line and the added line that replaces it the text differs."""
     out: dict[int, list[tuple[int, int]]] = {}
-    number = 0
-    while number < len(lines):
-        start = number
-        while number < len(lines) and lines[number].sign == "-":
-            number += 1
-        middle = number
-        while number < len(lines) and lines[number].sign == "+":
-            number += 1
-        if middle > start and number - middle == middle - start:
-            for old, new in zip(range(start, middle), range(middle, number), strict=True):
+    real = [number for number, line in enumerate(lines) if line.sign != "\\"]
+    at = 0
+    while at < len(real):
+        start = at
+        while at < len(real) and lines[real[at]].sign == "-":
+            at += 1
+        middle = at
+        while at < len(real) and lines[real[at]].sign == "+":
+            at += 1
+        if middle > start and at - middle == middle - start:
+            for old, new in zip(real[start:middle], real[middle:at], strict=True):
                 pair = _changed(lines[old].text, lines[new].text)
                 if pair:
                     out[old], out[new] = pair
-        number = max(number, start + 1)
+        at = max(at, start + 1)
     return out
 
 

@@ -110,11 +110,13 @@ class Navigator(Finder):
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """The cursor below hits and selection."""
+        """The cursor below hits and selection: a ground, and a block that is seen where grounds are alike."""
         marks = super().marks_on(line)
         item = line.block.item
         if item.key == self.cursor and self.has_focus and line.row.segments and line.block is item.blocks[0]:
-            return (Mark(0, 1 << 16, self.document.layout.sheet.inks.cursor), *marks)
+            inks = self.document.layout.sheet.inks
+            block = [Mark(0, 1, inks.pill)] if line.number <= line.block.gap else []
+            return (Mark(0, 1 << 16, inks.cursor), *block, *marks)
         return marks
 
     def action_cursor(self, step: int) -> None:

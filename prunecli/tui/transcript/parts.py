@@ -4,6 +4,7 @@ A part is laid out when it comes into view and laid out again when the width or 
 guess has to do.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from prunecli.tui.transcript.splitter import split
 References = Mapping[str, Mapping[str, str]]
 
 
-class Part:
+class Part(ABC):
     """The base of all parts. `version` changes when the rows made before are no longer right."""
 
     __slots__ = ()
@@ -43,9 +44,9 @@ class Part:
         """Rows it will probably take."""
         return 1
 
+    @abstractmethod
     def rows(self, sheet: Sheet) -> list[Row]:
         """The rows, without the gap."""
-        raise NotImplementedError
 
     def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
         """The empty row above it."""

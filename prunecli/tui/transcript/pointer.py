@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from textual import events
 from textual.geometry import Offset
+from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
@@ -32,6 +33,9 @@ class Pointer(Canvas):
 
     With `copy_on_select` what was selected is copied when the button is let go.
     """
+
+    class Copied(Message, namespace="transcript"):
+        """What was selected is on the clipboard."""
 
     copy_on_select = False
 
@@ -129,6 +133,7 @@ class Pointer(Canvas):
     def _selection_made(self) -> None:
         if self.copy_on_select and (span := self.selected):
             self.app.copy_to_clipboard(selected_text(self.document, span))
+            self.post_message(self.Copied())
 
     def on_click(self, event: events.Click) -> None:
         """A second click selects the word, a third the line."""

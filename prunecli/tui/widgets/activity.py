@@ -1,5 +1,6 @@
 """The line above the prompt: what the agent is doing and for how long, or a hint for a moment."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -14,6 +15,8 @@ from prunecli.tui.widgets.fitting import GAP, Piece, fitted
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 1 / 8
 HINT_SECONDS = 4.0
+_ADDRESS = re.compile(r"https?://[^\s:]+(:\d+)?: ")
+"""Where a reason came from: said where there is room for it."""
 
 
 class Activity(Widget):
@@ -90,27 +93,29 @@ class Activity(Widget):
         elapsed = self._clock() - self._since
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
-            Piece(tuple(f"{frame} {words}" for words in _shorter(self._now())), "$accent", 0),
+            Piece(tuple(f"{frame} {words}" for words in self._now()), "$accent", 0),
             Piece((_seconds(int(elapsed)),), "$muted", 8),
         ]
         keys = "" if self._asking else self._keys_hint()
         right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]
         return Content.assemble(" ", fitted(left, right, width), " ")
 
-    def _now(self) -> str:
+    def _now(self) -> tuple[str, ...]:
         if self._asking:
-            return "Waiting for you"
+            return ("Waiting for you",)
         if self._retry:
             left = max(0.0, self._retry[0] - self._clock())
-            return f"{one_line(self._words)} in {left:.0f}s: {one_line(self._retry[1])}"
-        return one_line(self._words)
+            begin, reason = f"{one_line(self._words)} in {left:.0f}s: ", one_line(self._retry[1])
+            return (begin + reason, *_shorter(begin + _ADDRESS.sub("", reason)))
+        return _shorter(one_line(self._words))
 
 
 def _shorter(words: str) -> tuple[str, ...]:
     """The words, and less and less of them: how long it takes and what stops it must stay on the line."""
     from prunecli.tui.transcript.rows import clip  # not there yet when the first frame is drawn
 
-    return tuple(dict.fromkeys(clip(words, cells) for cells in (len(words) * 2, 60, 40, 24, 12)))
+    lengths = len(words) * 2, 60, 52, 46, 40, 32, 24, 12
+    return tuple(dict.fromkeys(clip(words, cells) for cells in lengths))
 
 
 def _seconds(elapsed: int) -> str:

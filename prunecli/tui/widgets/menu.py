@@ -9,13 +9,20 @@ from textual.widget import Widget
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
 from prunecli.tui.prompting.completion import Offer
-from prunecli.tui.transcript.rows import clip, width_of
+from prunecli.tui.transcript.rows import breaks, clip, width_of
 
 MOST_ROWS = 8
+WHOLE_ROWS = 2
+"""Rows below the list for what the marked offer's own row has no room for."""
+BELOW_ROWS = 6
+"""Rows of a small terminal that the menu leaves free: its own count, a line to write in and the status."""
+GAP_CELLS = 3
+CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
 class OfferList(Widget):
-    """Shows offers, as many as fit, and marks one of them."""
+    """Shows offers, as many as fit, and marks one of them. Where rows are cut, the marked one's text stands in full
+    below them."""
 
     can_focus = False
 
@@ -35,7 +42,34 @@ class OfferList(Widget):
     @property
     def rows(self) -> int:
         """Rows that it takes."""
-        return min(self.most_rows, len(self.offers)) + (1 if self._footer() else 0)
+        return min(self.most_rows, len(self.offers)) + self.whole_rows + (1 if self._footer() else 0)
+
+    @property
+    def whole_rows(self) -> int:
+        """Rows that are kept free for the text of the marked one: the same for all, so that nothing jumps."""
+        width, room = self._width, self._room()
+        needed = [
+            len(breaks(self._cut(offer, room), width - 2)) for offer in self.offers if self._cut(offer, room)
+        ]
+        return min(WHOLE_ROWS, max(needed, default=0))
+
+    @property
+    def _width(self) -> int:
+        """Cells of a row; before the first layout those of the screen."""
+        return max(1, (self.size.width or self.screen.size.width) - 2)
+
+    def _room(self) -> int:
+        """Cells of the labels."""
+        labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
+        has_details = any(offer.detail for offer in self.offers)
+        return min(labels, max(12, self._width // 2) if has_details else self._width)
+
+    def _cut(self, offer: Offer, room: int) -> str:
+        """What of an offer can't be read in its row, "" where all of it can."""
+        label, detail = one_line(offer.label), one_line(offer.detail)
+        if detail and width_of(detail) > self._width - room - GAP_CELLS:
+            return detail
+        return label if width_of(label) > room else ""
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
         """Other offers, with one marked; `note` stands below them."""
@@ -68,21 +102,29 @@ class OfferList(Widget):
     def render(self) -> Content:
         """The rows in view, labels and details in two columns."""
         shown = self.offers[self._first : self._first + self.most_rows]
-        width = self.size.width - 2
-        labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
-        room = min(labels, width if not any(offer.detail for offer in shown) else max(12, width // 2))
+        width, room = self._width, self._room()
         rows = [
             self._row(offer, width, room, marked=self._first + at == self.at)
             for at, offer in enumerate(shown)
         ]
+        rows += self._whole(width, room)
         if footer := self._footer():
             rows.append(Content.styled(f"  {clip(footer, width)}", "$muted"))
         return Content("\n").join(rows)
 
+    def _whole(self, width: int, room: int) -> list[Content]:
+        """The text of the marked one that its row has no room for."""
+        text = self._cut(self.chosen, room) if self.chosen else ""
+        parts = [text[start:end] for start, end in breaks(text, width - 2)]
+        if len(parts) > WHOLE_ROWS:
+            parts[WHOLE_ROWS - 1 :] = [clip(" ".join(parts[WHOLE_ROWS - 1 :]), width - 2)]
+        parts += [""] * (self.whole_rows - len(parts))
+        return [Content.styled(f"  {part}", "$foreground") for part in parts[: self.whole_rows]]
+
     def _row(self, offer: Offer, width: int, room: int, *, marked: bool) -> Content:
         label = clip(one_line(offer.label), room)
-        detail = clip(one_line(offer.detail), max(0, width - room - 3))
-        text = f" {label}{' ' * (room - width_of(label))}   {detail}"
+        detail = shortened(one_line(offer.detail), max(0, width - room - GAP_CELLS))
+        text = f" {label}{' ' * (room - width_of(label) + GAP_CELLS)}{detail}"
         text += " " * max(0, width + 2 - width_of(text))
         row = Content(text)
         if detail:
@@ -91,6 +133,15 @@ class OfferList(Widget):
             if mark < len(label) and label[mark] != "…":
                 row = row.stylize("bold $accent", 1 + mark, 2 + mark)
         return row.stylize_before("on $selection" if marked else "on $panel")
+
+
+def shortened(text: str, width: int) -> str:
+    """As much of a text as has room, if possible up to the end of one of its clauses."""
+    short = clip(text, width)
+    if short == text:
+        return text
+    end = max(text.rfind(mark, 0, max(0, width - 1)) for mark in CLAUSES)
+    return f"{text[:end]} …" if end > width // 3 else short
 
 
 class Menu(OfferList):
@@ -107,10 +158,25 @@ class Menu(OfferList):
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
         """Opens with offers; without any only the note, which says why."""
+        self.offers = offers
+        self._limit()
         super().show(offers, note, at)
+        self._fit()
+        self.display = bool(self.rows)
+
+    def on_resize(self) -> None:
+        """More or less has to stand below the list, or there is less room above the prompt."""
+        self._limit()
+        self.move(0)
+        self._fit()
+
+    def _limit(self) -> None:
+        room = self.screen.size.height - BELOW_ROWS - self.whole_rows
+        self.most_rows = max(1, min(MOST_ROWS, room))
+
+    def _fit(self) -> None:
         self.styles.height = self.rows
         self.styles.offset = (0, -self.rows)
-        self.display = bool(self.rows)
 
     def close(self) -> None:
         """Takes it away."""

@@ -1,11 +1,13 @@
 """The question before a call runs: what exactly would run, why it is asked, and the answers."""
 
 from collections.abc import Callable
+from functools import partial
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from prunecli.tui.messages import PermissionAnswered
@@ -18,7 +20,8 @@ from prunecli.tui.widgets.question import Question
 MOST_ROWS = 16
 OTHER_ROWS = 14
 """Rows that belong to the answers and to what else must be on the screen."""
-_ONCE, _ALWAYS, _DENY = ("y", "1"), ("a", "2"), ("n", "3")
+MORE = "Up, Down, PgUp and PgDn show the rest of it"
+_LOOKS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
 
 class PermissionPanel(Question):
@@ -37,6 +40,14 @@ class PermissionPanel(Question):
         super().__init__(early)
         self._sheet = sheet
         self._palette = palette
+        self.answers = {
+            **dict.fromkeys(("y", "1"), lambda: self._say("once")),
+            **(dict.fromkeys(("a", "2"), lambda: self._say("always")) if sheet.rule else {}),
+            **dict.fromkeys(("n", "3"), self.ask_for_word),
+            **dict.fromkeys(("escape", "ctrl+c"), lambda: self._say("deny")),
+            **{key: partial(self._scroll, rows) for key, rows in _LOOKS.items()},
+        }
+        self.hint = lambda: MORE if self._what().max_scroll_y > 0 else ""
 
     def compose(self) -> ComposeResult:
         """Question, what would run, why, answers."""
@@ -48,6 +59,7 @@ class PermissionPanel(Question):
                 yield Transcript(self._palette, id="change")
         if sheet.reason:
             yield Static(Content(f"Asked because: {sheet.reason}"), id="why")
+        yield Static(id="ready")
         yield Static(self._answers(), id="answers")
         yield Input(placeholder="a word to the model, or nothing · Enter sends", id="word")
 
@@ -99,27 +111,17 @@ class PermissionPanel(Question):
     def _room(self) -> int:
         return max(3, min(MOST_ROWS, self.screen.size.height - OTHER_ROWS))
 
-    def answered_by(self, key: str) -> None:
-        """One of the answers, or a look at the rest of what would run."""
-        what = self.query_one("#change", Transcript) if self._sheet.diff else self.query_one("#what")
-        if key in _ONCE:
-            self.post_message(PermissionAnswered("once"))
-        elif key in _ALWAYS and self._sheet.rule:
-            self.post_message(PermissionAnswered("always"))
-        elif key in _DENY:
-            self.ask_for_word()
-        elif key in ("escape", "ctrl+c"):
-            self.post_message(PermissionAnswered("deny"))
-        elif key in ("up", "down"):
-            what.scroll_relative(y=-1 if key == "up" else 1, animate=False)
-        elif key in ("pageup", "pagedown"):
-            what.scroll_relative(y=-10 if key == "pageup" else 10, animate=False)
+    def _say(self, kind: str, word: str = "") -> None:
+        self.post_message(PermissionAnswered(kind, word))
 
-    def given_up(self) -> None:
-        """Denied without a word."""
-        self.post_message(PermissionAnswered("deny"))
+    def _scroll(self, rows: int) -> None:
+        """A look at the rest of what would run."""
+        self._what().scroll_relative(y=rows, animate=False)
+
+    def _what(self) -> Widget:
+        return self.query_one("#change" if self._sheet.diff else "#what")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The word is said."""
         event.stop()
-        self.post_message(PermissionAnswered("deny", event.value.strip()))
+        self._say("deny", event.value.strip())

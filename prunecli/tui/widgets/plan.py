@@ -9,8 +9,6 @@ from textual.widgets import Input, Static
 
 from prunecli.tui.widgets.question import Question
 
-_ASK, _EDITS, _DENY = ("y", "1"), ("e", "2"), ("n", "3")
-
 
 class PlanPanel(Question):
     """Asks about the plan that stands above. `answer` gets "ask", "edits" or "deny", and a word for the model.
@@ -20,7 +18,13 @@ class PlanPanel(Question):
 
     def __init__(self, answer: Callable[[str, str], None], early: Callable[[events.Key], object]) -> None:
         super().__init__(early)
-        self._answer = answer
+        self._tell = answer
+        self.answers = {
+            **dict.fromkeys(("y", "1"), lambda: answer("ask", "")),
+            **dict.fromkeys(("e", "2"), lambda: answer("edits", "")),
+            **dict.fromkeys(("n", "3"), self.ask_for_word),
+            **dict.fromkeys(("escape", "ctrl+c"), lambda: answer("deny", "")),
+        }
 
     def compose(self) -> ComposeResult:
         """Question and answers."""
@@ -35,25 +39,11 @@ class PlanPanel(Question):
                 "  not yet",
             ),
         ]
+        yield Static(id="ready")
         yield Static(Content("\n").join(rows), id="answers")
         yield Input(placeholder="what should be different? · Enter sends", id="word")
-
-    def answered_by(self, key: str) -> None:
-        """One of the three, or Esc."""
-        if key in _ASK:
-            self._answer("ask", "")
-        elif key in _EDITS:
-            self._answer("edits", "")
-        elif key in _DENY:
-            self.ask_for_word()
-        elif key in ("escape", "ctrl+c"):
-            self.given_up()
-
-    def given_up(self) -> None:
-        """Not yet."""
-        self._answer("deny", "")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The word is said."""
         event.stop()
-        self._answer("deny", event.value.strip())
+        self._tell("deny", event.value.strip())

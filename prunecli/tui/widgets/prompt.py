@@ -3,7 +3,7 @@
 from textual import events
 from textual.widgets import TextArea
 
-from prunecli.tui.keys import Keys
+from prunecli.bindings import Keys
 from prunecli.tui.messages import ActionAsked, CompletionAsked, PromptSubmitted, Typed
 from prunecli.tui.prompting import completion
 from prunecli.tui.prompting.draft import Draft

@@ -7,8 +7,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from prunecli.sanitize import one_line
 from prunecli.tui.transcript.view import Transcript
+
+KEYS = "Enter above · Down below · Esc closes"
+NOT_FOUND = "not found · Esc closes"
 
 
 class SearchBar(Horizontal):
@@ -37,7 +39,7 @@ class SearchBar(Horizontal):
     def on_mount(self) -> None:
         """Typing goes here now."""
         self.focus_field()
-        self._say("Enter: above · Down: below · Esc")
+        self._say(KEYS)
 
     def focus_field(self) -> None:
         """Typing goes here again."""
@@ -48,14 +50,14 @@ class SearchBar(Horizontal):
         event.stop()
         self._transcript.search(event.value)
         if not event.value:
-            self._say("")
+            self._say(KEYS)
 
     def found(self, message: Transcript.Searched) -> None:
         """How a search went."""
-        self._say("Enter: above · Down: below · Esc" if message.found else f"no {one_line(message.text)}")
+        self._say(KEYS if message.found else NOT_FOUND)
 
     def _say(self, text: str) -> None:
-        self.query_one(".note", Static).update(Content(f"  {text}" if text else ""))
+        self.query_one(".note", Static).update(Content(f"  {text}"))
 
     def on_key(self, event: events.Key) -> None:
         """Goes from hit to hit, or closes."""

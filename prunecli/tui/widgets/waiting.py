@@ -1,6 +1,6 @@
 """What the user said and the agent has not heard yet: steering first, then what waits for its end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.widget import Widget
@@ -12,11 +12,11 @@ MOST_ROWS = 4
 
 
 class Waiting(Widget):
-    """The messages that wait, one row each; the last one can be taken back."""
+    """The messages that wait, one row each; the last one can be taken back, and `hint` says how at this moment."""
 
     can_focus = False
 
-    def __init__(self, hint: str) -> None:
+    def __init__(self, hint: Callable[[], str]) -> None:
         super().__init__()
         self._hint = hint
         self._rows: list[tuple[str, str]] = []
@@ -38,7 +38,7 @@ class Waiting(Widget):
         rows: list[Content] = []
         for at, (mark, text) in enumerate(self._rows[hidden:]):
             last = at == len(self._rows) - hidden - 1
-            tail = f"  {self._hint}" if last else f"  and {hidden} before" if hidden and not at else ""
+            tail = f"  {self._hint()}" if last else f"  and {hidden} before" if hidden and not at else ""
             line = clip(one_line(" ".join(text.split())), max(8, width - 2 - len(tail)))
             rows.append(Content.assemble(" ", (mark, "$accent"), (line, "$foreground"), (tail, "$muted")))
         return Content("\n").join(rows)

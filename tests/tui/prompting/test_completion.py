@@ -69,6 +69,14 @@ def test_a_file_is_inserted_as_its_path_and_a_folder_stays_open() -> None:
     assert [offer.value for offer in offers] == ["a.py ", "data/"]
 
 
+def test_a_path_with_a_space_goes_into_the_prompt_in_quotes() -> None:
+    offers = file_offers("two", ["two words/", "two words/a.py"])
+    assert [(offer.label, offer.value) for offer in offers] == [
+        ("two words/", '"two words/"'),
+        ("two words/a.py", '"two words/a.py" '),
+    ]
+
+
 def test_the_history_is_searched_from_its_end_and_whole_words_come_first() -> None:
     entries = ["fix the parser", "f i x", "add a fixture\nfor tests", "other"]
     offers = history_offers("fix", entries)

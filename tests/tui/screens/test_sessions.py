@@ -139,7 +139,7 @@ async def test_a_session_is_removed_only_after_a_yes_and_can_be_moved_back(tmp_p
         await s.type("", "ctrl+x")
         await s.until_shown("Remove “fix the parser”?")
         await s.type("n")
-        await s.until_shown("2 of 2", "Enter open")
+        await s.until_shown("2 of 2", "Enter open", "^X remove")
         assert paths["parser"].exists()
         await s.type("", "ctrl+x")
         await s.type("y")

@@ -35,7 +35,7 @@ def test_an_edit_is_shown_as_what_it_would_change_in_the_file() -> None:
     shown = sheet("edit", {"a.py": "one\ntwo\nthree\n"}, path="a.py", old_string="two", new_string="2")
     assert shown.text == "a.py"
     assert shown.diff is not None
-    assert shown.diff.text == "@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n "
+    assert shown.diff.text == "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
     assert shown.diff.counts() == (1, 1)
 
 
@@ -59,10 +59,19 @@ def test_a_change_of_line_ends_alone_is_seen() -> None:
     assert "+one␍" in shown.diff.text
 
 
+def test_a_line_feed_at_the_end_is_no_line_of_its_own_and_one_that_is_missing_is_seen() -> None:
+    shown = sheet("write", {"a": "one\ntwo"}, path="a", content="one\ntwo\n")
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+two"
+    empty = sheet("write", path="new.txt", content="")
+    assert empty.diff is not None
+    assert empty.diff.text == ""
+
+
 def test_a_new_file_is_shown_whole() -> None:
     shown = sheet("write", path="new.txt", content="a\nb")
     assert shown.diff is not None
-    assert shown.diff.text == "@@ -0,0 +1,2 @@\n+a\n+b"
+    assert shown.diff.text == "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file"
 
 
 def test_a_call_that_is_neither_shows_each_input_on_lines_of_its_own() -> None:

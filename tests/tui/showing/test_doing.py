@@ -1,9 +1,9 @@
 """What the agent is doing, in words."""
 
-from prunecli.agent.signals import RetryScheduled, StreamStarted
+from prunecli.agent.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
-from prunecli.tui.showing.doing import WAITING, Doing
+from prunecli.tui.showing.doing import SUMMARISING, WAITING, Doing
 
 
 def words(*told: object) -> list[str]:
@@ -39,3 +39,30 @@ def test_a_delta_like_the_one_before_changes_nothing() -> None:
     assert doing.take(TextDelta("a"))
     assert not doing.take(TextDelta("b"))
     assert doing.take(Record(9, 9, RunEnded("finished")))
+
+
+def test_a_summary_says_how_much_of_it_is_written_and_begins_again_where_its_stream_does() -> None:
+    told = (
+        SummaryStarted(90_000),
+        StreamStarted(),
+        TextDelta("x" * 900),
+        TextDelta("x" * 900),
+        RetryScheduled(1, 2.0, "gone"),
+        StreamStarted(),
+        TextDelta("y"),
+        SummaryEnded(),
+        StreamStarted(),
+        TextDelta("I"),
+    )
+    assert words(*told) == [
+        SUMMARISING,
+        SUMMARISING,
+        f"{SUMMARISING} · 900 characters",
+        f"{SUMMARISING} · 1.8K characters",
+        "Retry 1",
+        SUMMARISING,
+        f"{SUMMARISING} · 1 characters",
+        "Working",
+        WAITING,
+        "Writing",
+    ]

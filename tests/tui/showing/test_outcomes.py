@@ -1,8 +1,17 @@
 """What the line of a tool call says of its result."""
 
+import pytest
+
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Image, Text
-from prunecli.tui.showing.outcomes import argument_of, body_of, counted, outcome_of, state_of
+from prunecli.tui.showing.outcomes import (
+    argument_of,
+    body_of,
+    counted,
+    of_command,
+    outcome_of,
+    state_of,
+)
 from prunecli.tui.transcript.entries import Diff, Output, ToolState
 
 
@@ -18,6 +27,25 @@ def test_a_command_says_its_last_line_which_is_its_summary() -> None:
     output = "collected 42\n....\n===== 1 failed, 41 passed in 2.1s =====\n[exit code 1]"
     assert outcome_of(result(output, error=True, exit_code=1)) == "exit 1 · 1 failed, 41 passed in 2.1s"
     assert outcome_of(result("all good\n", exit_code=0)) == "all good"
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "said"),
+    [
+        ("a\nb\n", ToolState.OK, "2 lines"),
+        ("  \n", ToolState.OK, "nothing"),
+        ("[1, 2]\n[3]\n", ToolState.OK, "2 lines"),
+        ("a\nb\n[exit code 3]", ToolState.ERROR, "exit 3 · 2 lines"),
+        ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · nothing"),
+        ("a\n[timed out after 3 s]", ToolState.ERROR, "timed out · 1 line"),
+        ("a\n[killed by SIGKILL]", ToolState.ERROR, "killed by SIGKILL · 1 line"),
+        ("a\n[ended from outside, exit code unknown]", ToolState.ERROR, "ended from outside · 1 line"),
+    ],
+)
+def test_a_command_of_the_users_says_how_it_ended_and_how_much_it_said(
+    text: str, state: ToolState, said: str
+) -> None:
+    assert of_command(text) == (state, said)
 
 
 def test_a_command_without_output_says_only_how_it_ended() -> None:

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from prunecli.agent.signals import Notice, StreamDiscarded, StreamStarted, ToolProgress
+from prunecli.agent.signals import (
+    Notice,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    ToolProgress,
+)
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -337,3 +344,25 @@ def test_tokens_that_are_counted_in_another_way_are_shown_anew() -> None:
     assert put.entry.tokens == 270
     assert shows.board.entries[put.slot] == put.entry
     assert not any(shows.recounted())
+
+
+def test_a_summary_that_is_written_is_a_running_line_with_its_last_words_and_no_answer() -> None:
+    changes = told(
+        SummaryStarted(90_000, "the parser"),
+        StreamStarted(),
+        ThinkingDelta("hm"),
+        TextDelta("The go"),
+        TextDelta("al.\nThe state."),
+    )
+    running = shown.ToolCall("summary", "of ~90.0K tokens: the parser", ToolState.RUNNING)
+    assert changes == [Add(0, running), Tail(0, ("The go",)), Tail(0, ("The goal.", "The state."))]
+
+
+def test_a_summary_that_ends_leaves_what_is_told_next() -> None:
+    to = presenter()
+    ended = [SummaryStarted(90_000), TextDelta("The goal."), StreamDiscarded(), SummaryEnded()]
+    assert told(*ended, to=to)[-2:] == [Tail(0, ()), Put(0, shown.Assistant(""))]
+    compacted = CompactionApplied("The goal.", 0, 5, 90_000, 9_000)
+    entries = seen(told(*records(compacted), TextDelta("So,"), to=to))
+    assert entries[1] == shown.Divider("compacted · 90.0K → 9.0K tokens")
+    assert entries[3] == shown.Assistant("So,")

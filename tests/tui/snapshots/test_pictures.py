@@ -8,6 +8,7 @@ from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls
 from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.widgets.permission import PermissionPanel
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
@@ -58,6 +59,7 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
         )
         await s.type("go", "enter")
         await s.until_shown("allow once")
+        await s.until(lambda: not s.frame.query_one(PermissionPanel).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "permission", look)
 

@@ -61,6 +61,7 @@ async def test_the_question_after_a_plan(tmp_path: Path, look: Look) -> None:
         await s.type("/plan fix it", "escape", "enter")
         await s.until(lambda: s.frame.query(PlanPanel))
         await s.until_shown("Shall this plan be carried out?")
+        await s.until(lambda: not s.frame.query_one(PlanPanel).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "plan", look)
 

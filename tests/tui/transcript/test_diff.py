@@ -31,7 +31,20 @@ def test_headers_of_git_are_left_out():
     assert parse(f"{head}@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n") == [
         DiffLine("-", 1, "a"),
         DiffLine("+", 1, "b"),
+        DiffLine("\\", 2, "No newline at end of file"),
     ]
+
+
+def test_a_last_line_without_a_line_feed_is_said_to_be_one_and_compared_like_any_other():
+    word = "\\ No newline at end of file"
+    made = diff_rows(parse(f"@@ -1 +1 @@\n-value = old(1)\n{word}\n+value = new(1)"), "x", SHEET)
+    assert [row.text.strip() for row in made] == [
+        "1 - value = old(1)",
+        "No newline at end of file",
+        "1 + value = new(1)",
+    ]
+    marked = [s.text for s in made[2].segments if s.style and s.style.bgcolor == INKS.added_strong.bgcolor]
+    assert marked == ["new"]
 
 
 def test_a_removed_line_that_looks_like_a_header_stays():

@@ -202,9 +202,11 @@ async def test_the_cursor_folds_and_restores():
         assert app.told[-1] == ("restore", 1)
         await pilot.press("up", "enter")
         assert "  │ output 4" in screen(transcript)
-        background = transcript.render_line(0)._segments[0].style
-        assert background
-        assert background.bgcolor == transcript.document.layout.sheet.inks.cursor.bgcolor
+        inks = transcript.document.layout.sheet.inks
+        block, ground = [segment.style for segment in transcript.render_line(0)._segments][:2]
+        assert block
+        assert ground
+        assert (block.bgcolor, ground.bgcolor) == (inks.pill.bgcolor, inks.cursor.bgcolor)
         await pilot.press("r")
         assert app.told[-1] == ("restore", 1)
 
