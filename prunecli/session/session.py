@@ -13,7 +13,15 @@ from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
 from prunecli.model.codec import block_to_json, well_formed
-from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult, UserMessage
+from prunecli.model.events import (
+    LOG_VERSION,
+    Event,
+    Record,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Json, Text, ToolUse
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
@@ -315,8 +323,8 @@ class Session:
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
         """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
-        made at once; its records keep their numbers, so every request in it can be proved. Raises
-        SessionNotFound."""
+        made at once; its records keep their numbers, so every request in it can be proved. Where it has a name, the
+        copy gets one of its own. Raises SessionNotFound."""
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
@@ -330,6 +338,8 @@ class Session:
         for record in records:
             if not isinstance(record.event, SessionStarted):
                 copy._append(record.event, record.timestamp, record.extra, record.seq)
+        if copy.name:
+            copy._append(SettingChanged("session.name", store.free_name(copy.name)))
         copy.commit()
         copy.answer_open_calls()
         return copy

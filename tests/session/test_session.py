@@ -188,6 +188,34 @@ def test_a_fork_begins_with_all_of_it_and_leaves_the_original_alone(tmp_path: Pa
     assert [r.timestamp for r in copy.records][:2] == [r.timestamp for r in original.records]
 
 
+def test_a_copy_has_a_name_of_its_own_so_that_each_is_found_by_its_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    original = new(store.new_path(Path("/w"), "s"))
+    original.emit(said("hi"))
+    original.emit(SettingChanged("session.name", "the fix"))
+    original.close()
+    assert original.path is not None
+    for wanted in ("the fix (2)", "the fix (3)"):
+        copy = loaded(original.path).forked(Context(Chars4()), store, Path("/w"))
+        copy.close()
+        assert copy.name == wanted
+        assert store.find(wanted) == copy.path
+        assert copy.records[1:3] == original.records[1:]
+    assert store.find("the fix") == original.path
+
+
+def test_a_copy_from_before_it_was_named_has_no_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    original = new(store.new_path(Path("/w"), "s"))
+    original.emit(said("hi"))
+    original.emit(SettingChanged("session.name", "the fix"))
+    original.close()
+    copy = original.forked(Context(Chars4()), store, Path("/w"), at=1)
+    copy.close()
+    assert copy.name == ""
+    assert [record.event for record in copy.records[1:]] == [said("hi")]
+
+
 def test_verify_finds_the_first_request_that_differs(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     session = new(path)

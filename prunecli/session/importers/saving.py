@@ -69,7 +69,8 @@ def _save(
         started = replace(started, version=own.version, requires=own.requires, parent=parent or own.parent)
     settings: list[Event] = [SettingChanged(IMPORTED, origin.to_json())]
     if origin.name:
-        settings.append(SettingChanged("session.name", origin.name))
+        name = store.free_name(origin.name) if parent or again else origin.name
+        settings.append(SettingChanged("session.name", name))
     _write(path, list(_with_head(started, records, settings)))
     return Saved(session_id, path)
 

@@ -73,6 +73,23 @@ def test_branches_become_forks_of_the_main_line(tmp_path: Path) -> None:
     assert [one["content"][0]["text"] for one in sent(load(fork.path).records)] == ["go", "First way.", "no"]
 
 
+def test_other_lines_and_other_copies_have_names_of_their_own(tmp_path: Path) -> None:
+    source = read(
+        tmp_path,
+        user("1", None, "go", timestamp="2026-01-01T00:00:00Z"),
+        answer("2", "1", "m1", text("First way.")),
+        user("3", "2", "no"),
+        user("5", "2", "better"),
+        {"type": "custom-title", "customTitle": "A fix", "sessionId": "s"},
+    )
+    made = [
+        *saved(tmp_path, source, branches=True),
+        *saved(tmp_path, source, again=b"abc"),
+        *saved(tmp_path, source),
+    ]
+    assert [load(one.path).name for one in made] == ["A fix", "A fix (2)", "A fix (3)", "A fix"]
+
+
 def test_messages_get_a_head_and_their_session_belongs_to_this_directory(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(json.dumps([{"role": "user", "content": "hi"}]))
     [one] = saved(tmp_path, read_source(tmp_path / "m.json"))
