@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, find, given, seed, settings
 from hypothesis import strategies as st
 
 from prunecli.context.compaction import Options, plan_compaction
@@ -31,7 +31,7 @@ from tests.laws import checks
 from tests.laws.logs import sessions
 
 QUICK = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-LONG = settings(QUICK, max_examples=5_000)
+LOGS, PARTS = 100_000, 20
 PI = pi.Options(prune_minimum=20, prune_protect=30, protected_turns=0, prunable_tools=())
 COMPACT = Options(max_context_tokens=120, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
 
@@ -128,10 +128,17 @@ def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_wo
 
 
 @pytest.mark.slow
-@given(sessions(), ACTS)
-@LONG
-def test_the_same_for_long(records: list[Record], acts: list[str]) -> None:
-    holds_in_any_order(records, acts)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_same_for_a_hundred_thousand_logs(part: int) -> None:
+    """API-01, API-03, API-04; in parts, so that several processes can share it."""
+
+    @seed(part)
+    @given(sessions(), ACTS)
+    @settings(QUICK, max_examples=LOGS // PARTS, database=None)
+    def run(records: list[Record], acts: list[str]) -> None:
+        holds_in_any_order(records, acts)
+
+    run()
 
 
 def test_half_of_the_logs_prune_and_a_fifth_compact() -> None:
