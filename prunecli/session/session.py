@@ -324,7 +324,7 @@ class Session:
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
         """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
         made at once; its records keep their numbers, so every request in it can be proved. Where it has a name, the
-        copy gets one of its own. Raises SessionNotFound."""
+        copy gets one of its own. Raises SessionNotFound; StorageFailed, with no half copy left."""
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
@@ -333,16 +333,26 @@ class Session:
         started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
         path = store.new_path(cwd, started.id)
         copy = Session(started, context, path=path, clock=self._clock, open_log=self._open_log)
-        if records:
-            copy._append(started, records[0].timestamp, records[0].extra, 0)
-        for record in records:
-            if not isinstance(record.event, SessionStarted):
-                copy._append(record.event, record.timestamp, record.extra, record.seq)
-        if copy.name:
-            copy._append(SettingChanged("session.name", store.free_name(copy.name)))
-        copy.commit()
-        copy.answer_open_calls()
+        try:
+            if records:
+                copy._append(started, records[0].timestamp, records[0].extra, 0)
+            for record in records:
+                if not isinstance(record.event, SessionStarted):
+                    copy._append(record.event, record.timestamp, record.extra, record.seq)
+            if copy.name:
+                copy._append(SettingChanged("session.name", store.free_name(copy.name)))
+            copy.commit()
+            copy.answer_open_calls()
+        except StorageFailed:
+            copy._discard()
+            raise
         return copy
+
+    def _discard(self) -> None:
+        """Takes back the file of a session that could not be written whole."""
+        if self._log is not None and self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self._log.close()
 
     def _take(self, records: list[Record]) -> list[Record]:
         """Folds records that were read; gives them with their blobs."""

@@ -204,6 +204,32 @@ def test_a_copy_has_a_name_of_its_own_so_that_each_is_found_by_its_name(tmp_path
     assert store.find("the fix") == original.path
 
 
+@pytest.mark.parametrize("number", range(2, 8))
+def test_of_a_copy_that_can_not_be_written_whole_nothing_is_left(tmp_path: Path, number: int) -> None:
+    """LOG-06: at each of its records; the original goes on."""
+    store, writes = Store(tmp_path), [0]
+
+    def write(descriptor: int, data: bytes) -> int:
+        writes[0] += 1
+        if writes[0] > number:
+            raise OSError(28, "No space left on device")
+        return os.write(descriptor, data)
+
+    path = store.new_path(Path("/w"), "s")
+    crashed(path).close()
+    before = path.read_bytes()
+    original = Session.load(
+        path, Context(Chars4()), writable=False, open_log=lambda path: LogWriter(path, write=write)
+    )
+    with pytest.raises(StorageFailed):
+        original.forked(Context(Chars4()), store, Path("/w"))
+    assert [one.path for one in store.list()] == [path]
+    assert path.read_bytes() == before
+    number = 100
+    original.forked(Context(Chars4()), store, Path("/w")).close()
+    assert len(store.list()) == 2
+
+
 def test_a_copy_from_before_it_was_named_has_no_name(tmp_path: Path) -> None:
     store = Store(tmp_path)
     original = new(store.new_path(Path("/w"), "s"))

@@ -183,6 +183,21 @@ def test_no_id_leads_out_of_the_folder(store: Store, cwd: Path, wanted: str) -> 
 # The index ---------------------------------------------------------------------------------------------------
 
 
+def test_a_thousand_sessions_are_listed_without_being_opened_again(store: Store, cwd: Path) -> None:
+    for number in range(1_000):
+        session(store, cwd, f"s{number}", [prompt(f"work on part {number}"), answer()], changed=number + 1)
+    listed = store.list()
+    assert len(listed) == 1_000
+    for one in listed:
+        status = one.path.stat()
+        with one.path.open("r+b") as file:  # as nothing but a test does: other bytes, all else the same
+            file.write(b"x" * status.st_size)
+        os.utime(one.path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert store.list() == listed
+    index_of(store).unlink()
+    assert store.list() == []
+
+
 def test_only_what_was_added_is_read(store: Store, cwd: Path) -> None:
     path = session(store, cwd, "grows", [prompt("one")])
     row = read(as_file(path))
