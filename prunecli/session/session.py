@@ -121,13 +121,18 @@ class Session:
 
         Raises StorageFailed, then nothing has changed; SessionReadOnly for a session that may only be read.
         """
+        self._refuse_too_new()
         if self.read_only:
-            refusal = SessionTooNew if self._too_new else SessionReadOnly
-            raise refusal(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
+            raise SessionReadOnly(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
         self._pay()
         if not self.records:
             self._append(self._started)
         return self._append(_well_formed(event) if isinstance(event, UserMessage) else event)
+
+    def _refuse_too_new(self) -> None:
+        """What this version does not understand it would go on with wrongly, in a copy too (LOG-23)."""
+        if self._too_new:
+            raise SessionTooNew(f"{self.id} is {self.read_only}", "a newer prunecli can continue it")
 
     def keep(self, event: Event) -> None:
         """As `emit`, for what has happened and can't be asked for again, an answer or a tool's result.
@@ -324,7 +329,8 @@ class Session:
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
         """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
         made at once; its records keep their numbers, so every request in it can be proved. Where it has a name, the
-        copy gets one of its own. Raises SessionNotFound; StorageFailed, with no half copy left."""
+        copy gets one of its own. Raises SessionNotFound, SessionTooNew; StorageFailed, with no half copy left."""
+        self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")

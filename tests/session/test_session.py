@@ -170,8 +170,13 @@ def test_a_session_that_needs_what_we_lack_can_only_be_read(tmp_path: Path, star
     path.write_bytes(encode_record(Record(0, 1, started)) + encode_record(Record(1, 2, said("hi"))))
     session = loaded(path, writable=True)
     assert session.read_only
-    with pytest.raises(SessionTooNew):
+    with pytest.raises(SessionTooNew, match="it needs") as caught:
         session.emit(said("more"))
+    assert "newer prunecli" in caught.value.hint
+    store = Store(tmp_path / "copies")
+    with pytest.raises(SessionTooNew):
+        session.forked(Context(Chars4()), store, Path("/w"))
+    assert store.list() == []
 
 
 def test_a_fork_begins_with_all_of_it_and_leaves_the_original_alone(tmp_path: Path) -> None:
