@@ -26,7 +26,7 @@ from prunecli.model.messages import Json, Text, ToolUse
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
 from prunecli.session.log import Loaded, quarantine, require_records, take_line
-from prunecli.session.store import Store, free_path, new_id, random_bytes
+from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[Any], None]
@@ -327,9 +327,9 @@ class Session:
             self.answer_open_calls()
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
-        """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
-        made at once; its records keep their numbers, so every request in it can be proved. Where it has a name, the
-        copy gets one of its own. Raises SessionNotFound, SessionTooNew; StorageFailed, with no half copy left."""
+        """A new session that begins with what this one holds, or held right after record `at`, under the same numbers,
+        so that every request in it can be proved. Its file is made at once, whole or not at all; it gets a name of
+        its own where this one has one. Raises SessionNotFound, SessionTooNew, StorageFailed."""
         self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
@@ -338,7 +338,8 @@ class Session:
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
         started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
         path = store.new_path(cwd, started.id)
-        copy = Session(started, context, path=path, clock=self._clock, open_log=self._open_log)
+        begun = path.with_suffix(UNFINISHED)
+        copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
         try:
             if records:
                 copy._append(started, records[0].timestamp, records[0].extra, 0)
@@ -347,17 +348,23 @@ class Session:
                     copy._append(record.event, record.timestamp, record.extra, record.seq)
             if copy.name:
                 copy._append(SettingChanged("session.name", store.free_name(copy.name)))
-            copy.commit()
             copy.answer_open_calls()
+            copy.commit()
+            copy._move_to(path)
         except StorageFailed:
             copy._discard()
             raise
         return copy
 
+    def _move_to(self, path: Path) -> None:
+        if self._log is not None:
+            self._log.move_to(path)
+        self.path = path
+
     def _discard(self) -> None:
         """Takes back the file of a session that could not be written whole."""
-        if self._log is not None and self.path is not None:
-            self.path.unlink(missing_ok=True)
+        if self._log is not None:
+            self._log.path.unlink(missing_ok=True)
             self._log.close()
 
     def _take(self, records: list[Record]) -> list[Record]:

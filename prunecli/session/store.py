@@ -15,6 +15,8 @@ from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.index import File, Index
 
 INDEX_NAME = "index.sqlite"
+UNFINISHED = ".part"
+"""The suffix of a session file that is being made of another one; no list shows it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _NUMBERED = re.compile(r" \([0-9]+\)$")
 _MOST_NAMED = 5

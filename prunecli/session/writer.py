@@ -97,6 +97,16 @@ class LogWriter:
             if self._unsynced:
                 self._make_durable()
 
+    def move_to(self, path: Path) -> None:
+        """Gives the file another name in its folder, durably. What is written under a first one and then moved is
+        there whole or not at all. Raises StorageFailed."""
+        try:
+            os.rename(self.path, path)
+            self.path = path
+            self._sync_names(path.parent)
+        except OSError as error:
+            raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
+
     def mend(self) -> None:
         """After a failure: finds out whether the file can be written again, and writes what is not known to be on
         the disk once more. Does nothing where nothing is wrong. Raises StorageFailed, LogLost."""

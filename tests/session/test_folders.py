@@ -81,6 +81,23 @@ def test_a_name_that_can_not_be_made_durable_is_a_failure_until_it_can(tmp_path:
     assert read_log(path).records == [FIRST, SECOND]
 
 
+def test_a_file_that_gets_its_name_is_gone_on_with_under_it(tmp_path: Path) -> None:
+    names = Names()
+    log = LogWriter(tmp_path / "s.part", sync_names=names.sync)
+    log.append(FIRST)
+    log.commit()
+    log.move_to(tmp_path / "s.jsonl")
+    assert names.synced == [tmp_path, tmp_path]
+    log.append(SECOND)
+    log.commit()
+    assert not log.lost
+    assert [one.name for one in tmp_path.iterdir()] == ["s.jsonl"]
+    assert read_log(tmp_path / "s.jsonl").records == [FIRST, SECOND]
+    names.broken = errno.EIO
+    with pytest.raises(StorageFailed, match=r"t\.jsonl"):
+        log.move_to(tmp_path / "t.jsonl")
+
+
 def test_where_folders_can_not_be_synced_the_work_goes_on(tmp_path: Path) -> None:
     log = LogWriter(tmp_path / "s.jsonl", sync_names=Names(errno.EINVAL).sync)
     log.append(FIRST)

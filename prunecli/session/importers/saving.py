@@ -15,7 +15,7 @@ from prunecli.model.record_codec import encode_record
 from prunecli.session.blobs import Blobs
 from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.importers.source import Source
-from prunecli.session.store import Store, new_id
+from prunecli.session.store import UNFINISHED, Store, new_id
 from prunecli.session.writer import LogWriter
 
 _BATCH = 1_000
@@ -92,8 +92,13 @@ def _with_head(
 
 
 def _write(path: Path, records: Sequence[Record]) -> None:
-    """Writes a new session's file; nothing is left of it where that fails. Raises StorageFailed."""
-    log = LogWriter(path)
+    """Writes a new session's file, which has its name when it is whole; nothing is left of it where that fails.
+
+    Raises StorageFailed.
+    """
+    begun = path.with_suffix(UNFINISHED)
+    begun.unlink(missing_ok=True)  # of an import that was killed
+    log = LogWriter(begun)
     blobs = Blobs(path.parent / "blobs")
     try:
         for start in range(0, len(records), _BATCH):
@@ -103,8 +108,9 @@ def _write(path: Path, records: Sequence[Record]) -> None:
                 log.append(record if kept else Record(record.seq, record.timestamp, stored))
             blobs.commit()
             log.commit()
+        log.move_to(path)
     except PrunecliError:
-        path.unlink(missing_ok=True)
+        log.path.unlink(missing_ok=True)
         raise
     finally:
         log.close()
