@@ -327,7 +327,7 @@ class Session:
             self.answer_open_calls()
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
-        """A new session that begins with what this one holds, or held right after record `at`, under the same numbers,
+        """A new session that begins with what this one holds, or held right after record `at`, with the same numbers,
         so that every request in it can be proved. Its file is made at once, whole or not at all; it gets a name of
         its own where this one has one. Raises SessionNotFound, SessionTooNew, StorageFailed."""
         self._refuse_too_new()
