@@ -28,6 +28,9 @@ _PLAIN = (int, float, type(None))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
+MAX_DEPTH = 100
+"""Levels of nesting that JSON of others may have. No program writes more than a dozen; how many Python's own stack
+would bear differs from version to version."""
 
 
 def well_formed(text: str) -> str:
@@ -182,16 +185,22 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
     )
 
 
-def strict_loads(data: bytes | str) -> Json:
-    """json.loads without its leniences: no NaN, no huge integers, no duplicate keys, bounded depth.
+def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:
+    """json.loads without its leniences: no NaN, no huge integers, no duplicate keys, no more than so many levels.
 
     Raises ValueError.
     """
+    text = data.removeprefix(_BOM).decode() if isinstance(data, bytes) else data
     try:
-        text = data.removeprefix(_BOM).decode() if isinstance(data, bytes) else data
-        return _decoded(text)
+        value = _decoded(text)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(_TOO_DEEP % levels) from error
+    if text.count("[") + text.count("{") > levels and nests_deeper(value, levels):
+        raise ValueError(_TOO_DEEP % levels)
+    return value
+
+
+_TOO_DEEP = "nested more than %d levels deep"
 
 
 def _decoded(text: str) -> Json:
@@ -200,6 +209,17 @@ def _decoded(text: str) -> Json:
     except StopIteration:
         end = -1
     return value if end == len(text) else _STRICT.decode(text)  # blanks around it, or what it says is wrong
+
+
+def nests_deeper(value: Json, levels: int) -> bool:
+    """Whether lists and objects stand in each other more than so many levels deep; found without recursion."""
+    level = [value]
+    for _ in range(levels + 1):
+        inner = [one for one in level if isinstance(one, dict | list) and one]
+        if not inner:
+            return False
+        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def _refuse_constant(name: str) -> NoReturn:

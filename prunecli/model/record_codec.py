@@ -9,6 +9,7 @@ from typing import Any, get_args
 from zlib import crc32
 
 from prunecli.model.codec import (
+    MAX_DEPTH,
     content_from_json,
     content_to_json,
     mapping,
@@ -239,6 +240,8 @@ def encode_record(record: Record) -> bytes:
     return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
 
 
+_LEVELS = 2 * MAX_DEPTH
+"""A record nests what it holds a few levels deeper than that came."""
 _CRC_KEY = b',"crc":"'
 _CRC_END = len(_CRC_KEY) + 10
 
@@ -251,7 +254,7 @@ def decode_record(line: bytes) -> Record:
     whole = memoryview(line)  # a line may be huge: nothing of it is copied before it is text
     if line[end - 10 : end - 2] != b"%08x" % crc32(whole[: end - _CRC_END]):
         raise ValueError("the checksum does not match")
-    return record_from_json(strict_loads(str(whole[:end], "utf-8")))
+    return record_from_json(strict_loads(str(whole[:end], "utf-8"), _LEVELS))
 
 
 def record_from_json(value: Json) -> Record:

@@ -8,7 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prunecli.model.codec import strict_loads, usage_from_json, well_formed, well_formed_json
+from prunecli.model.codec import (
+    MAX_DEPTH,
+    nests_deeper,
+    strict_loads,
+    usage_from_json,
+    well_formed,
+    well_formed_json,
+)
 from prunecli.model.messages import (
     INVALID_INPUT,
     Block,
@@ -232,9 +239,9 @@ def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
     """The input, or its raw text under INVALID_INPUT where it is no whole JSON object (API-10 to 12)."""
     raw = made.whole_text()
     if made.closed and not raw.strip():
-        given = _clean(made.head.get("input"))
-        if given or not cut:
-            return given or {}
+        given = _clean(made.head.get("input") or {})
+        if given or (given is not None and not cut):
+            return given
     found = _parsed(raw) if made.closed else None
     return {INVALID_INPUT: raw} if found is None else found
 
@@ -257,11 +264,11 @@ def _parsed(raw: str) -> dict[str, Json] | None:
 
 
 def _clean(value: Json) -> dict[str, Json] | None:
-    """A JSON object without lone surrogates; None for another value or one nested beyond Python's stack."""
-    try:
-        return well_formed_json(value) if isinstance(value, Mapping) else None
-    except RecursionError:
+    """A JSON object without lone surrogates; None for another value or one that nests too deeply."""
+    if not isinstance(value, dict) or nests_deeper(value, MAX_DEPTH):
         return None
+    clean: dict[str, Json] = well_formed_json(value)
+    return clean
 
 
 def _object(value: Json) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ process that was stopped without notice (kill -STOP) does not read its keys with
 
 import os
 import select
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from enum import StrEnum
@@ -89,6 +90,7 @@ class CarefulDriver(Driver):
 
     def __init__(self, app: Any, **more: Any) -> None:
         super().__init__(app, **more)
+        self._file = sys.__stdout__  # that is a terminal; standard error may be a file
         self._letters = letters_for(app.environ)
 
     def write(self, data: str) -> None:

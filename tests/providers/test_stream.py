@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.model.codec import MAX_DEPTH
+from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import INVALID_INPUT, Opaque, RedactedThinking, Text, Thinking, ToolUse, Usage
+from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.providers import stream
 from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.providers.stream import Assembly
@@ -125,11 +128,26 @@ def test_an_input_that_is_no_json_object_is_not_executed(raw: str):
     assert found.input == {INVALID_INPUT: raw}
 
 
-def test_objects_nested_beyond_the_stack_are_not_executed():
-    """API-12."""
-    raw = '{"a":' * 700 + "1" + "}" * 700
+@pytest.mark.parametrize(
+    ("levels", "is_read"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False), (700, False), (99_999, False)]
+)
+def test_objects_nested_too_deeply_are_not_executed(levels: int, is_read: bool):
+    """API-12. The limit is the same on every Python."""
+    raw = '{"a":' * levels + "1" + "}" * levels
     (found,) = content(call(raw), ending("tool_use"))
-    assert found.input == {INVALID_INPUT: raw}
+    assert (INVALID_INPUT in found.input) is (levels > MAX_DEPTH)
+    record = Record(0, 0, AssistantMessage((found,), "m", "tool_use"))
+    assert decode_record(encode_record(record)) == record
+
+
+def test_an_input_in_the_start_event_that_nests_too_deeply_is_not_executed():
+    """API-12."""
+    deep: dict[str, Any] = {}
+    for _ in range(MAX_DEPTH + 1):
+        deep = {"a": deep, "b": 1}
+    head = {"type": "tool_use", "id": "a", "name": "read", "input": deep}
+    (found,) = content(block(0, head), ending("tool_use"))
+    assert found.input == {INVALID_INPUT: ""}
 
 
 @pytest.mark.parametrize("pieces", [(), ("",), (" ", "\n")])

@@ -244,6 +244,10 @@ def test_lone_surrogates_become_replacement_characters(words: str) -> None:
         '"type":"PrunApplied","source":"user","edits":[{"kind":"clear","seq":1}]',
         '"type":7',
         '"type":"UserMessage","content":' + "[" * 100_000,
+        *(
+            '"type":"HologramShown","x":' + '{"a":' * deep + "1" + "}" * deep
+            for deep in (200, 700, 5_000, 99_999)
+        ),
     ],
 )
 def test_a_record_with_a_good_crc_and_a_bad_content_is_set_aside(tmp_path: Path, payload: str) -> None:

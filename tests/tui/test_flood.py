@@ -6,8 +6,9 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Text
 from prunecli.providers.anthropic import AnthropicProvider
 from prunecli.providers.anthropic import Endpoint as Whom
+from prunecli.tui.transcript.copying import selected_text
 from prunecli.tui.transcript.entries import Assistant
-from prunecli.tui.transcript.selection import Span, selected_text
+from prunecli.tui.transcript.selection import Span
 from tests.endpoint.script import Reply
 from tests.endpoint.server import Endpoint
 from tests.starting import start

@@ -6,12 +6,12 @@ Codex writes what a response holds item by item; items up to the next result or 
 import re
 from collections.abc import Iterable
 
-from prunecli.model.codec import string
+from prunecli.model.codec import strict_loads, string
 from prunecli.model.events import AssistantMessage, Rewound
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.anthropic_blocks import blocks
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows, parsed
+from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import (
     MALFORMED,
     Transcript,
@@ -210,7 +210,7 @@ def _reasoning(item: Json) -> str:
 def _arguments(given: Json) -> Json:
     """A call's arguments, which are JSON in a text."""
     try:
-        return parsed(given) if isinstance(given, str) else given
+        return strict_loads(given) if isinstance(given, str) else given
     except ValueError:
         return given
 

@@ -14,8 +14,6 @@ from prunecli.model.messages import Json
 
 MAX_BYTES = 1 << 30
 """What is read of a file, unpacked: more is refused, for it would all be in memory."""
-MAX_DEPTH = 100
-"""Levels of nesting; no agent writes more than a dozen, and reading deeper ones would exhaust the stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +60,13 @@ def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def parsed(data: bytes | str) -> Json:
-    """The JSON value. Raises ValueError for what is none, and for one that nests too deeply."""
-    value = strict_loads(data)
-    brackets = data.count(b"[") + data.count(b"{") if isinstance(data, bytes) else MAX_DEPTH + 1
-    if brackets > MAX_DEPTH and _depth(value) > MAX_DEPTH:
-        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
-    return value
-
-
 def whole(data: bytes) -> Json:
     """The one JSON value that the file is; None where it is none. Raises ValueError for one nested too deeply."""
     start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start not in (b"{", b"["):
         return None
     try:
-        return parsed(data)
+        return strict_loads(data)
     except UnicodeDecodeError:
         return None
     except ValueError as error:
@@ -97,7 +86,7 @@ def rows_of(data: bytes) -> Rows:
                 damaged.append(f"line {number}: a hole of zero bytes")
             continue
         try:
-            value = parsed(text)
+            value = strict_loads(text)
         except ValueError as error:
             damaged.append(f"line {number}: {_why(error)}")
             continue
@@ -110,15 +99,3 @@ def rows_of(data: bytes) -> Rows:
 
 def _why(error: ValueError) -> str:
     return "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-
-
-def _depth(value: Json) -> int:
-    """Levels of nesting, counted without recursion; no further than one more than is allowed."""
-    depth, level = 0, [value]
-    while level and depth <= MAX_DEPTH:
-        inner = [one for one in level if isinstance(one, dict | list) and one]
-        if not inner:
-            break
-        depth += 1
-        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
-    return depth

@@ -12,7 +12,7 @@ from typing import Any
 from rich.style import Style
 
 from prunecli.tui.transcript.palette import Inks
-from prunecli.tui.transcript.rows import Run
+from prunecli.tui.transcript.rows import Run, Written
 
 LEX_SECONDS = 0.2
 """How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
@@ -165,11 +165,12 @@ class CodeText:
 
     While the text still grows each piece is lexed alone. `budget` bounds in characters how far ahead one call
     lexes; beyond it a piece is lexed alone too and `rough` says so, until `refine` got there. `version` changes
-    when pieces that were laid out would come out better now.
+    when pieces that were laid out would come out better now. `written` is the fence around it, if it has one.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, written: Written | None = None) -> None:
         self.language = language
+        self.written = written
         self.pieces: list[str] = []
         self.closed = False
         self.rough = False

@@ -16,7 +16,7 @@ from prunecli.tui.transcript.chunks import Chunk, TableShape
 from prunecli.tui.transcript.highlight import CodeText, highlight
 from prunecli.tui.transcript.inline import lines, runs
 from prunecli.tui.transcript.palette import Inks
-from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, flow
+from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, Written, flow
 from prunecli.tui.transcript.tables import table_rows
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def chunk_rows(
         else:
             coloured = chunk.shared.lines(chunk.part, inks, LEX_AHEAD)
         out = code_rows(coloured, sheet, gutter)
+        for row in out:
+            row.written = chunk.shared.written
     else:
         text = chunk.text
         if isinstance(chunk.shared, TableShape) and chunk.part:
@@ -72,7 +74,7 @@ def chunk_rows(
         if text.count("[") > _MOST_BRACKETS or _DEEP.search(text):
             out = _plain_rows(text, sheet, gutter)
         else:
-            writer = _Writer(sheet, gutter, chunk)
+            writer = _Writer(sheet, gutter, chunk, text.split("\n"), elsewhere=bool(references))
             writer.write(parser().parse(text, {"references": dict(references)}))
             out = writer.rows
     if out and chunk.join is not None:
@@ -101,8 +103,11 @@ def _plain_rows(text: str, sheet: Sheet, gutter: Gutter) -> list[Row]:
 class _Writer:
     """Walks the tokens of one chunk; `rows` is what came of them."""
 
-    def __init__(self, sheet: Sheet, gutter: Gutter, chunk: Chunk) -> None:
+    def __init__(
+        self, sheet: Sheet, gutter: Gutter, chunk: Chunk, source: Sequence[str], *, elsewhere: bool
+    ) -> None:
         self.rows: list[Row] = []
+        self._source, self._elsewhere = source, elsewhere  # the lines; whether links are defined somewhere
         self._sheet, self._inks, self._chunk = sheet, sheet.inks, chunk
         self._gutters = [gutter]
         self._leads = [" " * chunk.indent]
@@ -148,6 +153,7 @@ class _Writer:
             case "hr":
                 self._space(token)
                 self._rule()
+                self._keep(self.rows[-1:], token.map, alone=True)
             case _:
                 self._other(token)
 
@@ -169,10 +175,13 @@ class _Writer:
         """An empty row where the source has one; none above the first row of an item."""
         lines_of = token.map or (self._end, self._end)
         if self.rows and self._marker is None and lines_of[0] > self._end > 0:
-            gutter = self._gutters[-1]
-            self.rows.append(Row(gutter.segments, gutter.cells, gutter.chars))
+            self._empty()
         if token.type not in ("bullet_list_open", "ordered_list_open", "blockquote_open"):
             self._end = lines_of[1]
+
+    def _empty(self) -> None:
+        gutter = self._gutters[-1]
+        self.rows.append(Row(gutter.segments, gutter.cells, gutter.chars, lead=self._leads[-1]))
 
     def _item(self, token: "Token") -> None:
         self._space_item(token)
@@ -193,8 +202,7 @@ class _Writer:
     def _space_item(self, token: "Token") -> None:
         start = token.map[0] if token.map else self._end
         if self.rows and self._marker is None and start > self._end > 0:
-            gutter = self._gutters[-1]
-            self.rows.append(Row(gutter.segments, gutter.cells, gutter.chars))
+            self._empty()
         self._flush_marker()
         self._end = max(self._end, start)
 
@@ -221,17 +229,20 @@ class _Writer:
         flow(line, width, self.rows, first, rest, lead=lead)
 
     def _text(self, token: "Token") -> None:
-        inks = self._inks
+        inks, first = self._inks, len(self.rows)
         base = inks.text if not self._heading else inks.title if self._heading == 1 else inks.heading
         for line in lines(runs(token.children or (), base, inks)):
             self._flow(line)
+        self._keep(self.rows[first:], token.map)
 
     def _code(self, token: "Token") -> None:
         self._flush_marker()
         words = token.info.split()
         code = visible(token.content.removesuffix("\n"))
         coloured = highlight(code, words[0].lower() if words else "", self._inks)
-        self.rows.extend(code_rows(coloured, self._sheet, self._gutters[-1]))
+        made = code_rows(coloured, self._sheet, self._gutters[-1])
+        self._keep(made, token.map)
+        self.rows.extend(made)
 
     def _table(self, tokens: Sequence["Token"], start: int) -> int:
         self._space(tokens[start])
@@ -239,13 +250,28 @@ class _Writer:
         self._flush_marker()
         shape = self._chunk.shared if isinstance(self._chunk.shared, TableShape) else None
         part = self._chunk.part if shape else 0
-        self.rows.extend(
-            table_rows(tokens[start:end], self._sheet.width, self._inks, self._gutters[-1], shape, part)
-        )
+        made = table_rows(tokens[start:end], self._sheet.width, self._inks, self._gutters[-1], shape, part)
+        line = (tokens[start].map or [0])[0]
+        first = line + 2 if part else line  # of a head that is not shown the first row tells
+        for number, rows in enumerate(made):
+            self.rows.extend(rows)
+            if rows:
+                self._keep(rows, [first, line + number + 2], alone=True)
+                first = line + number + 2
         return end
 
     def _rule(self) -> None:
         first, _, _ = self._take_gutters()
         cells = max(1, min(self._sheet.width, self._sheet.measure) - first.cells)
         segments = [*first.segments, Segment("─" * cells, self._inks.faint)]
-        self.rows.append(Row(segments, first.cells + cells, first.chars, lead="---"))
+        self.rows.append(Row(segments, first.cells + cells, first.chars))
+
+    def _keep(self, rows: Sequence[Row], lines: Sequence[int] | None, *, alone: bool = False) -> None:
+        """Notes from which lines the rows of an element come. Of a line that was cut no piece says it, and of a link
+        whose address stands elsewhere only what is shown says that."""
+        indent = " " * self._chunk.indent
+        source = "\n".join([indent + line for line in self._source[slice(*lines)]]) if lines else ""
+        if source and rows and self._chunk.join is None and not (self._elsewhere and "[" in source):
+            written = Written(source, len(rows), alone=alone)
+            for row in rows:
+                row.written = written

@@ -8,7 +8,8 @@ from textual.selection import Selection
 from textual.timer import Timer
 
 from prunecli.tui.transcript.canvas import Canvas
-from prunecli.tui.transcript.selection import Span, line_at, point_at, selected_text, word_at
+from prunecli.tui.transcript.copying import selected_text
+from prunecli.tui.transcript.selection import Span, line_at, point_at, word_at
 
 EDGE_SECONDS = 1 / 25
 EVERYTHING = Span(0, 1 << 128)

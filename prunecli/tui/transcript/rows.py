@@ -81,13 +81,28 @@ class WholeStrip(Strip):
 
 
 @dataclass(slots=True, eq=False)
+class Written:
+    """What `rows` rows of one element of a Markdown text were written as; its rows share the object.
+
+    Of code it is the `fence` around it that is kept, and the `indent` that both stand at. `alone`: copied as it was
+    written also where nothing else is selected.
+    """
+
+    source: str = ""
+    rows: int = 0
+    fence: str = ""
+    indent: int = 0
+    alone: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Row:
     """One row. Not frozen, because its strip is made when it is first painted and its place when it is in a block.
 
     `join` is what stands between the row above and this one when copied: None for a line feed, " " where wrapping
     took a space, "" where it cut a word. `lead` is copied in front of a row from its beginning ("- " for a
     bullet). `hot` is a range of cells that can be clicked. `place` counts the characters of the block before this
-    row, joins and line feeds included.
+    row, joins and line feeds included. `written` says what it looked like before it was laid out.
     """
 
     segments: Sequence[Segment]
@@ -98,6 +113,7 @@ class Row:
     lead: str = ""
     hot: tuple[int, int] | None = None
     place: int = 0
+    written: Written | None = None
     marked: tuple[object, Strip] | None = field(default=None, repr=False)
     """The strip as it was last drawn with marks on it, and the marks."""
     _strip: Strip | None = field(default=None, repr=False)

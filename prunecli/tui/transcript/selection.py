@@ -1,4 +1,4 @@
-"""What is selected and what that says: points in the text of the session, independent of wrapping and folding.
+"""What is selected: points in the text of the session, independent of wrapping and folding.
 
 A point is one number that grows downwards: the entry, the block in it, the character in the block. So a
 selection survives scrolling, streaming, resizing and whatever is folded elsewhere.
@@ -12,7 +12,7 @@ from prunecli.tui.transcript.items import Block
 from prunecli.tui.transcript.rows import Row, clusters
 from prunecli.tui.transcript.viewport import Line
 
-_WORD = re.compile(r"[\w./~@:+#-]+|\s+|[^\w\s]+")
+WORD = re.compile(r"[\w./~@:+#-]+|\s+|[^\w\s]+")
 
 
 class Span(NamedTuple):
@@ -53,7 +53,7 @@ def columns(block: Block, row: Row, span: Span) -> tuple[int, int] | None:
 def word_at(line: Line, point: int) -> Span:
     """The word of a row that a point is in; paths and addresses count as one."""
     start, _ = row_span(line.block, line.row)
-    for found in _WORD.finditer(line.row.body):
+    for found in WORD.finditer(line.row.body):
         if found.start() <= point - start < found.end():
             return Span(start + found.start(), start + found.end())
     return Span(point, point)
@@ -68,30 +68,3 @@ def line_at(document: Document, line: Line) -> Span:
     while last + 1 < len(rows) and rows[last + 1].join is not None:
         last += 1
     return Span(row_span(line.block, rows[first]).start, row_span(line.block, rows[last]).end)
-
-
-def selected_text(document: Document, span: Span) -> str:
-    """The text of a span as it was written: unwrapped, without bars and margins, with bullets and signs.
-
-    Lays out what it covers. A single word is copied without the bullet or the sign of its line.
-    """
-    out: list[str] = []
-    first_lead = ""
-    block = document.block_at(span.start)
-    while block is not None and block.point < span.end:
-        for row in document.layout.rows(block):
-            start, end = row_span(block, row)
-            if end < span.start or start >= span.end or (end == span.start and end > start):
-                continue
-            low, high = max(start, span.start), min(end, span.end)
-            text = row.body[low - start : high - start]
-            if row.join is None or not out:
-                lead = row.lead if low == start and row.join is None else ""
-                first_lead = first_lead if out else lead
-                out.append(lead + text if out else text)
-            else:
-                out[-1] += row.join + text
-        block = document.layout.heights.beside(block, 1)
-    if len(out) > 1 or (out and not _WORD.fullmatch(out[0])):
-        out[0] = first_lead + out[0]
-    return "\n".join([line.rstrip() for line in out])

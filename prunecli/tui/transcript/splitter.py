@@ -10,6 +10,7 @@ from prunecli.sanitize import source
 from prunecli.tui.transcript.chunks import Chunk, Kind, TableShape
 from prunecli.tui.transcript.highlight import CodeText
 from prunecli.tui.transcript.mend import BLOCK_START, escaped, mend
+from prunecli.tui.transcript.rows import Written
 
 FENCE_LINES = 60
 CHUNK_CHARS = 6_000
@@ -201,7 +202,8 @@ class Splitter:
         words = found["info"].split()
         self._start(Kind.CODE, " " * indent)
         self._opening = line.strip() if words else ""
-        self._fence = found["mark"], CodeText(words[0].strip("{}.").lower() if words else "")
+        written = Written(fence=line[indent:].rstrip(), indent=self._indent)
+        self._fence = found["mark"], CodeText(words[0].strip("{}.").lower() if words else "", written)
         return True
 
     def _code_line(self, line: str, mark: str, code: CodeText, whole: bool) -> None:

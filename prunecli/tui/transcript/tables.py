@@ -3,7 +3,7 @@
 Where not even that fits, each row becomes a few lines "head: cell", so that nothing is cut off.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -25,26 +25,23 @@ Cell = list[Run]
 
 def table_rows(
     tokens: Sequence["Token"], width: int, inks: Inks, gutter: Gutter, shape: TableShape | None, part: int
-) -> list[Row]:
-    """The rows of a table's tokens. `shape` is shared by its pieces; those after the first don't show the head."""
+) -> list[list[Row]]:
+    """What becomes of each line of a table's source, that of its head with the rule below it as the first.
+
+    `shape` is shared by the table's pieces; those after the first don't show the head.
+    """
     cells, aligns = _read(tokens, inks)
     if not cells:
         return []
     needs = _needs(cells, shape)
     room = width - gutter.cells - _BETWEEN * (len(needs) - 1)
-    out: list[Row] = []
     if room < _LEAST * len(needs) and len(needs) > 1:
-        _as_lines(cells, width, inks, gutter, out)
-        return out
+        return [[], *_as_lines(cells, width, inks, gutter)]
     widths = _shares(needs, room)
-    for number, row in enumerate(cells):
-        if number or not part:
-            _table_row(row, widths, aligns, inks, gutter, out)
-        if not number and not part:
-            rule = "─┼─".join(["─" * wide for wide in widths])
-            segments = [*gutter.segments, Segment(rule, inks.faint)]
-            out.append(Row(segments, gutter.cells + len(rule), gutter.chars))
-    return out
+    head, *body = [_table_row(row, widths, aligns, inks, gutter) for row in cells]
+    rule = "─┼─".join(["─" * wide for wide in widths])
+    segments = [*gutter.segments, Segment(rule, inks.faint)]
+    return [[] if part else [*head, Row(segments, gutter.cells + len(rule), gutter.chars)], *body]
 
 
 def _read(tokens: Sequence["Token"], inks: Inks) -> tuple[list[list[Cell]], list[str]]:
@@ -97,8 +94,8 @@ def _table_row(
     aligns: Sequence[str],
     inks: Inks,
     gutter: Gutter,
-    out: list[Row],
-) -> None:
+) -> list[Row]:
+    out: list[Row] = []
     bar = Segment(" │ ", inks.faint)
     columns: list[list[Row]] = []
     for cell, width in zip_longest(row[: len(widths)], widths):
@@ -123,16 +120,15 @@ def _table_row(
                 segments.append(Segment(" " * (spare - left), inks.text))
             used += max(width, cell_row.cells)
         out.append(Row(segments, used, gutter.chars))
+    return out
 
 
-def _as_lines(
-    cells: Sequence[Sequence[Cell]], width: int, inks: Inks, gutter: Gutter, out: list[Row]
-) -> None:
+def _as_lines(cells: Sequence[Sequence[Cell]], width: int, inks: Inks, gutter: Gutter) -> Iterator[list[Row]]:
     head, *rows = cells
     rest = gutter.then("  ", inks.text)
     for number, row in enumerate(rows):
-        if number:
-            out.append(Row(gutter.segments, gutter.cells, gutter.chars))
+        out = [Row(gutter.segments, gutter.cells, gutter.chars)] if number else []
         for column, cell in enumerate(row):
             name = "".join([text for text, _ in head[column]]) if column < len(head) else ""
             flow([(f"{name}: ", inks.muted), *cell], width, out, gutter, rest)
+        yield out

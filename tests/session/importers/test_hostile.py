@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from prunecli.context.project import project
 from prunecli.errors import SessionCorrupt
+from prunecli.model.codec import MAX_DEPTH
 from prunecli.session.exporters.formats import ENDINGS, exported
-from prunecli.session.importers.rows import MAX_DEPTH, content_of
+from prunecli.session.importers.rows import content_of
 from prunecli.session.importers.source import read_source
 from tests.session.points import folded, valid_points
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_a_child_cannot_read_the_key_from_its_parent() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, which only root can")
 def test_without_root_nothing_of_the_parent_can_be_read(tmp_path: Path) -> None:
     """EXE-13"""
-    if subprocess.run(["setpriv", "--version"], capture_output=True, check=False).returncode:
+    if shutil.which("setpriv") is None:
         pytest.skip("needs setpriv")
     if not os.access(ROOT, os.R_OK) or not all(part.stat().st_mode & 1 for part in Path(ROOT).parents):
         pytest.skip("the package is not readable by other users here")
@@ -117,6 +118,6 @@ def test_without_root_nothing_of_the_parent_can_be_read(tmp_path: Path) -> None:
 
 @needs_proc
 def test_a_debugger_that_started_the_process_still_works() -> None:
-    if subprocess.run(["strace", "-V"], capture_output=True, check=False).returncode:
+    if shutil.which("strace") is None:
         pytest.skip("needs strace")
     assert hidden("strace", "-f", "-o", "/dev/null")["ours"] == KEY

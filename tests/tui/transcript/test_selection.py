@@ -5,9 +5,10 @@ from textual import events
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
+from prunecli.tui.transcript.copying import selected_text
 from prunecli.tui.transcript.entries import Assistant, Diff, Notice, Output, Prompt, ToolCall, ToolState
 from prunecli.tui.transcript.pointer import EVERYTHING
-from prunecli.tui.transcript.selection import Span, selected_text
+from prunecli.tui.transcript.selection import Span
 from prunecli.tui.transcript.view import Transcript
 from tests.tui.transcript.showing import (
     MARKDOWN,

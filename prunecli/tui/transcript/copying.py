@@ -1,0 +1,82 @@
+"""What a selection says when it is copied: the text as it was written, not as it was wrapped and drawn.
+
+Within one paragraph, cell or piece of code these are its words as they are shown. A selection that goes over its
+borders holds the Markdown source of each element that lies in it whole, and the fence around code.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from prunecli.tui.transcript.document import Document
+from prunecli.tui.transcript.rows import Row, Written
+from prunecli.tui.transcript.selection import WORD, Span, row_span
+
+_MARK = re.compile("`+|~+")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """What is selected of one element, or of a row that is no part of one; `join` is how it joins the one above."""
+
+    written: Written | None
+    join: str | None
+    lines: list[str] = field(default_factory=list)
+    leads: list[str] = field(default_factory=list)
+    whole: int = 0  # rows that are selected from end to end
+
+    def take(self, row: Row, text: str, *, from_start: bool, to_end: bool) -> None:
+        """Adds what is selected of the next row."""
+        if row.join is None or not self.lines:
+            self.lines.append(text)
+            self.leads.append(row.lead if from_start and row.join is None else "")
+        else:
+            self.lines[-1] += row.join + text
+        self.whole += from_start and to_end
+
+    def said(self, *, alone: bool) -> list[str]:
+        """The lines that are copied; `alone`: nothing else is selected."""
+        written = self.written
+        if written and written.source and self.whole == written.rows and (written.alone or not alone):
+            return written.source.split("\n")
+        shown = [(lead + line).rstrip() for lead, line in zip(self.leads, self.lines, strict=True)]
+        if written is None or not written.fence or alone:
+            return shown
+        mark = _MARK.match(written.fence)
+        lines = [written.fence, *shown, mark[0] if mark else ""]
+        return [" " * written.indent + line for line in lines]
+
+
+def selected_text(document: Document, span: Span) -> str:
+    """The text of a span. Lays out what it covers. A single word is copied without the bullet or sign of its line."""
+    pieces: list[_Piece] = []
+    for row, low, high, size in _covered(document, span):
+        goes_on = row.written is not None or row.join is not None
+        if not (goes_on and pieces and pieces[-1].written is row.written):
+            pieces.append(_Piece(row.written, row.join))
+        pieces[-1].take(row, row.body[low:high], from_start=low == 0, to_end=high == size)
+    lines = [line for piece in pieces for line in piece.lines]
+    if len(lines) == 1 and WORD.fullmatch(lines[0]):
+        return lines[0]
+    alone = sum(any(line.strip() for line in piece.lines) for piece in pieces) <= 1
+    out: list[str] = []
+    for piece in pieces:
+        first, *more = piece.said(alone=alone)
+        if piece.join is None or not out:
+            out.append(first)
+        else:
+            out[-1] += piece.join + first
+        out += more
+    return "\n".join(out)
+
+
+def _covered(document: Document, span: Span) -> Iterator[tuple[Row, int, int, int]]:
+    """The rows that a span touches: which part of each, and how long its text is."""
+    block = document.block_at(span.start)
+    while block is not None and block.point < span.end:
+        for row in document.layout.rows(block):
+            start, end = row_span(block, row)
+            if end < span.start or start >= span.end or (end == span.start and end > start):
+                continue
+            yield row, max(start, span.start) - start, min(end, span.end) - start, end - start
+        block = document.layout.heights.beside(block, 1)
