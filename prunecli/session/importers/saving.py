@@ -4,6 +4,7 @@ Its id is made of the original's, so that importing a file twice finds the first
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -97,7 +98,8 @@ def _write(path: Path, records: Sequence[Record]) -> None:
     Raises StorageFailed.
     """
     begun = path.with_suffix(UNFINISHED)
-    begun.unlink(missing_ok=True)  # of an import that was killed
+    with suppress(OSError):  # what is wrong with the folder the writer says
+        begun.unlink()  # of an import that was killed
     log = LogWriter(begun)
     blobs = Blobs(path.parent / "blobs")
     try:

@@ -132,3 +132,23 @@ def test_nothing_is_left_of_an_import_that_cannot_be_written(tmp_path: Path) -> 
     with pytest.raises(StorageFailed):
         save(source, store, tmp_path)
     assert [one.name for one in path.iterdir()] == ["blobs"]
+
+
+def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """LOG-10."""
+    source = read_source(SAMPLES[0])
+    (tmp_path / "sessions").write_text("in the way")
+    with pytest.raises(StorageFailed, match="Not a directory"):
+        saved(tmp_path, source)
+
+
+def test_what_a_killed_import_left_is_no_part_of_the_next(tmp_path: Path) -> None:
+    source = read_source(SAMPLES[0])
+    [first] = saved(tmp_path, source)
+    whole = first.path.read_bytes()
+    first.path.unlink()
+    first.path.with_suffix(".part").write_bytes(whole[: len(whole) // 2])
+    [second] = saved(tmp_path, source)
+    assert second.made
+    assert second.path.read_bytes() == whole
+    assert not second.path.with_suffix(".part").exists()
