@@ -18,6 +18,7 @@ from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
+from prunecli.session.changing import remove
 from prunecli.session.family import Member, family
 from prunecli.session.log import read_log
 from prunecli.session.search import search as search_in
@@ -161,11 +162,11 @@ def rm(
     session: Annotated[str, typer.Argument(help="Id, unique prefix or name.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Deletes one session's file, after asking."""
+    """Deletes one session's file, after asking; one that is open in another process stays."""
     with complaining():
         path = _store().find(session)
         if yes or typer.confirm(f"Delete {path}?"):
-            path.unlink()
+            remove(path)
             typer.echo(f"deleted {path.stem}")
 
 

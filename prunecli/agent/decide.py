@@ -127,7 +127,8 @@ def _limit(context: Context, limits: Limits) -> Done | None:
         return Done("limit", f"stopped after {limits.turns} turns (--max-turns)")
     if limits.max_cost is not None and limits.cost >= limits.max_cost:
         return Done("limit", f"stopped at ${limits.cost:.2f} (--max-cost)")
-    if _repeats(context.exchanges[-MAX_REPEATS:]):
+    recent = context.exchanges[-MAX_REPEATS:]
+    if _repeats(recent) and recent[0].seq > last_word(context):
         return Done("limit", f"stopped: the same call gave the same answer {MAX_REPEATS} times")
     return None
 

@@ -233,6 +233,7 @@ class Run:
         try:
             asked = summary_request(context, self.model(), plan, short=short)
             response = await self._stream_until_answered(asked)
+            self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
         except ProviderError as error:
             self.session.tell(Notice(f"no compaction: {error.message}", "warning"))
             return

@@ -120,7 +120,7 @@ def entry_ranges(view: View, exchanges: Sequence[Exchange]) -> str:
 
 
 def _memos(view: View, memo: str | None, chosen: Sequence[Exchange], copies: MemoCopies) -> list[Edit]:
-    if memo is None:
+    if memo is None or not chosen:
         return []
     groups = [[exchange] for exchange in chosen] if copies == "each" else [list(chosen)]
     texts = [(group[0].seq, render.memo(memo, entry_ranges(view, group))) for group in groups]

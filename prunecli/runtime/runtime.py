@@ -212,7 +212,7 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             await self._run().compact(plan)
-            self.session.commit()
+            await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
         return self.session.context.boundary != before

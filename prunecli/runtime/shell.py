@@ -1,5 +1,6 @@
 """`!cmd`: the user's own shell commands."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,5 +26,5 @@ async def shell(
     if show_model:
         runtime.prepare()
         runtime.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
-        runtime.session.commit()
+        await asyncio.to_thread(runtime.session.commit)
     return text

@@ -21,7 +21,8 @@ LEAST_CACHED = 1_024
 @dataclass(frozen=True, slots=True)
 class Row:
     """One request. Tokens; what the endpoint did not report is None. `error` is (estimate - report) / report;
-    `proved` says that the recorded hash is that of what the log gives. A summary's request has no estimate."""
+    `proved` says that the recorded hash is that of what the log gives. No estimate has a summary's request, and a
+    `response` whose request is not in the log: another program sent it."""
 
     seq: int
     at: int
@@ -135,8 +136,10 @@ def audit(
             if waiting:
                 rows.append(Row(**waiting.row))
             waiting = _sent(record, event, context, caches)
-        elif isinstance(event, AssistantMessage) and waiting and event.usage.prompt_tokens:
-            rows.append(_answered(waiting, record, event, price, caches))
+        elif isinstance(event, AssistantMessage) and event.usage.prompt_tokens:
+            rows.append(
+                _answered(waiting, record, event, price, caches) if waiting else _alone(record, event, price)
+            )
             waiting = None
         elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
             usage = _usage(event.usage, price(event.model, event.usage))
@@ -179,6 +182,12 @@ def _answered(
     return Row(**sent.row, error=error, **_usage(event.usage, price(event.model, event.usage)))
 
 
+def _alone(record: Record, event: AssistantMessage, price: Callable[[str, Usage], float]) -> Row:
+    """The row of a response whose request is not in the log."""
+    usage = _usage(event.usage, price(event.model, event.usage))
+    return Row(record.seq, record.timestamp, event.model, "response", **usage)
+
+
 def _usage(usage: Usage, cost: float) -> dict[str, Any]:
     return {
         "reported": usage.prompt_tokens,
@@ -203,7 +212,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         f"{row.seq}{'' if row.proved else ' ✗'}",
         datetime.fromtimestamp(row.at / 1000).astimezone().strftime("%m-%d %H:%M:%S"),
-        tokens(row.estimated) if row.kind == "request" else "summary",
+        "summary" if row.kind == "summary" else tokens(row.estimated),
         tokens(row.reported) if row.reported is not None else "no answer",
         "-" if row.error is None else f"{row.error:+.1%}",
         tokens(row.cache_expected),

@@ -15,7 +15,8 @@ from pathlib import Path
 from prunecli.errors import StorageFailed
 from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
 from prunecli.model.messages import Blob, Block, Image, Text
-from prunecli.session.writer import WAY_OUT, make_private, sync_folder
+from prunecli.session.folders import make_private, sync_folder
+from prunecli.session.writer import WAY_OUT
 
 INLINE_BYTES = 65_536
 """Texts up to this many bytes stay in the record."""
@@ -26,11 +27,20 @@ _PART = re.compile(r"[0-9a-f]{64}\.([0-9]+)\.part")
 
 
 class Blobs:
-    """The folder of a log's blobs; it is made when the first one is stored. `sync` is a seam, os.fsync."""
+    """The folder of a log's blobs; it is made when the first one is stored. `sync` is a seam, os.fsync, and so is
+    `sync_names`, which does the same for the names in a folder."""
 
-    def __init__(self, folder: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        sync: Callable[[int], None] = os.fsync,
+        sync_names: Callable[[Path], None] = sync_folder,
+    ) -> None:
         self._folder = folder
         self._sync = sync
+        self._sync_names = sync_names
+        self._changed: list[Path] = []
         self._unsynced: dict[str, bytes] = {}
         self._doubtful: set[str] = set()
 
@@ -73,10 +83,13 @@ class Blobs:
                     self._sync(descriptor)
                 finally:
                     os.close(descriptor)
+                self._sync_names(self._folder)
+                while self._changed:
+                    self._sync_names(self._changed[0])
+                    del self._changed[0]
             except OSError as error:
                 self._doubtful.add(name)
                 raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
-            sync_folder(self._folder)
             self._doubtful.discard(name)
             self._unsynced.pop(name, None)
 
@@ -129,7 +142,7 @@ class Blobs:
         path = self._folder / name
         try:
             if not _holds(path, data):
-                make_private(self._folder)
+                self._changed += make_private(self._folder)
                 self._place(name, data)
                 self._unsynced[name] = data
         except OSError as error:

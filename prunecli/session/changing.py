@@ -16,9 +16,7 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
 
     Raises SessionLocked where another process has it open, SessionNotFound, StorageFailed.
     """
-    if not path.is_file():
-        raise SessionNotFound(f"{path} is not there any more")
-    log = open_log(path)
+    log = _locked(path, open_log)
     try:
         last = last_record(path)
         if last is None:
@@ -34,6 +32,20 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
         log.close()
 
 
+def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
+    """Deletes a session's file for good. What lies beside it stays: other sessions may name the same blobs.
+
+    Raises SessionLocked where another process has it open, SessionNotFound, StorageFailed.
+    """
+    log = _locked(path, open_log)
+    try:
+        path.unlink()
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}", "the session stays where it is") from error
+    finally:
+        log.close()
+
+
 def to_trash(
     path: Path, trash: Path, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter
 ) -> Path:
@@ -42,9 +54,7 @@ def to_trash(
 
     Raises SessionLocked where another process has it open, SessionNotFound, StorageFailed.
     """
-    if not path.is_file():
-        raise SessionNotFound(f"{path} is not there any more")
-    log = open_log(path)
+    log = _locked(path, open_log)
     place = trash / path.parent.name / f"{path.stem}.{clock()}.jsonl"
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,3 +64,10 @@ def to_trash(
     finally:
         log.close()
     return place
+
+
+def _locked(path: Path, open_log: Callable[[Path], LogWriter]) -> LogWriter:
+    """The file under its lock, where it is there."""
+    if not path.is_file():
+        raise SessionNotFound(f"{path} is not there any more")
+    return open_log(path)

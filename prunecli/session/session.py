@@ -13,12 +13,20 @@ from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
 from prunecli.model.codec import block_to_json, well_formed
-from prunecli.model.events import LOG_VERSION, Event, Record, SessionStarted, ToolResult, UserMessage
+from prunecli.model.events import (
+    LOG_VERSION,
+    Event,
+    Record,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Json, Text, ToolUse
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
 from prunecli.session.log import Loaded, quarantine, require_records, take_line
-from prunecli.session.store import Store, free_path, new_id, random_bytes
+from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[Any], None]
@@ -113,13 +121,18 @@ class Session:
 
         Raises StorageFailed, then nothing has changed; SessionReadOnly for a session that may only be read.
         """
+        self._refuse_too_new()
         if self.read_only:
-            refusal = SessionTooNew if self._too_new else SessionReadOnly
-            raise refusal(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
+            raise SessionReadOnly(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
         self._pay()
         if not self.records:
             self._append(self._started)
         return self._append(_well_formed(event) if isinstance(event, UserMessage) else event)
+
+    def _refuse_too_new(self) -> None:
+        """What this version does not understand it would go on with wrongly, in a copy too (LOG-23)."""
+        if self._too_new:
+            raise SessionTooNew(f"{self.id} is {self.read_only}", "a newer prunecli can continue it")
 
     def keep(self, event: Event) -> None:
         """As `emit`, for what has happened and can't be asked for again, an answer or a tool's result.
@@ -314,9 +327,10 @@ class Session:
             self.answer_open_calls()
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
-        """A new session that begins with what this one holds, or held right after record `at`. The copy's file is
-        made at once; its records keep their numbers, so every request in it can be proved. Raises
-        SessionNotFound."""
+        """A new session that begins with what this one holds, or held right after record `at`, with the same numbers,
+        so that every request in it can be proved. Its file is made at once, whole or not at all; it gets a name of
+        its own where this one has one. Raises SessionNotFound, SessionTooNew, StorageFailed."""
+        self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
@@ -324,15 +338,34 @@ class Session:
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
         started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
         path = store.new_path(cwd, started.id)
-        copy = Session(started, context, path=path, clock=self._clock, open_log=self._open_log)
-        if records:
-            copy._append(started, records[0].timestamp, records[0].extra, 0)
-        for record in records:
-            if not isinstance(record.event, SessionStarted):
-                copy._append(record.event, record.timestamp, record.extra, record.seq)
-        copy.commit()
-        copy.answer_open_calls()
+        begun = path.with_suffix(UNFINISHED)
+        copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
+        try:
+            if records:
+                copy._append(started, records[0].timestamp, records[0].extra, 0)
+            for record in records:
+                if not isinstance(record.event, SessionStarted):
+                    copy._append(record.event, record.timestamp, record.extra, record.seq)
+            if copy.name:
+                copy._append(SettingChanged("session.name", store.free_name(copy.name)))
+            copy.answer_open_calls()
+            copy.commit()
+            copy._move_to(path)
+        except StorageFailed:
+            copy._discard()
+            raise
         return copy
+
+    def _move_to(self, path: Path) -> None:
+        if self._log is not None:
+            self._log.move_to(path)
+        self.path = path
+
+    def _discard(self) -> None:
+        """Takes back the file of a session that could not be written whole."""
+        if self._log is not None:
+            self._log.path.unlink(missing_ok=True)
+            self._log.close()
 
     def _take(self, records: list[Record]) -> list[Record]:
         """Folds records that were read; gives them with their blobs."""

@@ -15,7 +15,11 @@ from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.index import File, Index
 
 INDEX_NAME = "index.sqlite"
+UNFINISHED = ".part"
+"""The suffix of a session file that is being made of another one; no list shows it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NUMBERED = re.compile(r" \([0-9]+\)$")
+_MOST_NAMED = 5
 
 
 def new_id(now_ms: int, random: bytes) -> str:
@@ -98,19 +102,32 @@ class Store:
         raise SessionNotFound(f"no session of {cwd} yet", "start one with prunecli")
 
     def find(self, wanted: str) -> Path:
-        """The session with this id, unique prefix of one, or name. Raises SessionNotFound."""
+        """The session with this id, unique prefix of one, or name. Raises SessionNotFound, also where several have
+        the name: which of them is meant is not guessed."""
+        prefixed: list[Path] = []
         if _ID.fullmatch(wanted):
             paths = list(self.paths())
             exact = [path for path in paths if path.stem == wanted and _is_session(path)]
             prefixed = exact or [path for path in paths if path.stem.startswith(wanted) and _is_session(path)]
             if len(prefixed) == 1:
                 return prefixed[0]
-            if len(prefixed) > 1:
-                raise SessionNotFound(f"{len(prefixed)} sessions begin with {wanted}", "give more of the id")
-        named = [one.path for one in self.listed() if one.name == wanted]
+        named = [one for one in self.list() if wanted and one.name == wanted]
         if len(named) == 1:
-            return named[0]
+            return named[0].path
+        if named:
+            ids = ", ".join(one.id for one in named[:_MOST_NAMED]) + ", …" * (len(named) > _MOST_NAMED)
+            raise SessionNotFound(
+                f"{len(named)} sessions are called {wanted!r}", f"give an id, the last changed first: {ids}"
+            )
+        if prefixed:
+            raise SessionNotFound(f"{len(prefixed)} sessions begin with {wanted}", "give more of the id")
         raise SessionNotFound(f"no session {wanted!r}", "prunecli sessions list shows them")
+
+    def free_name(self, name: str) -> str:
+        """What a copy of a session with this name is called: `fix (2)`, or with the first number that is free."""
+        taken = {one.name for one in self.listed()}
+        plain = _NUMBERED.sub("", name)
+        return next(free for number in count(2) if (free := f"{plain} ({number})") not in taken)
 
     def _files(self, cwd: Path | None) -> Iterator[File]:
         folders = [str(self.root / slug(cwd.resolve()))] if cwd else _entries(str(self.root))

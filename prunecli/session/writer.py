@@ -10,12 +10,12 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from prunecli.errors import SessionError, SessionLocked, StorageFailed
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
+from prunecli.session.folders import UNSUPPORTED, make_private, sync_folder
 from prunecli.session.holder import lock_holder
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -38,9 +38,10 @@ class LogLost(StorageFailed):
 class LogWriter:
     """The one writer of a session file: holds an advisory lock for life.
 
-    `sync` is os.fdatasync and `write` os.write, or what a test puts in their place. `commit` may be called from
-    another thread than the rest. A failed sync stays a failure until `mend` has written again, in place, what was
-    appended since the last good one: the system may have dropped it and call the next sync good all the same.
+    `sync` is os.fdatasync, `sync_names` the same for a folder and `write` os.write, or what a test puts in their
+    place. `commit` may be called from another thread than the rest. A failed sync stays a failure until `mend` has
+    written again, in place, what was appended since the last good one: the system may have dropped it and call the
+    next sync good all the same.
     """
 
     def __init__(
@@ -48,20 +49,24 @@ class LogWriter:
         path: Path,
         *,
         sync: Callable[[int], None] | None = None,
+        sync_names: Callable[[Path], None] = sync_folder,
         write: Callable[[int, bytes], int] = os.write,
     ) -> None:
         self.path = path
         self._sync = sync or _sync
+        self._sync_names = sync_names
         self._write = write
         self._failed = ""
         self._torn: int | None = None
         self._wanted = 0
         self._unsynced: list[tuple[int, bytes]] = []
         self._writing, self._syncing = threading.Lock(), threading.Lock()
-        self._fd = _opened(path)
+        self._fd, self._changed = _opened(path)
         self._identity = _identity(os.fstat(self._fd))
         self._end = os.fstat(self._fd).st_size
-        self._new = self._end == 0
+        self._changed.append(
+            path.parent
+        )  # also of an old file: who made it may have died before its first commit
 
     def append(self, record: Record) -> None:
         """Writes one record. Raises StorageFailed; the file is then as it was before.
@@ -91,6 +96,16 @@ class LogWriter:
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
             if self._unsynced:
                 self._make_durable()
+
+    def move_to(self, path: Path) -> None:
+        """Gives the file another name in its folder, durably. What is written under a first one and then moved is
+        there whole or not at all. Raises StorageFailed."""
+        try:
+            os.rename(self.path, path)
+            self.path = path
+            self._sync_names(path.parent)
+        except OSError as error:
+            raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
 
     def mend(self) -> None:
         """After a failure: finds out whether the file can be written again, and writes what is not known to be on
@@ -166,11 +181,11 @@ class LogWriter:
         lines = len(self._unsynced)
         try:
             self._sync(self._fd)
-            if self._new:
-                sync_folder(self.path.parent)
-                self._new = False
+            while self._changed:
+                self._sync_names(self._changed[0])
+                del self._changed[0]
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            if error.errno not in UNSUPPORTED:
                 self._failed = f"could not be synced: {error.strerror}"
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT) from error
         del self._unsynced[:lines]
@@ -199,11 +214,15 @@ class LogWriter:
         self._wanted = 0
 
 
-def _opened(path: Path) -> int:
-    """The file, made where it is not there, with its lock. Raises StorageFailed, SessionLocked."""
+def _opened(path: Path) -> tuple[int, list[Path]]:
+    """The file, made where it is not there, with its lock; and the folders that were made something in for it.
+
+    Raises StorageFailed, SessionLocked.
+    """
+    changed: list[Path] = []
     while True:
         try:
-            make_private(path.parent)
+            changed += make_private(path.parent)
             descriptor = os.open(path, _OPEN, 0o600)
         except OSError as error:
             raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
@@ -215,7 +234,7 @@ def _opened(path: Path) -> int:
             if state.st_mode & 0o077 and state.st_uid == os.geteuid():
                 os.fchmod(descriptor, 0o600)
             if _is_at(path, state):
-                return descriptor
+                return descriptor, changed
         except OSError as error:
             os.close(descriptor)
             raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
@@ -245,23 +264,3 @@ def _is_at(path: Path, state: os.stat_result) -> bool:
 
 def _identity(state: os.stat_result) -> tuple[int, int]:
     return state.st_dev, state.st_ino
-
-
-def make_private(folder: Path) -> None:
-    """Makes a folder and what is missing above it, for the user alone whatever the umask is. Raises OSError."""
-    if folder.is_dir():
-        return
-    if folder.parent != folder:
-        make_private(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder durable, where the system lets a folder be synced."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

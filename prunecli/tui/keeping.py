@@ -74,7 +74,8 @@ class Keeping:
         except OSError as error:
             if not self._failed:
                 self._failed = True
-                self._complain(f"The history of prompts can't be written: {error.strerror}: {error.filename}")
+                where = error.filename or self._history_file.parent  # a full disk names no file
+                self._complain(f"The history of prompts can't be written: {where}: {error.strerror}")
 
     async def close(self) -> None:
         """Waits until everything is written."""

@@ -1,7 +1,7 @@
 """A run on scripted responses, in memory: what tests of the loop share."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import ToolError
 from prunecli.model.events import SessionStarted, UserMessage
-from prunecli.model.messages import Json, Text
+from prunecli.model.messages import Json, Text, Usage
 from prunecli.session.session import Session
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
@@ -76,6 +76,7 @@ class Bench:
     limits: Limits = field(default_factory=Limits)
     answers: list[Answer] = field(default_factory=list)
     mode: Any = "auto"
+    cost: Callable[[Usage], float] = lambda _: 0.0
 
     def __post_init__(self) -> None:
         self.asked: list[Asked] = []
@@ -124,6 +125,7 @@ class Bench:
             self.mailbox,
             self.limits,
             sleep=self._sleep,
+            cost=self.cost,
         )
 
     def say(self, words: str) -> None:

@@ -234,12 +234,6 @@ async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) 
     assert bench.session.records[-1].event == RunEnded("error")
 
 
-async def test_trying_again_ends() -> None:
-    bench = Bench(scripted(*[fails(Overloaded("busy"))] * 10))
-    with pytest.raises(Overloaded):
-        await bench.talk("go")
-
-
 async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() -> None:
     """API-15."""
     bench = Bench(
@@ -313,6 +307,32 @@ async def test_the_same_call_with_the_same_answer_stops_the_run() -> None:
     done = await bench.talk("go")
     assert done.reason == "limit"
     assert len(bench.provider.requests) == 5
+
+
+async def test_after_such_a_stop_the_users_word_goes_to_the_model() -> None:
+    """API-30: it stops to ask; with the answer it goes on, as far as before."""
+    bench = Bench(scripted(*[calls(echo(f"t{n}", "same")) for n in range(20)]))
+    for times in (1, 2, 3):
+        assert (await bench.talk("go on")).reason == "limit"
+        assert len(bench.provider.requests) == 5 * times
+
+
+async def test_a_call_that_the_user_asks_for_again_and_again_is_no_loop() -> None:
+    script = [one for n in range(8) for one in (calls(echo(f"t{n}", "same")), says("There it is."))]
+    bench = Bench(scripted(*script))
+    assert [(await bench.talk("run it again")).reason for _ in range(8)] == ["finished"] * 8
+
+
+async def test_a_run_stops_when_it_has_cost_what_it_may() -> None:
+    """API-30: answers and summaries count."""
+    bench = Bench(
+        scripted(*[calls(echo(f"t{n}", f"{n}")) for n in range(9)]),
+        limits=Limits(max_cost=0.25),
+        cost=lambda _: 0.1,
+    )
+    done = await bench.talk("go")
+    assert (done.reason, done.note) == ("limit", "stopped at $0.30 (--max-cost)")
+    assert len(bench.provider.requests) == 3
 
 
 async def test_a_prun_is_applied_before_the_next_request_exactly_as_it_was_promised() -> None:

@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +19,7 @@ KEYS = [chr(code) for code in range(0x1F1, 0x1F1 + 120)] + [chr(code) for code i
 
 
 class Terminal:
-    """Runs `python -m MODULE WORDS` in a terminal of so many columns and rows."""
+    """Runs `python -m MODULE WORDS` in a terminal of so many columns and rows; `under` is what runs it."""
 
     def __init__(
         self,
@@ -28,6 +29,7 @@ class Terminal:
         more: Mapping[str, str] = {},
         size: tuple[int, int] = (120, 40),
         cwd: str = "",
+        under: Sequence[str] = (),
     ) -> None:
         kept = {
             key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "TEXTUAL_FPS") if key in os.environ
@@ -36,8 +38,8 @@ class Terminal:
         self.pid, self.file = pty.fork()
         if self.pid == 0:
             os.chdir(cwd or home)
-            arguments = [sys.executable, "-m", module, *words]
-            os.execve(sys.executable, arguments, {**environ, **kept, **more})
+            arguments = [*under, sys.executable, "-m", module, *words]
+            os.execvpe(arguments[0], arguments, {**environ, **kept, **more})
         self.seen = b""
         self.resize(*size)
 
@@ -85,7 +87,10 @@ class Terminal:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
-        """Ends the program."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Ends the program and what runs it."""
+        os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
+        with suppress(OSError):  # the end: the last of them has let go of the terminal
+            while os.read(self.file, 1 << 20):
+                pass
         os.close(self.file)

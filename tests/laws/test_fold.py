@@ -52,8 +52,8 @@ def test_a_repaired_summary_is_repaired_in_both() -> None:
 
 @pytest.mark.slow
 @given(logs())
-@settings(max_examples=5_000, deadline=None)
-def test_it_equals_the_projection_for_long(records: list[Record]) -> None:
+@settings(max_examples=10_000, deadline=None)
+def test_it_equals_the_projection_for_ten_thousand_logs(records: list[Record]) -> None:
     """LOG-31."""
     assert differing(records) == []
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, find, given, seed, settings
 from hypothesis import strategies as st
 
 from prunecli.context.compaction import Options, plan_compaction
@@ -31,7 +31,7 @@ from tests.laws import checks
 from tests.laws.logs import sessions
 
 QUICK = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-LONG = settings(QUICK, max_examples=5_000)
+LOGS, PARTS = 100_000, 20
 PI = pi.Options(prune_minimum=20, prune_protect=30, protected_turns=0, prunable_tools=())
 COMPACT = Options(max_context_tokens=120, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
 
@@ -105,12 +105,13 @@ def act(story: Story, what: str) -> bool:
 
 
 def told(records: list[Record], acts: list[str]) -> Story:
-    """A story in which all of this was done; each request of it is valid and holds every word."""
+    """A story in which all of this was done; each request of it is valid, the projection's, and holds every word."""
     story = Story(records)
     for what in acts:
         act(story, what)
         checks.valid(story.context.messages())
         checks.words_said_somewhere(story.records, story.context.messages())
+        assert story.context.messages() == project(story.records)
     fresh = Context(Chars4())
     for record in story.records:
         fresh.apply(record)
@@ -130,11 +131,18 @@ def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_wo
 
 
 @pytest.mark.slow
-@given(sessions(), ACTS)
-@LONG
-def test_the_same_for_long(records: list[Record], acts: list[str]) -> None:
-    story = told(records, acts)
-    assert story.context.messages() == project(story.records)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_same_for_a_hundred_thousand_logs(part: int) -> None:
+    """API-01, API-03, API-04; in parts, so that several processes can share it."""
+
+    @seed(part)
+    @given(sessions(), ACTS)
+    @settings(QUICK, max_examples=LOGS // PARTS, database=None)
+    def run(records: list[Record], acts: list[str]) -> None:
+        story = told(records, acts)
+        assert story.context.messages() == project(story.records)
+
+    run()
 
 
 def test_half_of_the_logs_prune_and_a_fifth_compact() -> None:

@@ -13,8 +13,17 @@ from prunecli.commands.command import run_line
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
-from prunecli.model.messages import ToolUse, Usage
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    Record,
+    RequestSent,
+    SessionStarted,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Response, StreamEvent
@@ -129,6 +138,30 @@ async def test_a_request_without_an_answer_has_a_row_too(tmp_path: Path) -> None
     (row,) = audited(runtime).rows
     assert (row.reported, row.error, row.cost) == (None, None, 0.0)
     assert "no answer" in audited(runtime).lines()[1]
+
+
+def test_of_what_another_program_sent_only_the_report_is_told() -> None:
+    events = [
+        SessionStarted("s", "/w", "m"),
+        UserMessage((Text("go"),), "import"),
+        AssistantMessage((Text("Yes."),), "m", usage=Usage(100, 10, 1_000, 50)),
+        AssistantMessage((Text("Nothing is reported of this."),), "m"),
+        CompactionApplied("so far", 1, 3, model="m", usage=Usage(7, 3)),
+    ]
+    records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
+    found = audit(records, Context(Chars4()), lambda model, usage: usage.prompt_tokens / 1e6)
+    row, summary = found.rows
+    assert (row.kind, row.estimated, row.reported, row.cache_read, row.cost) == (
+        "response",
+        None,
+        1_150,
+        1_000,
+        0.00115,
+    )
+    assert summary.kind == "summary"
+    assert found.summary()["prompt_tokens"] == 1_157
+    assert found.summary()["error_median"] is None
+    assert found.lines()[1].split()[3:5] == ["-", "1.1K"]
 
 
 def test_of_nothing_there_are_no_errors() -> None:

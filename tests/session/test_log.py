@@ -108,13 +108,37 @@ def test_a_good_record_behind_a_stub_is_salvaged(tmp_path: Path) -> None:
     assert [one.seq for one in read_log(path).records] == [0, 1]
 
 
-@pytest.mark.parametrize("kept", [1, 7, 30])
-def test_short_writes_are_completed(tmp_path: Path, kept: int) -> None:
-    """LOG-09."""
-    log = LogWriter(tmp_path / "s.jsonl", write=lambda fd, data: os.write(fd, data[:kept]))
-    log.append(record(0))
-    log.close()
-    assert read_log(tmp_path / "s.jsonl").records == [record(0)]
+def test_short_writes_of_any_length_are_completed(tmp_path: Path) -> None:
+    """LOG-09: of every length that a record can be cut at."""
+    for kept in range(1, len(encode_record(record(1))) + 1):
+        path = tmp_path / f"{kept}.jsonl"
+        log = LogWriter(path, write=lambda fd, data, kept=kept: os.write(fd, data[:kept]))  # type: ignore[misc]
+        log.append(record(0))
+        log.append(record(1))
+        log.close()
+        assert path.read_bytes() == encode_record(record(0)) + encode_record(record(1))
+
+
+def test_a_write_that_fails_after_any_number_of_bytes_is_rolled_back(tmp_path: Path) -> None:
+    """LOG-09, LOG-06: nothing of the record stays, and it can be written again."""
+    for kept in range(1, len(encode_record(record(1)))):
+        path = tmp_path / f"{kept}.jsonl"
+        room = [10**6, kept, 0, 10**6]
+
+        def write(fd: int, data: bytes, room: list[int] = room) -> int:
+            left = room.pop(0)
+            if left == 0:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return os.write(fd, data[:left])
+
+        log = LogWriter(path, write=write)
+        log.append(record(0))
+        with pytest.raises(StorageFailed):
+            log.append(record(1))
+        assert path.read_bytes() == encode_record(record(0))
+        log.append(record(1))
+        log.close()
+        assert path.read_bytes() == encode_record(record(0)) + encode_record(record(1))
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])

@@ -170,8 +170,13 @@ def test_a_session_that_needs_what_we_lack_can_only_be_read(tmp_path: Path, star
     path.write_bytes(encode_record(Record(0, 1, started)) + encode_record(Record(1, 2, said("hi"))))
     session = loaded(path, writable=True)
     assert session.read_only
-    with pytest.raises(SessionTooNew):
+    with pytest.raises(SessionTooNew, match="it needs") as caught:
         session.emit(said("more"))
+    assert "newer prunecli" in caught.value.hint
+    store = Store(tmp_path / "copies")
+    with pytest.raises(SessionTooNew):
+        session.forked(Context(Chars4()), store, Path("/w"))
+    assert store.list() == []
 
 
 def test_a_fork_begins_with_all_of_it_and_leaves_the_original_alone(tmp_path: Path) -> None:
@@ -186,6 +191,60 @@ def test_a_fork_begins_with_all_of_it_and_leaves_the_original_alone(tmp_path: Pa
     assert path.read_bytes() == before
     assert copy.started.parent == {"id": "s", "seq": 1}
     assert [r.timestamp for r in copy.records][:2] == [r.timestamp for r in original.records]
+
+
+def test_a_copy_has_a_name_of_its_own_so_that_each_is_found_by_its_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    original = new(store.new_path(Path("/w"), "s"))
+    original.emit(said("hi"))
+    original.emit(SettingChanged("session.name", "the fix"))
+    original.close()
+    assert original.path is not None
+    for wanted in ("the fix (2)", "the fix (3)"):
+        copy = loaded(original.path).forked(Context(Chars4()), store, Path("/w"))
+        copy.close()
+        assert copy.name == wanted
+        assert store.find(wanted) == copy.path
+        assert copy.records[1:3] == original.records[1:]
+    assert store.find("the fix") == original.path
+
+
+@pytest.mark.parametrize("number", range(2, 8))
+def test_of_a_copy_that_can_not_be_written_whole_nothing_is_left(tmp_path: Path, number: int) -> None:
+    """LOG-06: at each of its records; the original goes on."""
+    store, writes = Store(tmp_path), [0]
+
+    def write(descriptor: int, data: bytes) -> int:
+        writes[0] += 1
+        if writes[0] > number:
+            raise OSError(28, "No space left on device")
+        return os.write(descriptor, data)
+
+    path = store.new_path(Path("/w"), "s")
+    crashed(path).close()
+    before = path.read_bytes()
+    original = Session.load(
+        path, Context(Chars4()), writable=False, open_log=lambda path: LogWriter(path, write=write)
+    )
+    with pytest.raises(StorageFailed):
+        original.forked(Context(Chars4()), store, Path("/w"))
+    assert [one.path for one in store.list()] == [path]
+    assert path.read_bytes() == before
+    number = 100
+    original.forked(Context(Chars4()), store, Path("/w")).close()
+    assert len(store.list()) == 2
+
+
+def test_a_copy_from_before_it_was_named_has_no_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    original = new(store.new_path(Path("/w"), "s"))
+    original.emit(said("hi"))
+    original.emit(SettingChanged("session.name", "the fix"))
+    original.close()
+    copy = original.forked(Context(Chars4()), store, Path("/w"), at=1)
+    copy.close()
+    assert copy.name == ""
+    assert [record.event for record in copy.records[1:]] == [said("hi")]
 
 
 def test_verify_finds_the_first_request_that_differs(tmp_path: Path) -> None:

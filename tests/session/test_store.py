@@ -125,9 +125,45 @@ def test_a_session_is_found_by_id_by_a_prefix_of_one_and_by_name(store: Store, c
     session(store, cwd, "20260102-cc", [named("twice")])
     assert store.find("20260101-aa") == store.find("20260101") == store.find("parser work") == first
     assert store.find("20260102-b") == second
-    for wanted, why in [("20260102", "2 sessions begin"), ("twice", "no session"), ("", "no session")]:
+    for wanted, why in [("20260102", "2 sessions begin"), ("thrice", "no session"), ("", "no session")]:
         with pytest.raises(SessionNotFound, match=why):
             store.find(wanted)
+
+
+def test_a_name_that_several_sessions_have_is_not_guessed_but_told_apart(store: Store, cwd: Path) -> None:
+    session(store, cwd, "older", [named("twice")], changed=1_000)
+    session(store, cwd, "newer", [named("twice")], changed=2_000)
+    session(store, cwd, "renamed", [named("twice"), named("once")], changed=3_000)
+    with pytest.raises(SessionNotFound, match="2 sessions are called 'twice'") as caught:
+        store.find("twice")
+    assert caught.value.hint == "give an id, the last changed first: newer, older"
+    for number in range(6):
+        session(store, cwd, f"more{number}", [named("twice")])
+    with pytest.raises(SessionNotFound, match="8 sessions are called") as caught:
+        store.find("twice")
+    assert caught.value.hint.count("more") == 5
+    assert caught.value.hint.endswith(", …")
+
+
+def test_a_name_counts_more_than_the_beginning_of_several_ids(store: Store, cwd: Path) -> None:
+    session(store, cwd, "2026-aa")
+    path = session(store, cwd, "2026-bb", [named("2026")])
+    assert store.find("2026") == path
+
+
+def test_without_a_name_nothing_is_found_by_nothing(store: Store, cwd: Path) -> None:
+    session(store, cwd, "unnamed")
+    with pytest.raises(SessionNotFound):
+        store.find("")
+
+
+def test_a_copys_name_has_the_first_number_that_is_free(store: Store, cwd: Path, tmp_path: Path) -> None:
+    assert store.free_name("fix") == "fix (2)"
+    session(store, cwd, "a", [named("fix")])
+    session(store, tmp_path, "b", [named("fix (2)")])
+    session(store, cwd, "c", [named("fix (4)")])
+    assert store.free_name("fix") == store.free_name("fix (2)") == store.free_name("fix (4)") == "fix (3)"
+    assert store.free_name("(2)") == "(2) (2)"
 
 
 def test_an_id_that_is_the_beginning_of_another_is_found(store: Store, cwd: Path) -> None:
@@ -145,6 +181,21 @@ def test_no_id_leads_out_of_the_folder(store: Store, cwd: Path, wanted: str) -> 
 
 
 # The index ---------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_sessions_are_listed_without_being_opened_again(store: Store, cwd: Path) -> None:
+    for number in range(1_000):
+        session(store, cwd, f"s{number}", [prompt(f"work on part {number}"), answer()], changed=number + 1)
+    listed = store.list()
+    assert len(listed) == 1_000
+    for one in listed:
+        status = one.path.stat()
+        with one.path.open("r+b") as file:  # as nothing but a test does: other bytes, all else the same
+            file.write(b"x" * status.st_size)
+        os.utime(one.path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert store.list() == listed
+    index_of(store).unlink()
+    assert store.list() == []
 
 
 def test_only_what_was_added_is_read(store: Store, cwd: Path) -> None:

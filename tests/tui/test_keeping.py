@@ -74,6 +74,15 @@ async def test_a_disk_that_cannot_be_written_is_said_once(tmp_path: Path) -> Non
     assert "can't be written" in typing.complaints[0]
 
 
+async def test_a_full_disk_is_said_with_its_place(tmp_path: Path) -> None:
+    """LOG-07: an error of a write names no file."""
+    complaints: list[str] = []
+    keeping = Keeping(Path("/dev/full"), tmp_path, Draft, lambda _, call: None, complaints.append)
+    keeping.sent("a", 1)
+    await keeping.close()
+    assert complaints == ["The history of prompts can't be written: /dev: No space left on device"]
+
+
 async def test_writing_waits_for_the_write_before_it(tmp_path: Path) -> None:
     typing = Typing(tmp_path)
     for number in range(5):

@@ -4,6 +4,7 @@ Its id is made of the original's, so that importing a file twice finds the first
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,7 @@ from prunecli.model.record_codec import encode_record
 from prunecli.session.blobs import Blobs
 from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.importers.source import Source
-from prunecli.session.store import Store, new_id
+from prunecli.session.store import UNFINISHED, Store, new_id
 from prunecli.session.writer import LogWriter
 
 _BATCH = 1_000
@@ -69,7 +70,8 @@ def _save(
         started = replace(started, version=own.version, requires=own.requires, parent=parent or own.parent)
     settings: list[Event] = [SettingChanged(IMPORTED, origin.to_json())]
     if origin.name:
-        settings.append(SettingChanged("session.name", origin.name))
+        name = store.free_name(origin.name) if parent or again else origin.name
+        settings.append(SettingChanged("session.name", name))
     _write(path, list(_with_head(started, records, settings)))
     return Saved(session_id, path)
 
@@ -91,8 +93,14 @@ def _with_head(
 
 
 def _write(path: Path, records: Sequence[Record]) -> None:
-    """Writes a new session's file; nothing is left of it where that fails. Raises StorageFailed."""
-    log = LogWriter(path)
+    """Writes a new session's file, which has its name when it is whole; nothing is left of it where that fails.
+
+    Raises StorageFailed.
+    """
+    begun = path.with_suffix(UNFINISHED)
+    with suppress(OSError):  # what is wrong with the folder the writer says
+        begun.unlink()  # of an import that was killed
+    log = LogWriter(begun)
     blobs = Blobs(path.parent / "blobs")
     try:
         for start in range(0, len(records), _BATCH):
@@ -102,8 +110,9 @@ def _write(path: Path, records: Sequence[Record]) -> None:
                 log.append(record if kept else Record(record.seq, record.timestamp, stored))
             blobs.commit()
             log.commit()
+        log.move_to(path)
     except PrunecliError:
-        path.unlink(missing_ok=True)
+        log.path.unlink(missing_ok=True)
         raise
     finally:
         log.close()

@@ -75,6 +75,23 @@ def test_branches_become_forks_of_the_main_line(tmp_path: Path) -> None:
     assert [one["content"][0]["text"] for one in sent(load(fork.path).records)] == ["go", "First way.", "no"]
 
 
+def test_other_lines_and_other_copies_have_names_of_their_own(tmp_path: Path) -> None:
+    source = read(
+        tmp_path,
+        user("1", None, "go", timestamp="2026-01-01T00:00:00Z"),
+        answer("2", "1", "m1", text("First way.")),
+        user("3", "2", "no"),
+        user("5", "2", "better"),
+        {"type": "custom-title", "customTitle": "A fix", "sessionId": "s"},
+    )
+    made = [
+        *saved(tmp_path, source, branches=True),
+        *saved(tmp_path, source, again=b"abc"),
+        *saved(tmp_path, source),
+    ]
+    assert [load(one.path).name for one in made] == ["A fix", "A fix (2)", "A fix (3)", "A fix"]
+
+
 def test_messages_get_a_head_and_their_session_belongs_to_this_directory(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(json.dumps([{"role": "user", "content": "hi"}]))
     [one] = saved(tmp_path, read_source(tmp_path / "m.json"))
@@ -117,3 +134,23 @@ def test_nothing_is_left_of_an_import_that_cannot_be_written(tmp_path: Path) -> 
     with pytest.raises(StorageFailed):
         save(source, store, tmp_path)
     assert [one.name for one in path.iterdir()] == ["blobs"]
+
+
+def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """LOG-10."""
+    source = read_source(SAMPLES[0])
+    (tmp_path / "sessions").write_text("in the way")
+    with pytest.raises(StorageFailed, match="Not a directory"):
+        saved(tmp_path, source)
+
+
+def test_what_a_killed_import_left_is_no_part_of_the_next(tmp_path: Path) -> None:
+    source = read_source(SAMPLES[0])
+    [first] = saved(tmp_path, source)
+    whole = first.path.read_bytes()
+    first.path.unlink()
+    first.path.with_suffix(".part").write_bytes(whole[: len(whole) // 2])
+    [second] = saved(tmp_path, source)
+    assert second.made
+    assert second.path.read_bytes() == whole
+    assert not second.path.with_suffix(".part").exists()
