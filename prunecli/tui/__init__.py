@@ -12,6 +12,9 @@ from prunecli.paths import Places
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
 
+FRAMES_A_SECOND = "120"
+"""The most that Textual draws; with its 60 a key that comes right after another waits up to 17 ms for its turn."""
+
 
 def run_tui(
     make: "Callable[[], Runtime]",
@@ -32,7 +35,9 @@ def run_tui(
     """
     import asyncio
     import gc
+    import os
 
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     gc.disable()  # until the first frame: collecting what is still being imported finds nothing
     from prunecli.tui.app import run
 
