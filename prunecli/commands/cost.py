@@ -12,15 +12,15 @@ _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pr
 """Tokens: input beside the cache, read from and written to it; its share; what pruning kept out of the requests."""
 
 UNKNOWN = "$ ?"
+MOST_ROWS = 1_000
+"""Requests that are listed, the newest; `prunecli sessions audit` lists all."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and per request, and what pruning saved and cost."""
     choices = runtime.choices
     scale = runtime.session.context.tally.anchor.tokens_per_char * 4
-    responses = paid(
-        runtime.session.records, choices.known_price, scale=scale, ttl_ms=choices.policy.market.ttl_ms
-    )
+    responses = paid(runtime.session.records, choices.known_price, scale=scale)
     if not responses:
         return [Say("Nothing was paid so far: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
@@ -30,8 +30,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if len(models) > 1:
         rows.append(_row("all", "", responses))
     rows.append(("",) * len(_HEADINGS))
-    rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in reversed(responses)]
-    note = _note(pruning(responses, choices.known_price), responses)
+    newest = responses[: -MOST_ROWS - 1 : -1]
+    rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
+    tracked = runtime.session.context.tracker.rows.values()
+    books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
+    note = _note(books, responses)
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 
@@ -68,6 +71,10 @@ def _when(one: Paid, zone: tzinfo | None) -> str:
 
 def _note(found: Pruning, responses: Sequence[Paid]) -> str:
     lines = []
+    if len(responses) > MOST_ROWS:
+        lines.append(
+            f"The newest {MOST_ROWS:,} requests; `prunecli sessions audit ID` lists all {len(responses):,}."
+        )
     unknown = sorted({one.model or "(no name)" for one in responses if one.cost is None})
     if unknown:
         names = ", ".join(unknown)

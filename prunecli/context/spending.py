@@ -1,13 +1,14 @@
 """What each request cost, and what pruning saved and cost in them: from what the endpoint reported.
 
-Saved: tokens that were withheld from a request, at the price of reading them from the cache. Cost: tokens that
-the cache held and that had to be written again in the request after a prune (or after one was taken back).
+Saved: tokens that were withheld from a request, at the price of reading them from the cache. Cost: what the
+tracker says of each prune, and of each that was taken back: tokens of the cache that had to be written again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from prunecli.context.lineage import Lineage
+from prunecli.context.tracker import Tracked
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -25,7 +26,7 @@ Price = Callable[[str, Usage], float | None]
 @dataclass(frozen=True, slots=True)
 class Paid:
     """One response. `cost` in USD, None for an unknown price. `withheld` are the tokens that pruning kept out of
-    its request, `rewritten` those that were written again because of a prune."""
+    its request."""
 
     seq: int
     timestamp: int
@@ -33,7 +34,6 @@ class Paid:
     usage: Usage
     cost: float | None
     withheld: int = 0
-    rewritten: int = 0
     summary: bool = False
 
 
@@ -52,64 +52,40 @@ class Pruning:
         return None if self.saved is None or self.cost is None else self.saved - self.cost
 
 
-def paid(records: Sequence[Record], price: Price, *, scale: float = 1.0, ttl_ms: int = 300_000) -> list[Paid]:
+def paid(records: Sequence[Record], price: Price, *, scale: float = 1.0) -> list[Paid]:
     """Every response with a usage, oldest first. `scale` is how many tokens the endpoint counts for one of the
     estimates in which prunes are recorded. Costs O(records)."""
     found: list[Paid] = []
     live = _Live()
-    freed, changed, last = 0, False, None
     for record in records:
-        event = record.event
-        if isinstance(event, PrunApplied | PrunReverted):
-            before = live.tokens
-            live.take(record)
-            freed, changed = freed + live.tokens - before, True
-            continue
         live.take(record)
+        event = record.event
         if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             continue
         summary = isinstance(event, CompactionApplied)
-        withheld = max(0, round(live.tokens * scale))
-        again = 0
-        if last is not None and changed and _is_warm(last, record, event.model, ttl_ms):
-            read = event.usage.cache_read_input_tokens or 0
-            again = max(0, last.usage.prompt_tokens - read - max(0, round(freed * scale)))
-            again = min(again, event.usage.cache_creation_input_tokens or 0)
-        last = Paid(
-            record.seq,
-            record.timestamp,
-            event.model,
-            event.usage,
-            price(event.model, event.usage),
-            0 if summary else withheld,
-            again,
-            summary,
-        )
-        found.append(last)
-        freed, changed = 0, False
+        withheld = 0 if summary else max(0, round(live.tokens * scale))
+        cost = price(event.model, event.usage)
+        found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, withheld, summary))
     return found
 
 
-def _is_warm(last: Paid, record: Record, model: str, ttl_ms: int) -> bool:
-    return last.model == model and record.timestamp - last.timestamp <= ttl_ms
-
-
-def pruning(responses: Sequence[Paid], price: Price) -> Pruning:
-    """What pruning did to these responses."""
-    saved = cost = 0.0
+def pruning(responses: Iterable[Paid], tracked: Iterable[Tracked], price: Price, ttl_ms: int) -> Pruning:
+    """What pruning did to these responses. `tracked` are the prunes, `ttl_ms` how long the cache lives."""
     known = True
-    for one in responses:
-        if one.withheld or one.rewritten:
-            withheld = price(one.model, Usage(0, 0, one.withheld, 0))
-            written = price(one.model, Usage(0, 0, 0, one.rewritten))
-            read = price(one.model, Usage(0, 0, one.rewritten, 0))
-            if withheld is None or written is None or read is None:
-                known = False
-            else:
-                saved, cost = saved + withheld, cost + written - read
+
+    def usd(model: str, usage: Usage) -> float:
+        nonlocal known
+        found = price(model, usage)
+        known = known and found is not None
+        return found or 0.0
+
+    withheld = [(one.model, one.withheld) for one in responses if one.withheld]
+    saved = sum(usd(model, Usage(0, 0, tokens, 0)) for model, tokens in withheld)
+    breaks = [row.cache_cost(usd, ttl_ms) for row in tracked]
+    cost = sum(dollars for _, dollars in breaks)
     return Pruning(
-        sum(one.withheld for one in responses),
-        sum(one.rewritten for one in responses),
+        sum(tokens for _, tokens in withheld),
+        sum(tokens for tokens, _ in breaks),
         saved if known else None,
         cost if known else None,
     )

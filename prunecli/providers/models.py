@@ -77,6 +77,7 @@ class ModelTable:
     ) -> None:
         self._rows = dict(rows)
         self._overrides = dict(overrides or {})
+        self._found: dict[str, ModelInfo] = {}
         self._by_key: dict[str, str] = {}
         for name in sorted(self._rows, key=len, reverse=True):
             self._by_key[_bare(name)] = name
@@ -98,6 +99,11 @@ class ModelTable:
 
     def info(self, name: str) -> ModelInfo:
         """What is known about the model of this name or alias; its `name` is the one that was asked for."""
+        if (found := self._found.get(name)) is None:
+            found = self._found[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> ModelInfo:
         resolved = self.resolve(name)
         known = self._rows.get(self._key(resolved), ModelInfo(resolved))
         found = replace(_DEMO if resolved == "demo" else known, name=resolved)

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from prunecli.commands.command import Say, ShowContext, Table, run_line
+from prunecli.commands.cost import MOST_ROWS
+from prunecli.figures import short
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
-from prunecli.model.messages import Text, Usage
+from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse, Usage
 from tests.starting import start
 
 
@@ -55,3 +57,34 @@ def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> N
     assert "net." in table.note
     assert "it saved ~$" in table.note
     assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]
+
+
+def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: Path) -> None:
+    runtime, model = start(tmp_path), "claude-sonnet-4-5"
+    runtime.emit(UserMessage((Text("word " * 8_000),)))
+    runtime.emit(AssistantMessage((ToolUse("t1", "read", {}),), model, "tool_use", Usage(100, 9, 0, 9_000)))
+    result = runtime.emit(ToolResult("t1", "read", (Text("word " * 800),)))
+    runtime.emit(RequestSent(model, 0, "00"))
+    runtime.emit(AssistantMessage((Text("b"),), model, usage=Usage(0, 9, 9_000, 5_000)))
+    runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 4_000, 0),), tokens_removed=4_000))
+    runtime.emit(RequestSent(model, 0, "00"))
+    runtime.emit(AssistantMessage((Text("c"),), model, usage=Usage(0, 9, 2_000, 8_000)))
+    (prune,) = runtime.session.context.tracker.rows.values()
+    assert prune.rewritten > 1_000
+    cost, stats = run_line(runtime, "/cost")[0], run_line(runtime, "/prune-stats")[0]
+    assert isinstance(cost, Table)
+    assert isinstance(stats, Say)
+    assert f"~{short(prune.rewritten)} written again" in cost.note
+    assert f"{short(prune.rewritten)} tokens by breaks of the cache" in stats.text
+
+
+def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for _ in range(MOST_ROWS + 5):
+        runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1_000, 100)))
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    assert table.rows[0][1] == f"×{MOST_ROWS + 5}"
+    assert len(table.rows) == 2 + MOST_ROWS
+    assert table.rows[2][1] == str(runtime.session.records[-1].seq)
+    assert "lists all 1,005" in table.note

@@ -1,8 +1,7 @@
 """What was paid, and what pruning did to it."""
 
-import pytest
-
 from prunecli.context.spending import paid, pruning
+from prunecli.context.tracker import Tracked
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -14,6 +13,8 @@ from prunecli.model.events import (
     Rewound,
 )
 from prunecli.model.messages import Text, Usage
+
+TTL = 300_000
 
 
 def price(model: str, usage: Usage) -> float | None:
@@ -49,26 +50,15 @@ def test_what_is_withheld_counts_for_each_request_until_it_is_taken_back() -> No
     assert [one.withheld for one in rows] == [0, 40, 40, 0]
 
 
-def test_what_had_to_be_written_again_is_what_was_cached_and_not_read() -> None:
+def prune(rewritten: int, *, idle_ms: int = 1_000, model: str = "m") -> Tracked:
+    return Tracked(1, 0, "user", "", "", 100, 60, 40, rewritten=rewritten, model=model, idle_ms=idle_ms)
+
+
+def test_what_was_saved_is_set_against_what_the_tracker_says_was_written_again() -> None:
     rows = paid(log(answer(0, 100), clear(40), answer(20, 45)), price)
-    assert rows[1].rewritten == 40
-    books = pruning(rows, price)
+    books = pruning(rows, [prune(30), prune(10), prune(99, idle_ms=TTL + 1)], price, TTL)
+    assert (books.withheld, books.rewritten) == (40, 40)
     assert (books.saved, books.cost, books.net) == (40.0, 360.0, -320.0)
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        log(answer(0, 100), clear(40), answer(0, 60), step=400_000),
-        log(answer(0, 100, "a"), clear(40), answer(0, 60)),
-    ],
-)
-def test_a_cache_that_was_cold_anyway_is_not_the_prunes_fault(later: list[Record]) -> None:
-    assert paid(later, price)[1].rewritten == 0
-
-
-def test_a_cache_miss_without_a_prune_is_not_its_fault_either() -> None:
-    assert paid(log(answer(0, 100), answer(0, 120)), price)[1].rewritten == 0
 
 
 def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> None:
@@ -79,8 +69,10 @@ def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> 
 
 
 def test_without_a_price_nothing_is_made_up() -> None:
-    books = pruning(paid(log(clear(40), answer(0, 9, "?")), price), price)
+    books = pruning(paid(log(clear(40), answer(0, 9, "?")), price), [], price, TTL)
     assert (books.withheld, books.saved, books.net) == (40, None, None)
+    books = pruning([], [prune(7, model="?")], price, TTL)
+    assert (books.rewritten, books.cost, books.net) == (7, None, None)
 
 
 def test_a_restored_target_counts_no_longer_and_the_scale_is_the_endpoints() -> None:
