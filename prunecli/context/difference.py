@@ -54,9 +54,9 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Difference:
     """From one request to another. `same` are tokens (characters / 4) of the later one's messages before the first
-    that differs, `same_messages` their number, `new` the tokens (the wire's bytes / 4) from there on. `broken_at` is the entry at which what
-    was cached ends, None where everything that was sent before stands unchanged. `preamble` says that system
-    prompt or tools are others, `model` that the model is: then nothing was cached."""
+    that differs, `same_messages` their number, `new` the tokens (the wire's bytes / 4) from there on. `broken_at` is
+    the entry at which what was cached ends, None where everything that was sent before stands unchanged. `preamble`
+    says that system prompt or tools are others, `model` that the model is: then nothing was cached."""
 
     first: Sent
     second: Sent
