@@ -46,6 +46,7 @@ class Doing:
     def command(self, line: str) -> None:
         """Runs a typed line such as `/model sonnet` and does what it answers."""
         self.perform(run_line(self._talk.runtime, line))
+        self._talk.keep()
 
     def perform(self, effects: Iterable[Effect]) -> None:
         """Does effects in their order. The mouse is nothing here, and a theme is for the screen."""

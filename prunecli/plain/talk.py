@@ -223,6 +223,13 @@ class Talk:
         self._can_go_on = getattr(done, "reason", "finished") != "finished"
         return done
 
+    def keep(self) -> None:
+        """Makes durable what a command decided; work does that for itself."""
+        try:
+            self.runtime.session.commit()
+        except StorageFailed as error:
+            self._complain(error)
+
     async def _noted(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
         self._task = asyncio.current_task()
         try:

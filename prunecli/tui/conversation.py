@@ -9,7 +9,7 @@ from textual.message import Message
 
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
-from prunecli.model.events import PrunReverted, Record
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.precise import LARGE_CHARS, count_ahead
 from prunecli.session.session import FileMoved, Session
@@ -188,8 +188,11 @@ class Conversation:
                 self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
-        if any(isinstance(told, Record) for told in batch):
+        records = [told for told in batch if isinstance(told, Record)]
+        if records:
             self.show_status()
+        if any(isinstance(record.event, PrunApplied | PrunReverted | Pinned) for record in records):
+            self.runs.keep()
 
     def show_status(self) -> None:
         """Brings the figures up to date; behind a large text as soon as its tokens are counted."""

@@ -180,6 +180,17 @@ class Runs:
         else:
             self._front.planning.offer()
 
+    def keep(self) -> None:
+        """Makes durable what was decided while nothing runs; work does that for itself."""
+        if not self.busy:
+            self._front.frame.run_worker(self._keep(), group="keep")
+
+    async def _keep(self) -> None:
+        try:
+            await asyncio.to_thread(self._runtime.session.commit)
+        except StorageFailed as error:
+            self._front.complain(error)
+
     def interrupt(self) -> bool:
         """Stops the work; False if there is none."""
         if self._worker is None or self._worker.is_finished:

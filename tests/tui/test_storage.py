@@ -8,6 +8,8 @@ import pytest
 from prunecli.asked import Launch
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
@@ -60,6 +62,29 @@ async def test_a_full_disk_is_a_banner_and_the_work_goes_on_by_itself_after(
         await s.idle()
         await s.until(lambda: "No space left" not in s.screen_text())
         assert requests(s) == 3
+
+
+async def test_what_is_pruned_while_nothing_runs_is_durable_at_once(tmp_path: Path) -> None:
+    disk = Disk()
+    async with shown(tmp_path, runtime=on_disk(tmp_path, list(TWICE), disk)) as s:
+        await s.type("go", "enter")
+        await s.until_shown("All of it is saved.")
+        await s.idle()
+        synced, records = disk.counts["sync"], len(s.runtime.session.records)
+        s.runtime.emit(PrunApplied("user", (Edit("drop", s.runtime.session.context.exchanges[0].seq),)))
+        await s.until(lambda: disk.counts["sync"] > synced)
+        assert len(s.runtime.session.records) == records + 1
+
+
+async def test_a_prune_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
+    disk = Disk()
+    async with shown(tmp_path, runtime=on_disk(tmp_path, list(TWICE), disk)) as s:
+        await s.type("go", "enter")
+        await s.until_shown("All of it is saved.")
+        await s.idle()
+        disk.fails_at["sync"] = disk.counts["sync"] + 1
+        s.runtime.emit(PrunApplied("user", (Edit("drop", s.runtime.session.context.exchanges[0].seq),)))
+        await s.until_shown("could not be synced", "free some space")
 
 
 @pytest.mark.parametrize("number", [2, 4])
