@@ -99,14 +99,20 @@ def test_a_file_that_gets_its_name_is_gone_on_with_under_it(tmp_path: Path) -> N
 
 
 def test_where_folders_can_not_be_synced_the_work_goes_on(tmp_path: Path) -> None:
-    log = LogWriter(tmp_path / "s.jsonl", sync_names=Names(errno.EINVAL).sync)
+    path = tmp_path / "s.jsonl"
+    log = LogWriter(path, sync_names=Names(errno.EINVAL).sync)
     log.append(FIRST)
     log.commit()
     log.append(SECOND)
+    log.commit()
+    assert not log.stuck
+    assert read_log(path).records == [FIRST, SECOND]
 
 
 def test_a_folder_that_is_gone_is_nothing_to_sync(tmp_path: Path) -> None:
-    sync_folder(tmp_path / "nowhere")
+    names = Names()
+    names.sync(tmp_path / "nowhere")
+    assert names.synced == [tmp_path / "nowhere"], "it raised nothing"
 
 
 def test_a_blob_has_a_durable_name_in_a_durable_folder(tmp_path: Path) -> None:

@@ -64,14 +64,20 @@ async def test_a_full_disk_is_a_banner_and_the_work_goes_on_by_itself_after(
         assert requests(s) == 3
 
 
+async def worked(s: Shown) -> PrunApplied:
+    """Lets the agent do its work and come to rest; a prune of its first exchange."""
+    await s.type("go", "enter")
+    await s.until_shown("All of it is saved.")
+    await s.idle()
+    return PrunApplied("user", (Edit("drop", s.runtime.session.context.exchanges[0].seq),))
+
+
 async def test_what_is_pruned_while_nothing_runs_is_durable_at_once(tmp_path: Path) -> None:
     disk = Disk()
     async with shown(tmp_path, runtime=on_disk(tmp_path, list(TWICE), disk)) as s:
-        await s.type("go", "enter")
-        await s.until_shown("All of it is saved.")
-        await s.idle()
+        prune = await worked(s)
         synced, records = disk.counts["sync"], len(s.runtime.session.records)
-        s.runtime.emit(PrunApplied("user", (Edit("drop", s.runtime.session.context.exchanges[0].seq),)))
+        s.runtime.emit(prune)
         await s.until(lambda: disk.counts["sync"] > synced)
         assert len(s.runtime.session.records) == records + 1
 
@@ -79,11 +85,9 @@ async def test_what_is_pruned_while_nothing_runs_is_durable_at_once(tmp_path: Pa
 async def test_a_prune_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
     disk = Disk()
     async with shown(tmp_path, runtime=on_disk(tmp_path, list(TWICE), disk)) as s:
-        await s.type("go", "enter")
-        await s.until_shown("All of it is saved.")
-        await s.idle()
+        prune = await worked(s)
         disk.fails_at["sync"] = disk.counts["sync"] + 1
-        s.runtime.emit(PrunApplied("user", (Edit("drop", s.runtime.session.context.exchanges[0].seq),)))
+        s.runtime.emit(prune)
         await s.until_shown("could not be synced", "free some space")
 
 
