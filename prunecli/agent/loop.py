@@ -221,6 +221,8 @@ class Run:
                 response.usage,
                 response.request_id,
                 duration,
+                response.input_transformations,
+                response.thinking_tokens,
             )
         )
 

@@ -44,7 +44,12 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One response. `stop_reason` is the endpoint's, or `interrupted` where the user cut it."""
+    """One response. `stop_reason` is the endpoint's, or `interrupted` where the user cut it.
+
+    `input_transformations` are the objects with which the endpoint says what it did to the request, such as
+    thinking that it dropped: unknown kinds as they came, () where it did nothing, None where it reports nothing.
+    `thinking_tokens` are those of `usage.output_tokens` that went into thinking, None where not reported.
+    """
 
     content: tuple[Block, ...]
     model: str = ""
@@ -52,6 +57,8 @@ class AssistantMessage:
     usage: Usage = Usage()
     request_id: str = ""
     duration_ms: int = 0
+    input_transformations: tuple[Mapping[str, Json], ...] | None = None
+    thinking_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 "usage": usage_to_json(event.usage),
                 "request_id": event.request_id,
                 "duration_ms": event.duration_ms,
+                **_reported(event),
             }
         case ToolResult():
             return {
@@ -112,6 +113,23 @@ def _payload(event: Event) -> dict[str, Json]:
             return {name: getattr(event, name) for name in event.__slots__}
 
 
+def _reported(event: AssistantMessage) -> dict[str, Json]:
+    """What the endpoint reported beside the usual; a key that was not reported is absent."""
+    optional = {
+        "input_transformations": event.input_transformations,
+        "thinking_tokens": event.thinking_tokens,
+    }
+    return {key: value for key, value in optional.items() if value is not None}
+
+
+def _objects(value: Json) -> tuple[Mapping[str, Json], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise ValueError("expected a list of objects")
+    return tuple(map(mapping, value))
+
+
 def _seqs(value: Json) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(item) is int for item in value):
         raise ValueError("expected a list of integers")
@@ -136,6 +154,8 @@ _READERS: dict[str, _Read] = {
         usage_from_json(p.get("usage") or {}),
         p.get("request_id") or "",
         int(p.get("duration_ms") or 0),
+        _objects(p.get("input_transformations")),
+        None if p.get("thinking_tokens") is None else int(p["thinking_tokens"]),
     ),
     "ToolStarted": lambda p: ToolStarted(
         string(p["tool_use_id"]), string(p["tool_name"]), mapping(p["input"])

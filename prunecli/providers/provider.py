@@ -3,12 +3,12 @@
 Deltas are transient (for the screen); the `Response` is what the log keeps.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol, TypeAlias, TypeVar
 
-from prunecli.model.messages import Block, Usage
+from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import Request
 
 
@@ -40,6 +40,7 @@ class Response:
     """The whole response, given only after the endpoint's `message_stop`.
 
     A tool input that is no JSON object is `{messages.INVALID_INPUT: raw text}`; tool ids are unique within it.
+    The last two fields are those of `AssistantMessage`.
     """
 
     content: tuple[Block, ...]
@@ -47,6 +48,8 @@ class Response:
     usage: Usage
     model: str
     request_id: str = ""
+    input_transformations: tuple[Mapping[str, Json], ...] | None = None
+    thinking_tokens: int | None = None
 
 
 StreamEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | Response

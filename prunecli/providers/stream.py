@@ -103,6 +103,8 @@ class Assembly:
         self._model = ""
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
+        self._transformations: tuple[Mapping[str, Json], ...] | None = None
+        self._thinking_tokens: int | None = None
         self._blocks: list[_OpenBlock] = []
         self._by_index: dict[int | None, _OpenBlock] = {}
         self._tool_ids: set[str] = set()
@@ -129,10 +131,12 @@ class Assembly:
                 self.started = True
                 self._model = _string(message.get("model"))
                 self._merge_usage(message.get("usage"))
+                self._transformed(message.get("input_transformations"))
             case "message_delta":
                 reason = _object(event.get("delta")).get("stop_reason")
                 self._stop_reason = _string(reason) or self._stop_reason
                 self._merge_usage(event.get("usage"))
+                self._transformed(event.get("input_transformations"))
             case "message_stop":
                 self.complete = True
         return []
@@ -151,6 +155,8 @@ class Assembly:
             usage_from_json(self._usage),
             self._model,
             self._request_id,
+            self._transformations,
+            self._thinking_tokens,
         )
 
     def _start(self, index: Json, head: Mapping[str, Json]) -> list[StreamEvent]:
@@ -211,9 +217,22 @@ class Assembly:
 
     def _merge_usage(self, usage: Json) -> None:
         """Counts are cumulative: the larger one is the later, also where an endpoint reports it only once."""
-        for key, count in usage.items() if isinstance(usage, Mapping) else ():
+        if not isinstance(usage, Mapping):
+            return
+        for key, count in usage.items():
             if type(count) is int and count >= 0:
                 self._usage[key] = max(count, self._usage.get(key, 0))
+        details = usage.get("output_tokens_details")
+        thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+        if type(thought) is int and thought >= 0:
+            self._thinking_tokens = max(thought, self._thinking_tokens or 0)
+
+    def _transformed(self, reported: Json) -> None:
+        """What the endpoint did to the request. It is final in the first event, and said again in the last one
+        only after another server took over in the middle: that replaces what was said before."""
+        if isinstance(reported, list):
+            found = (_clean(item) for item in reported)
+            self._transformations = tuple(item for item in found if item is not None)
 
     def _finished(self, position: int, made: _OpenBlock) -> Block | None:
         """The block as it is kept, or None for one that says nothing or can't be replayed."""

@@ -358,3 +358,43 @@ def test_a_response_beyond_all_bounds_is_refused():
         assembly.feed(
             {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}}
         )
+
+
+DROPPED = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}
+NEW_KIND = {"type": "image_shrunk", "path": "messages.2.content.1", "how": {"by": [2]}}
+
+
+def opened(**message: Any) -> list[Any]:
+    return [{"type": "message_start", "message": message}]
+
+
+@pytest.mark.parametrize("reported", [[], [DROPPED], [DROPPED, NEW_KIND]])
+def test_what_the_endpoint_did_to_the_request_is_kept_as_it_came(reported: list[Any]):
+    response = played([*opened(input_transformations=reported), *ending()])[1]
+    assert response.input_transformations == tuple(reported)
+
+
+@pytest.mark.parametrize("reported", [None, "none", {"type": "thinking_dropped"}])
+def test_an_endpoint_that_reports_no_transformations_is_told_from_one_that_made_none(reported: Any):
+    assert played([*opened(input_transformations=reported), *ending()])[1].input_transformations is None
+
+
+def test_transformations_said_again_at_the_end_replace_those_of_the_start():
+    last = {**ending()[0], "input_transformations": [NEW_KIND]}
+    response = played([*opened(input_transformations=[DROPPED]), last, STOP])[1]
+    assert response.input_transformations == (NEW_KIND,)
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ({"thinking_tokens": 41}, 41),
+        ({"thinking_tokens": 0}, 0),
+        ({"thinking_tokens": -1}, None),
+        ({}, None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_tokens_of_thinking_are_kept_where_they_are_reported(details: Any, expected: int | None):
+    assert played(ending("end_turn", output_tokens_details=details))[1].thinking_tokens == expected

@@ -6,13 +6,14 @@ import os
 import random
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
-from prunecli.model.events import Record, SessionStarted, ToolResult, Unknown, UserMessage
+from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, Unknown, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.session.holder import lock_holder
@@ -313,3 +314,26 @@ def test_a_file_without_a_single_record_is_corrupt(tmp_path: Path) -> None:
 def test_details_are_kept_as_they_are() -> None:
     event = ToolResult("t", "bash", (Text("x"),), True, {"exit_code": 1, "deep": {"a": [None, 2.5]}}, 7)
     assert decode_record(encode_record(Record(1, 2, event))[:-1]).event == event
+
+
+@pytest.mark.parametrize("tokens", [None, 0, 7])
+@pytest.mark.parametrize("done", [None, (), ({"type": "unknown_kind", "deep": {"x": [1]}},)])
+def test_what_the_endpoint_reported_of_a_response_is_read_back_and_absent_otherwise(
+    done: tuple[dict[str, object], ...] | None, tokens: int | None
+) -> None:
+    answer = Record(
+        3, 4, AssistantMessage((Text("x"),), "m", input_transformations=done, thinking_tokens=tokens)
+    )
+    line = encode_record(answer)
+    assert decode_record(line) == answer
+    assert (b'"input_transformations"' in line) == (done is not None)
+    assert (b'"thinking_tokens"' in line) == (tokens is not None)
+
+
+def test_a_response_of_an_earlier_version_is_written_again_byte_for_byte() -> None:
+    body = (
+        b'{"seq":3,"timestamp":4,"type":"AssistantMessage","content":[{"type":"text","text":"x"}],"model":"m",'
+        b'"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2},"request_id":"r","duration_ms":5'
+    )
+    line = b'%b,"crc":"%08x"}\n' % (body, crc32(body))
+    assert encode_record(decode_record(line)) == line

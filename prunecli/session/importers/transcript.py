@@ -8,7 +8,7 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from prunecli.model.codec import mapping, string
@@ -91,10 +91,7 @@ class Transcript:
         """The usage of a response, where the source tells it later."""
         when, event = self._events[seq]
         if isinstance(event, AssistantMessage):
-            self._events[seq] = (
-                when,
-                AssistantMessage(event.content, event.model, event.stop_reason, usage, event.request_id),
-            )
+            self._events[seq] = (when, replace(event, usage=usage))
 
     def call(self, given_id: Json, name: Json, given: Json) -> ToolUse:
         """A call in our names, with an id that the endpoint accepts and that no other call has."""
