@@ -1,40 +1,72 @@
-"""Is this thinking still in the conversation that it was thought in? The prefix check of newer models.
+"""Is this thinking still in the conversation that it was thought in? The three checks of newer models.
 
-There a thinking block is bound to the tools, the system prompt and every earlier block: when one of them changed, or
-when a thinking block between others is missing, the block and all later ones are refused. Leaving out the first or
-the last thinking blocks, or all of them, is allowed. Source: the service's documentation of preserved thinking.
+There a thinking block is bound to the tools, the system prompt and every earlier block, and knows which thinking
+block came before it: when one of them changed, or when a thinking block between others is missing, the block is
+invalid, and so are the later ones that follow on it. Leaving out the first or the last thinking blocks, or all of
+them, is allowed; what is thought after a change is bound to what it saw. Source: the service's documentation of
+preserved thinking.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from tests.endpoint.content import THINKING, Facts
+from tests.endpoint.content import THINKING, Facts, Thought
+from tests.endpoint.readers import may_read
 from tests.endpoint.render import RenderedBlock
-from tests.endpoint.shape import RefusedError
+from tests.endpoint.rules import BINDING_CONTROLS, Model
+from tests.endpoint.shape import Json, RefusedError
 
 CHANGED = (
     "Invalid `{field}` in `{kind}` block. The block is bound to a different conversation. Remove the block, or set "
     '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
 )
+NEEDS_BETA = f" That setting requires the `{BINDING_CONTROLS}` value in the `anthropic-beta` header."
+
+Mismatch: TypeAlias = Literal["error", "drop_block", "allow"]
+"""What is done with thinking that is out of its conversation; "allow" is what older accounts get."""
 
 _START = b"\0" * 16
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What a reply is bound to: the digest of everything in front of it but thinking, the last thinking's tag."""
+    """What a reply is bound to: the digest of everything in front of it but thinking, the last thinking's tag, and
+    the account that asked."""
 
     digest: bytes = b""
     previous: str = ""
+    account: str = ""
 
     def after(self, block: RenderedBlock) -> "Prefix":
         """The prefix of what follows this block."""
-        return Prefix(_link(self.digest, block.key), self.previous) if self.digest else self
+        if not self.digest:
+            return self
+        return Prefix(_link(self.digest, block.key), self.previous, self.account)
 
 
 UNBOUND = Prefix()
-"""For a model that does not bind its thinking."""
+"""For a request that was not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads the thinking of a request: its model, its account, and what it does with mismatches."""
+
+    model: Model
+    account: str
+    mismatch: Mismatch
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A conversation as the model sees it: what the reply is bound to, the places (message, block) of the thinking
+    that was left out, what is reported of the request."""
+
+    prefix: Prefix
+    dropped: frozenset[tuple[int, int]]
+    transformations: tuple[dict[str, Json], ...]
 
 
 class PrefixChain:
@@ -59,18 +91,20 @@ class PrefixChain:
 
 
 def bind(
-    preamble: Sequence[RenderedBlock], facts: Sequence[Facts], chain: PrefixChain
-) -> tuple[Prefix, RefusedError | None]:
-    """What the reply to this conversation is bound to, and the refusal of the first block out of its place."""
+    preamble: Sequence[RenderedBlock], facts: Sequence[Facts], chain: PrefixChain, reader: Reader
+) -> Bound:
+    """What the model sees of this conversation's thinking. Raises RefusedError for the first block out of its place,
+    where the reader wants it so."""
     keys = [block.key for block in preamble]
     for message in facts:
         keys += message.keys
-    digests = chain.digests(keys)
+    digests = chain.digests(keys) if reader.model.preserved else []
+    dropped: set[tuple[int, int]] = set()
+    told: list[dict[str, Json]] = []
     place, previous = len(preamble), ""
-    refusal: RefusedError | None = None
     for index, message in enumerate(facts):
         if not message.thinking:
-            place += len(message.blocks)
+            place += len(message.keys)
             continue
         signed = {thought.index: thought for thought in message.thinking}
         for at, kind in enumerate(message.kinds):
@@ -80,15 +114,34 @@ def bind(
             thought = signed.get(at)
             if thought is None:
                 continue
-            origin = thought.origin
-            moved = bool(previous) and origin.previous != previous
-            if origin.prefix and refusal is None and (moved or origin.prefix != digests[place].hex()):
-                field = "signature" if kind == "thinking" else "data"
-                refusal = RefusedError(
-                    f"messages.{index}.content.{at}", CHANGED.format(field=field, kind=kind)
-                )
-            previous = thought.tag
-    return Prefix(digests[-1], previous), refusal
+            reason = _mismatch(thought, reader, digests[place].hex() if digests else "", previous)
+            where = f"messages.{index}.content.{at}"
+            if reason == "prefix_binding_mismatch" and reader.mismatch == "error":
+                name = "signature" if kind == "thinking" else "data"
+                raise RefusedError(where, CHANGED.format(field=name, kind=kind))
+            kept = not reason or (reason == "prefix_binding_mismatch" and reader.mismatch == "allow")
+            if kept:
+                previous = thought.tag
+            else:
+                dropped.add((index, at))
+            if reason:
+                type_ = "thinking_mismatch_allowed" if kept else "thinking_dropped"
+                told.append({"type": type_, "path": where, "reason": reason})
+    digest = digests[-1] if digests else b""
+    return Bound(Prefix(digest, previous, reader.account), frozenset(dropped), tuple(told))
+
+
+def _mismatch(thought: Thought, reader: Reader, digest: str, previous: str) -> str:
+    """Which check the block fails, "" for none; the order is the service's."""
+    origin = thought.origin
+    if origin.account and origin.account != reader.account:
+        return "organization_binding_mismatch"
+    if not may_read(reader.model.id, origin.model):
+        return "model_binding_mismatch"
+    if not digest or not origin.prefix:
+        return ""
+    moved = bool(previous) and origin.previous != previous
+    return "prefix_binding_mismatch" if moved or origin.prefix != digest else ""
 
 
 def _link(digest: bytes, key: bytes) -> bytes:

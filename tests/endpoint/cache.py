@@ -18,7 +18,8 @@ SECONDS = {"5m": 300.0, "1h": 3600.0}
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one request. `write_5m` and `write_1h` add up to what was written to the cache; `reusable` is the
-    longest prefix, in blocks, that any earlier request had: the most that a cache could have read."""
+    longest prefix, in blocks, that any earlier request had: the most that a cache could have read.
+    `thinking_tokens` are part of `output_tokens`."""
 
     input_tokens: int = 0
     cache_read_input_tokens: int = 0
@@ -26,6 +27,7 @@ class Usage:
     write_1h: int = 0
     output_tokens: int = 0
     reusable: int = 0
+    thinking_tokens: int = 0
 
     @property
     def cache_creation_input_tokens(self) -> int:
@@ -50,6 +52,7 @@ class Usage:
                 "ephemeral_1h_input_tokens": self.write_1h,
             },
             "output_tokens": self.output_tokens,
+            "output_tokens_details": {"thinking_tokens": self.thinking_tokens},
             "service_tier": "standard",
         }
 

@@ -170,7 +170,9 @@ class _Examination:
             self._marks.append((where, own))
         ttls = [ttl for _, ttl in self._marks[marks:]]
         ttl = "1h" if "1h" in ttls else "".join(ttls[:1])
-        return render(role, block, ttl, self._rules.chars_per_token, self._pictures[before:])
+        known = self._thinking[-1:] if kind in THINKING else []
+        sealed = next((thought.origin.chars for thought in known if thought.index == index), 0)
+        return render(role, block, ttl, self._rules.chars_per_token, self._pictures[before:], sealed)
 
     def _text(self, index: int, block: dict[str, Json], where: str) -> None:
         shape(block, where, {"type": str, "text": str}, {"cache_control": dict, "citations": list})

@@ -6,10 +6,12 @@ the new one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from tests.endpoint.headers import Client
+from tests.endpoint.optional import check_effort, check_refused
 from tests.endpoint.render import RenderedBlock
-from tests.endpoint.rules import BINDING_CONTROLS, VERSION_2023, Model, Rules
+from tests.endpoint.rules import BINDING_CONTROLS, CONTEXT_MANAGEMENT, VERSION_2023, Model, Rules
 from tests.endpoint.shape import Json, RefusedError, cache_ttl, expect, one_of, shape, unknown_tag
 from tests.endpoint.tools import check_system, check_tools
 
@@ -33,22 +35,23 @@ _FIELDS: dict[str, type | None] = {
 _SAMPLING: dict[str, type | None] = {"temperature": None, "top_k": None, "top_p": None}
 _COUNTED = ("cache_control", "output_config", "system", "thinking", "tool_choice", "tools")
 _THINKING = ("adaptive", "between_tools", "disabled", "enabled")
-_EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
     """What stands before the messages, accepted: the model, the rendered tools and system, their breakpoints.
 
-    `thinking` is the type of thinking asked for, "" if none; `drop_block`: thinking out of its conversation is left
-    out instead of refused.
+    `thinking` is the type of thinking asked for, "" if none; `mismatch`: what is asked to be done with thinking out
+    of its conversation, "" if nothing; `visible`: the text of thinking is shown; `effort` as asked for.
     """
 
     model: Model
     blocks: tuple[RenderedBlock, ...]
     marks: tuple[tuple[str, str], ...]
     thinking: str
-    drop_block: bool
+    mismatch: Literal["", "error", "drop_block"]
+    visible: bool
+    effort: str
 
 
 def check_fields(
@@ -62,6 +65,9 @@ def check_fields(
         )
     required = {"model": str} if counting else {"model": str, "max_tokens": int}
     optional = {name: _FIELDS[name] for name in _COUNTED} if counting else _FIELDS
+    if CONTEXT_MANAGEMENT in client.betas and not counting:
+        optional = {**optional, "context_management": dict}
+    check_refused(fields, rules)
     shape(fields, "", required, {**optional, **(_SAMPLING if client.version == VERSION_2023 else {})})
     model = rules.model(fields["model"])
     if model is None:
@@ -69,13 +75,15 @@ def check_fields(
     max_tokens = None if counting else _max_tokens(fields["max_tokens"], model)
     thinking = fields.get("thinking") or {}
     kind = _thinking(fields.get("thinking"), model, max_tokens, client, rules)
+    effort = check_effort(fields.get("output_config"), model, kind)
     marks: list[tuple[str, str]] = []
     tools = check_tools(fields.get("tools") or [], rules, marks)
     system = check_system(fields.get("system"), rules, marks)
     _tool_choice(fields.get("tool_choice"), fields.get("tools") or [], model, kind)
     _rest(fields)
-    drop_block = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior") == "drop_block"
-    return Preamble(model, tools + system, tuple(marks), kind, drop_block)
+    mismatch = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior") or ""
+    display = thinking.get("display") or ("omitted" if model.preserved else "summarized")
+    return Preamble(model, tools + system, tuple(marks), kind, mismatch, display != "omitted", effort)
 
 
 def _max_tokens(value: int, model: Model) -> int:
@@ -103,7 +111,7 @@ def _thinking(thinking: Json, model: Model, max_tokens: int | None, client: Clie
         optional["block_binding"] = dict
     shape(thinking, where, required, optional)
     if thinking.get("display") is not None:
-        one_of(thinking["display"], ("summarized", "omitted"), f"{where}.display")
+        one_of(thinking["display"], ("summarized", "omitted", "updates"), f"{where}.display")
     if (binding := thinking.get("block_binding")) is not None:
         shape(binding, f"{where}.block_binding", {}, {"prefix_mismatch_behavior": str})
         behavior = binding.get("prefix_mismatch_behavior") or "error"
@@ -156,10 +164,6 @@ def _rest(fields: Mapping[str, Json]) -> None:
         shape(metadata, "metadata", {}, {"user_id": str})
     if (tier := fields.get("service_tier")) is not None:
         one_of(tier, ("auto", "standard_only"), "service_tier")
-    if (output := fields.get("output_config")) is not None:
-        shape(output, "output_config", {}, {"effort": str, "format": dict})
-        if output.get("effort") is not None:
-            one_of(output["effort"], _EFFORTS, "output_config.effort")
     for index, stop in enumerate(fields.get("stop_sequences") or []):
         expect(stop, str, f"stop_sequences.{index}")
         if not stop.strip():

@@ -9,10 +9,11 @@ from tests.endpoint.shape import RefusedError
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the headers of a request say: the API's version and the betas."""
+    """What the headers of a request say: the API's version, the betas, the account that asks."""
 
     version: str
     betas: frozenset[str] = frozenset()
+    account: str = ""
 
 
 def check_headers(headers: Mapping[str, str], rules: Rules) -> Client:
@@ -29,7 +30,7 @@ def check_headers(headers: Mapping[str, str], rules: Rules) -> Client:
     if version not in (VERSION_2023, VERSION_2026):
         raise RefusedError("anthropic-version", f'"{version}" is not a valid version')
     betas = headers.get("anthropic-beta", "").split(",")
-    return Client(version, frozenset(name.strip() for name in betas))
+    return Client(version, frozenset(name.strip() for name in betas), rules.accounts.get(key, "an account"))
 
 
 def api_key(headers: Mapping[str, str]) -> str:

@@ -5,11 +5,19 @@ again the messages that the previous request had, "off" accepts everything unrea
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from tests.endpoint.binding import UNBOUND, Prefix, PrefixChain, bind
+from tests.endpoint.binding import (
+    NEEDS_BETA,
+    UNBOUND,
+    Mismatch,
+    Prefix,
+    PrefixChain,
+    Reader,
+    bind,
+)
 from tests.endpoint.body import Body, Fresh, Known, parse_body
 from tests.endpoint.content import Facts, examine
 from tests.endpoint.conversation import Replies, check_breakpoints, check_messages, check_open_loop
@@ -17,7 +25,7 @@ from tests.endpoint.fields import Preamble, check_fields
 from tests.endpoint.headers import check_headers
 from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.render import Prompt, RenderedBlock, compact
-from tests.endpoint.rules import Rules
+from tests.endpoint.rules import BINDING_CONTROLS, Rules
 from tests.endpoint.shape import Json, RefusedError, cache_ttl
 
 Mode: TypeAlias = Literal["full", "incremental", "off"]
@@ -37,12 +45,15 @@ class Examined:
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """A request that the service would answer. `json` is None when it was not read (mode "off"); `prefix` is what
-    the reply's thinking is bound to."""
+    the reply's thinking is bound to; `visible`: its text is shown; `transformations` are what is reported of the
+    request, None where nothing is."""
 
     json: dict[str, Json] | None
     prompt: Prompt
     stream: bool
     prefix: Prefix = UNBOUND
+    visible: bool = True
+    transformations: tuple[dict[str, Json], ...] | None = None
 
 
 class Judge:
@@ -74,22 +85,31 @@ class Judge:
         check_messages(facts, preamble.model, rules, self.replies, client.version)
         if preamble.thinking == "enabled":
             check_open_loop(facts)
-        prefix = self._bound(preamble, facts)
-        prompt = self._prompt(parsed, preamble, facts)
+        reader = Reader(preamble.model, client.account, self._mismatch(preamble))
+        reported = BINDING_CONTROLS in client.betas
+        try:
+            bound = bind(preamble.blocks, facts, self._chain, reader)
+        except RefusedError as refusal:
+            raise refusal if reported else RefusedError(refusal.where, refusal.message + NEEDS_BETA) from None
+        prompt = self._prompt(parsed, preamble, facts, bound.dropped)
         window = preamble.model.window
         if (tokens := prompt.tokens) > window:
             raise RefusedError("", f"prompt is too long: {tokens} tokens > {window} maximum")
         json = {**parsed.fields, "messages": [message.value for message in messages]}
-        return Accepted(json, prompt, parsed.fields.get("stream") is True, prefix)
+        return Accepted(
+            json,
+            prompt,
+            parsed.fields.get("stream") is True,
+            bound.prefix,
+            preamble.visible,
+            bound.transformations if reported else None,
+        )
 
-    def _bound(self, preamble: Preamble, facts: Sequence[Facts]) -> Prefix:
-        """What the reply's thinking will be bound to; refuses thinking that is out of its conversation."""
-        if not preamble.model.preserved:
-            return UNBOUND
-        prefix, refusal = bind(preamble.blocks, facts, self._chain)
-        if refusal is not None and self._rules.prefix_check and not preamble.drop_block:
-            raise refusal
-        return prefix
+    def _mismatch(self, preamble: Preamble) -> Mismatch:
+        """What is done with thinking out of its conversation: as the client asks, else as the account is old."""
+        if preamble.mismatch:
+            return preamble.mismatch
+        return "allow" if self._rules.old_account and not preamble.model.every_account else "error"
 
     def _examined(self, parsed: Body[Examined]) -> list[Examined]:
         """The messages with their facts, which are not made again for those of the previous request."""
@@ -103,12 +123,21 @@ class Judge:
             self._known = Known(parsed.places, messages)
         return messages
 
-    def _prompt(self, parsed: Body[Examined], preamble: Preamble, facts: Sequence[Facts]) -> Prompt:
+    def _prompt(
+        self,
+        parsed: Body[Examined],
+        preamble: Preamble,
+        facts: Sequence[Facts],
+        dropped: Set[tuple[int, int]],
+    ) -> Prompt:
         fields = parsed.fields
         marks = list(preamble.marks)
         blocks: list[RenderedBlock] = [*preamble.blocks]
         for index, message in enumerate(facts):
-            blocks += message.blocks
+            if message.thoughtful and dropped:
+                blocks += [block for at, block in enumerate(message.blocks) if (index, at) not in dropped]
+            else:
+                blocks += message.blocks
             if message.marks:
                 marks.extend((f"messages.{index}.{where}", ttl) for where, ttl in message.marks)
         automatic = cache_ttl(fields, "")
@@ -118,7 +147,7 @@ class Judge:
             if last is not None:
                 blocks[last] = replace(blocks[last], ttl=blocks[last].ttl or automatic)
         check_breakpoints(marks, self._rules.max_breakpoints)
-        parameters = compact([fields.get("tool_choice"), fields.get("thinking")])
+        parameters = compact([fields.get("tool_choice"), preamble.thinking, preamble.effort])
         return Prompt(tuple(blocks), len(preamble.blocks), preamble.model.id, parameters)
 
     def _unread(self, body: bytes) -> Accepted:

@@ -5,7 +5,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.endpoint.cache import Usage
@@ -25,7 +25,8 @@ class Refusal:
 class Recorded:
     """One request. `index` counts the requests to the same path; `arrived` is in seconds of the endpoint's clock;
     `refusal` is None when it was accepted; `usage` is what the prompt cost, None when it was refused or met an
-    error in place of an answer. Header names are in lower case."""
+    error in place of an answer; `transformations` are what the answer reported of it. Header names are in lower
+    case."""
 
     index: int
     method: str
@@ -36,6 +37,12 @@ class Recorded:
     parsed: Json = None
     refusal: Refusal | None = None
     usage: Usage | None = None
+    transformations: Sequence[Mapping[str, Json]] = ()
+
+    @property
+    def dropped(self) -> list[str]:
+        """Where thinking was left out of what the model saw."""
+        return [one["path"] for one in self.transformations if one["type"] == "thinking_dropped"]
 
     @property
     def json(self) -> Json:

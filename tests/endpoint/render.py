@@ -49,13 +49,21 @@ def compact(value: Json) -> str:
 
 
 def render(
-    kind: str, block: Mapping[str, Json], ttl: str, per_token: int, pictures: Iterable[Picture] = ()
+    kind: str,
+    block: Mapping[str, Json],
+    ttl: str,
+    per_token: int,
+    pictures: Iterable[Picture] = (),
+    sealed: int = 0,
 ) -> RenderedBlock:
     """A block of this kind ("tool", "system", "user" or "assistant"). Its tokens: ceil(characters / per_token) of
-    what the model reads, at least 1, and its pictures' own."""
+    what the model reads, at least 1, and its pictures' own. `sealed` characters are read instead of the visible
+    ones, where there are some."""
     text = compact(_unmarked(block))
     key = hashlib.blake2b(f"{kind}\0{text}".encode(), digest_size=16).digest()
-    tokens = max(1, -(-_characters(kind, block) // per_token)) if block.get("type") != "image" else 0
+    tokens = (
+        max(1, -(-(sealed or _characters(kind, block)) // per_token)) if block.get("type") != "image" else 0
+    )
     tokens += sum(picture.tokens for picture in pictures)
     return RenderedBlock(key, tokens, ttl, block.get("type") in ("thinking", "redacted_thinking"))
 

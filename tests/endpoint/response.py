@@ -6,7 +6,7 @@ gives the same ones.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tests.endpoint.binding import Prefix
@@ -38,6 +38,8 @@ class Response:
     stop_sequence: str | None
     usage: Mapping[str, Json]
     pings: bool
+    transformations: Sequence[Mapping[str, Json]] | None = None
+    transformations_at_end: Sequence[Mapping[str, Json]] | None = None
 
     def kinds(self) -> list[str]:
         """The types of the blocks."""
@@ -62,12 +64,25 @@ class Response:
             "stop_reason": self.stop_reason,
             "stop_sequence": self.stop_sequence,
             "usage": dict(self.usage),
+            **_reported(self.transformations),
         }
+
+    def ending(self) -> dict[str, Json]:
+        """What the last event says of the request once more, after another server took over."""
+        return _reported(self.transformations_at_end)
+
+
+def _reported(transformations: Sequence[Mapping[str, Json]] | None) -> dict[str, Json]:
+    if transformations is None:
+        return {}
+    return {"input_transformations": [dict(one) for one in transformations]}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """The request that is answered: `seed` makes the ids, thinking is signed with `key` and bound to `prefix`."""
+    """The request that is answered: `seed` makes the ids, thinking is signed with `key` and bound to `prefix`, and to
+    its account where `of_account`; `visible`: its text is shown. `transformations`: what is reported of the request.
+    """
 
     seed: bytes
     model: str
@@ -75,6 +90,9 @@ class Prompted:
     cache_fields: bool
     prefix: Prefix
     key: bytes
+    visible: bool = True
+    of_account: bool = False
+    transformations: Sequence[Mapping[str, Json]] | None = None
 
     def name(self, prefix: str, what: str) -> str:
         """An id that is this request's own."""
@@ -89,11 +107,24 @@ def respond(reply: Reply, prompted: Prompted) -> Response:
     message_id = prompted.name("msg_01", "message")
     prefix = prompted.prefix
     blocks: list[WireBlock] = []
+    account = prefix.account if prompted.of_account else ""
+    thought = said = 0
     for place, block in enumerate(reply.blocks):
-        origin = Origin(message_id, place, prefix.digest.hex(), prefix.previous)
+        origin = Origin(
+            message_id,
+            place,
+            prefix.digest.hex(),
+            prefix.previous,
+            prompted.model,
+            account,
+            len(block.thinking) if isinstance(block, Thinking) and prefix.digest else 0,
+        )
         blocks.append(_wire(block, origin, prompted, reply))
         prefix = _behind(prefix, blocks[-1].whole)
-    usage = replace(prompted.usage, output_tokens=max(1, sum(_tokens(block.whole) for block in blocks)))
+        tokens = -(-origin.chars // 4) or _tokens(blocks[-1].whole)
+        said += tokens
+        thought += tokens if isinstance(block, Thinking | Redacted) else 0
+    usage = replace(prompted.usage, output_tokens=max(1, said), thinking_tokens=thought)
     cache_fields = prompted.cache_fields if reply.cache_fields is None else reply.cache_fields
     counted = {**usage.json(cache_fields), **reply.usage}
     counted = {name: value for name, value in counted.items() if value is not None}
@@ -105,6 +136,8 @@ def respond(reply: Reply, prompted: Prompted) -> Response:
         reply.stop_sequence,
         counted,
         reply.pings,
+        prompted.transformations if reply.transformations is None else reply.transformations,
+        reply.transformations_at_end,
     )
 
 
@@ -127,6 +160,8 @@ def _wire(block: Block, origin: Origin, prompted: Prompted, reply: Reply) -> Wir
             return WireBlock({"type": "text", "text": ""}, deltas, {"type": "text", "text": text})
         case Thinking(thinking, signature):
             signature = sign(thinking, origin, prompted.key) if signature is None else signature
+            if origin.sealed and not prompted.visible:
+                thinking = ""
             deltas = tuple({"type": "thinking_delta", "thinking": part} for part in _parts(thinking, reply))
             if signature:
                 deltas += ({"type": "signature_delta", "signature": signature},)

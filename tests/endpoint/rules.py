@@ -3,7 +3,8 @@
 Tests shrink a limit to reach it (`Rules(window=10_000)`); nothing else in the package holds a number of its own.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 VERSION_2023 = "2023-06-01"
 VERSION_2026 = "2026-10-21"
@@ -12,14 +13,19 @@ VERSION_2026 = "2026-10-21"
 BINDING_CONTROLS = "thinking-binding-controls-2026-08-01"
 """The beta header with which `thinking.block_binding` is taken."""
 
+CONTEXT_MANAGEMENT = "context-management-2025-06-27"
+"""The beta header with which `context_management` is taken."""
+
 MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """One model. `window` and `max_output` in tokens; `prefill`: an assistant message may be last; `thinking`: the
-    types of thinking it takes; `forced_tools`: tool_choice may force a call; `preserved`: its thinking is bound to
-    everything that stood before it ("preserved thinking")."""
+    types of thinking it takes; `forced_tools`: tool_choice may force a call; `efforts`: the values of
+    `output_config.effort` it takes; `preserved`: its thinking is bound to everything that stood before it
+    ("preserved thinking"), `every_account`: also on accounts from before September 2026, `of_account`: and to the
+    account."""
 
     id: str
     window: int = 1_000_000
@@ -27,31 +33,44 @@ class Model:
     prefill: bool = False
     thinking: tuple[str, ...] = ("adaptive", "disabled")
     forced_tools: bool = True
+    efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
     preserved: bool = False
+    every_account: bool = False
+    of_account: bool = False
 
 
 _MANUAL = ("enabled", "disabled")
 _ALWAYS = ("adaptive",)
+_UP_TO_HIGH = ("low", "medium", "high")
 
 MODELS = (
-    Model("claude-haiku-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-sonnet-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-opus-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-haiku-4-5-20251001", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-sonnet-4-5-20250929", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-opus-4-5-20251101", 200_000, 64_000, prefill=True, thinking=_MANUAL),
-    Model("claude-sonnet-4-6", thinking=("adaptive", *_MANUAL)),
-    Model("claude-opus-4-6", thinking=("adaptive", *_MANUAL)),
+    Model("claude-haiku-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=()),
+    Model("claude-sonnet-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=()),
+    Model("claude-opus-4-5", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=_UP_TO_HIGH),
+    Model("claude-haiku-4-5-20251001", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=()),
+    Model("claude-sonnet-4-5-20250929", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=()),
+    Model("claude-opus-4-5-20251101", 200_000, 64_000, prefill=True, thinking=_MANUAL, efforts=_UP_TO_HIGH),
+    Model("claude-sonnet-4-6", thinking=("adaptive", *_MANUAL), efforts=(*_UP_TO_HIGH, "max")),
+    Model("claude-opus-4-6", thinking=("adaptive", *_MANUAL), efforts=(*_UP_TO_HIGH, "max")),
     Model("claude-opus-4-7"),
     Model("claude-opus-4-8"),
     Model("claude-sonnet-5"),
     Model("claude-opus-5"),
     Model("claude-fable-5", thinking=_ALWAYS),
+    Model("claude-mythos-5", thinking=_ALWAYS),
     Model("claude-fable-5-1", thinking=_ALWAYS, preserved=True),
-    Model("claude-fable-5-2", thinking=_ALWAYS, preserved=True),
+    Model("claude-mythos-5-1", thinking=_ALWAYS, preserved=True, every_account=True),
+    Model("claude-fable-5-2", thinking=_ALWAYS, preserved=True, every_account=True),
+    Model("claude-mythos-5-2", thinking=_ALWAYS, preserved=True, every_account=True),
     Model("claude-opus-5-5", thinking=_ALWAYS, forced_tools=False, preserved=True),
-    Model("claude-sonnet-5-5", thinking=("adaptive", "between_tools"), forced_tools=False, preserved=True),
-    Model("claude-haiku-5-5", thinking=("adaptive", "between_tools", "disabled"), preserved=True),
+    Model(
+        "claude-sonnet-5-5",
+        thinking=("adaptive", "between_tools"),
+        forced_tools=False,
+        preserved=True,
+        of_account=True,
+    ),
+    Model("claude-haiku-5-5", preserved=True, of_account=True),
 )
 
 _ANY = Model("", 200_000, 64_000, thinking=("adaptive", "between_tools", *_MANUAL))
@@ -61,13 +80,16 @@ _ANY = Model("", 200_000, 64_000, thinking=("adaptive", "between_tools", *_MANUA
 class Rules:
     """Limits and switches of the judge.
 
-    `models`: an unlisted model is answered with 404, unless `any_model` (a window of 200,000, output of 64,000).
-    `window`, `max_output` and `prefill` override every model's own. `keys`: the API keys that are accepted, None
-    for any. `signatures` off lets thinking pass unsigned, as local servers do. `prefix_check` off treats models
-    with preserved thinking as an account from before September 2026. `max_images` is 600 at the service where
-    the window is above 200,000. `cache_minimum` and `lookback` belong to the prompt cache: tokens below which
-    a prefix is not stored (the service: 512 to 4,096), and how many blocks each breakpoint looks back, itself
-    included.
+    `models`: an unlisted model is answered with 404, unless `any_model` (a window of 200,000, output of
+    64,000). `window`, `max_output` and `prefill` override every model's own. `keys`: the API keys that are
+    accepted, None for any. `accounts`: the account of a key; keys that are not named belong to one and the
+    same. `signatures` off lets thinking pass unsigned, as local servers do. `old_account`: one from before
+    September 2026, where thinking out of its conversation is by default billed and reported instead of refused.
+    `refused`: optional fields that this endpoint refuses, as gateways do (`refusal` is how):
+    "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config".
+    `max_images` is 600 at the service where the window is above 200,000. `cache_minimum` and `lookback` belong
+    to the prompt cache: tokens below which a prefix is not stored (the service: 512 to 4,096), and how many
+    blocks each breakpoint looks back, itself included.
     """
 
     models: tuple[Model, ...] = MODELS
@@ -78,7 +100,10 @@ class Rules:
     keys: tuple[str, ...] | None = None
     signatures: bool = True
     signing_key: bytes = b"tests.endpoint"
-    prefix_check: bool = True
+    accounts: Mapping[str, str] = field(default_factory=dict)
+    old_account: bool = False
+    refused: tuple[str, ...] = ()
+    refusal: str = "Extra inputs are not permitted"
     body_limit: int = 32 * MIB
     max_breakpoints: int = 4
     max_images: int = 100

@@ -125,10 +125,23 @@ class Service:
         off = settings.judge == "off"
         usage = Usage(accepted.prompt.tokens) if off else self._cache.account(accepted.prompt)
         model, key = accepted.prompt.model, settings.rules.signing_key
-        prompted = Prompted(seed, model, usage, settings.cache_fields, accepted.prefix, key)
+        known = settings.rules.model(model)
+        prompted = Prompted(
+            seed,
+            model,
+            usage,
+            settings.cache_fields,
+            accepted.prefix,
+            key,
+            accepted.visible,
+            known is not None and known.of_account,
+            accepted.transformations,
+        )
         response = respond(reply, prompted)
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
-        self._remember(self.requests, replace(record, usage=usage))
+        self._remember(
+            self.requests, replace(record, usage=usage, transformations=response.transformations or ())
+        )
         cut = any(isinstance(fault, EndOfBody) for fault in reply.all_faults)
         wire, pieces = _framed(connection, response, accepted.stream, headers, cut)
         await play(connection, wire, pieces, reply.all_faults, reply.delay, self._stalled, secret)

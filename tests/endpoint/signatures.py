@@ -2,6 +2,7 @@
 
 A signature names the message, the place in it, what stood before it and the thinking block before it, and holds an
 HMAC over all that and the text. A changed, moved or foreign block is seen even by another endpoint with the same key.
+Bound thinking is the exception: there the signature holds the reasoning, and the text beside it is for people only.
 """
 
 import binascii
@@ -9,6 +10,7 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 DEFAULT_KEY = b"tests.endpoint"
 
@@ -18,13 +20,22 @@ class Origin:
     """Where a signed block stood: the message's id ("" for one signed by hand) and its index in the content.
 
     `prefix` is the digest of everything in front of it but thinking, `previous` the tag of the thinking block in
-    front of it; both "" when unknown.
+    front of it; both "" when unknown. `model` and `account` wrote it; `chars` are those of the reasoning itself,
+    which the visible text need not show, 0 where the visible text is all.
     """
 
     message_id: str = ""
     position: int = 0
     prefix: str = ""
     previous: str = ""
+    model: str = ""
+    account: str = ""
+    chars: int = 0
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the reasoning is in the signature, as it is with bound thinking: the visible text is free."""
+        return bool(self.prefix)
 
 
 ANYWHERE = Origin()
@@ -59,15 +70,19 @@ def tag(signature: str) -> str:
 
 
 def _seal(kind: str, text: str, origin: Origin, key: bytes) -> str:
-    place = f"{origin.message_id}:{origin.position}:{origin.prefix}:{origin.previous}"
+    names = f"{quote(origin.model, safe='')}:{quote(origin.account, safe='')}:{origin.chars}"
+    place = f"{origin.message_id}:{origin.position}:{origin.prefix}:{origin.previous}:{names}"
+    text = "" if origin.sealed and kind == "thinking" else text
     mac = hmac.digest(key, f"{kind}\0{place}\0{text}".encode(), "sha256")
     return b64encode(place.encode() + b":" + mac).decode()
 
 
 def _open(kind: str, text: str, signature: str, key: bytes) -> Origin | None:
     try:
-        message_id, position, prefix, previous, _ = b64decode(signature, validate=True).split(b":", 4)
-        origin = Origin(message_id.decode(), int(position), prefix.decode(), previous.decode())
+        parts = [part.decode() for part in b64decode(signature, validate=True).split(b":", 7)[:7]]
+        message_id, position, prefix, previous, model, account, chars = parts
+        names = unquote(model), unquote(account)
+        origin = Origin(message_id, int(position), prefix, previous, *names, int(chars))
     except (binascii.Error, ValueError):  # not base64, too few parts, no UTF-8, no number
         return None
     return origin if hmac.compare_digest(_seal(kind, text, origin, key), signature) else None

@@ -41,7 +41,8 @@ def error_json(kind: str, message: str, request_id: str = "") -> bytes:
 def _events(response: Response) -> Iterator[bytes]:
     opening = {**response.message(), "content": [], "stop_reason": None, "stop_sequence": None}
     if "output_tokens" in response.usage:
-        opening["usage"] = {**response.usage, "output_tokens": 1}
+        first = {name: value for name, value in response.usage.items() if name != "output_tokens_details"}
+        opening["usage"] = {**first, "output_tokens": 1}
     yield event("message_start", {"type": "message_start", "message": opening})
     for index, block in enumerate(response.blocks):
         start = {"type": "content_block_start", "index": index, "content_block": block.start}
@@ -53,8 +54,10 @@ def _events(response: Response) -> Iterator[bytes]:
             yield b"%b%b}\n\n" % (front, _json(delta))
         yield event("content_block_stop", {"type": "content_block_stop", "index": index})
     ending = {"stop_reason": response.stop_reason, "stop_sequence": response.stop_sequence}
-    usage = {name: value for name, value in response.usage.items() if isinstance(value, int)}
-    yield event("message_delta", {"type": "message_delta", "delta": ending, "usage": usage})
+    said = ("output_tokens_details",)
+    usage = {name: value for name, value in response.usage.items() if isinstance(value, int) or name in said}
+    last = {"type": "message_delta", "delta": ending, "usage": usage, **response.ending()}
+    yield event("message_delta", last)
     yield event("message_stop", {"type": "message_stop"})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.endpoint.judge import Judge
-from tests.endpoint.rules import Rules
+from tests.endpoint.rules import BINDING_CONTROLS, CONTEXT_MANAGEMENT, Rules
 from tests.endpoint.sample import TOOL, body, post, user, verdict
 from tests.endpoint.shape import RefusedError
 
@@ -242,3 +242,78 @@ def test_counting_needs_no_max_tokens_and_takes_no_stream():
     counted = body(max_tokens=None, stream=None)
     assert verdict(counted, counting=True) == ""
     assert verdict(body(), counting=True).endswith("Extra inputs are not permitted")
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "expected"),
+    [
+        ("claude-opus-5-5", "max", ""),
+        ("claude-haiku-5-5", "xhigh", ""),
+        ("claude-opus-4-6", "max", ""),
+        (
+            "claude-sonnet-4-6",
+            "xhigh",
+            "This model does not support effort level 'xhigh'. Supported levels: low, medium, high, max.",
+        ),
+        (
+            "claude-opus-4-5",
+            "max",
+            "This model does not support effort level 'max'. Supported levels: low, medium, high.",
+        ),
+        ("claude-haiku-4-5", "low", "This model does not support the effort parameter."),
+        (
+            "claude-opus-5-5",
+            "highest",
+            "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+        ),
+    ],
+)
+def test_each_model_takes_its_own_efforts(model: str, effort: str, expected: str):
+    assert verdict(body(user("x"), model=model, output_config={"effort": effort})) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("claude-haiku-5-5", "disabled"),
+        ("claude-sonnet-5-5", "between_tools"),
+        ("claude-opus-5", "disabled"),
+    ],
+)
+def test_without_thinking_effort_ends_at_high(model: str, kind: str):
+    asked = {"model": model, "thinking": {"type": kind}}
+    assert verdict(body(user("x"), **asked, output_config={"effort": "high"})) == ""
+    found = verdict(body(user("x"), **asked, output_config={"effort": "max"}))
+    assert found.startswith("output_config.effort 'max' is not supported when thinking is disabled")
+
+
+@pytest.mark.parametrize(
+    ("refused", "fields", "where"),
+    [
+        (
+            "thinking.block_binding",
+            {"thinking": {"type": "adaptive", "block_binding": {}}},
+            "thinking.adaptive.block_binding",
+        ),
+        (
+            "thinking.display",
+            {"thinking": {"type": "adaptive", "display": "summarized"}},
+            "thinking.adaptive.display",
+        ),
+        ("output_config", {"output_config": {"effort": "low"}}, "output_config"),
+        (
+            "cache_control.ttl",
+            {"system": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]},
+            "system.0.cache_control.ephemeral.ttl",
+        ),
+        ("context_management", {"context_management": {"edits": []}}, "context_management"),
+    ],
+)
+def test_a_gateway_refuses_optional_fields_in_its_own_words(refused: str, fields: Any, where: str):
+    betas = f"{BINDING_CONTROLS},{CONTEXT_MANAGEMENT}"
+    asked = body(user("x"), model="claude-opus-5-5", **fields)
+    assert verdict(asked, anthropic_beta=betas) == ""
+    gateway = Rules(refused=(refused,), refusal="unknown field")
+    assert verdict(asked, gateway, anthropic_beta=betas) == f"{where}: unknown field"
+    del asked[next(iter(fields))]
+    assert verdict(asked, gateway, anthropic_beta=betas) == ""
