@@ -109,6 +109,14 @@ class BadRequest(ProviderError):
     """Any other 4xx: the endpoint refuses the request as it stands."""
 
 
+class FieldRefused(BadRequest):
+    """The endpoint does not take an optional field; `fields` are those it may mean, the most exact first."""
+
+    def __init__(self, message: str, hint: str = "", fields: tuple[str, ...] = ()) -> None:
+        super().__init__(message, hint)
+        self.fields = fields
+
+
 class ToolError(Exception):
     """Raised by a tool; its text becomes an error result for the model."""
 

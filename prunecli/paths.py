@@ -89,6 +89,11 @@ class Places:
         return self.data / "history.jsonl"
 
     @property
+    def endpoints_file(self) -> Path:
+        """Which optional fields of a request which endpoint refuses."""
+        return self.data / "endpoints.json"
+
+    @property
     def log_file(self) -> Path:
         """What was pruned and what came of it, a line each; no words of anybody's."""
         return self.data / "logs" / "prunecli.log"

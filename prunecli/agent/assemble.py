@@ -1,6 +1,6 @@
 """Assembling the next request from the fold: messages, cache marks, hash; and checking it before it is sent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prunecli.context.compaction import CompactionPlan
@@ -15,13 +15,15 @@ from prunecli.model.requests import CacheTtl, Request, WireMessage
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a request says beside its messages. `max_tokens` of the answer; `thinking` as the endpoint takes it."""
+    """What a request says beside its messages. `max_tokens` of the answer; `thinking` as the endpoint takes it;
+    `cache_ttl` None for no breakpoints; `effort` "" for the model's own."""
 
     name: str
     max_tokens: int = 32_000
     thinking: Mapping[str, Json] | None = None
-    cache_ttl: CacheTtl = "5m"
+    cache_ttl: CacheTtl | None = "5m"
     betas: tuple[str, ...] = ()
+    effort: str = ""
 
 
 def assemble(context: Context, model: ModelSettings) -> Request:
@@ -33,14 +35,34 @@ def assemble(context: Context, model: ModelSettings) -> Request:
         context.preamble,
         messages,
         cache_marks(context.wire, messages),
-        model.thinking,
+        thinking_for(messages, model.thinking),
         model.cache_ttl,
         model.betas,
         context.tally.context_tokens,
         context.sha256(),
+        model.effort,
     )
     validate(request, context.wire.unchanged)
     return request
+
+
+def thinking_for(
+    messages: Sequence[WireMessage], thinking: Mapping[str, Json] | None
+) -> Mapping[str, Json] | None:
+    """The configuration of thinking that these messages allow. With a budget, the first answer of the open tool loop
+    must begin with thinking: where it can't any more, none is asked for until the loop is over."""
+    if thinking is None or thinking.get("type") != "enabled":
+        return thinking
+    first: WireMessage | None = None
+    for at in range(len(messages) - 1, 0, -2):
+        if not any(block.endswith(_RESULT) for block in messages[at].blocks):
+            break
+        first = messages[at - 1]
+    return thinking if first is None or first.blocks[0].endswith(_THOUGHTS) else None
+
+
+_RESULT = b'"type":"tool_result"}'
+_THOUGHTS = (b'"type":"thinking"}', b'"type":"redacted_thinking"}')
 
 
 def body_bytes(context: Context) -> int:
@@ -69,9 +91,10 @@ def summary_request(
         context.preamble,
         (*messages, asked),
         marks,
-        model.thinking,
+        thinking_for((*messages, asked), model.thinking),
         model.cache_ttl,
         model.betas,
+        effort=model.effort,
     )
     validate(request)
     return request

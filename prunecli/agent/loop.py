@@ -5,7 +5,7 @@ interrupted, partial text is kept and marked. So a history is valid at any momen
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -34,8 +34,15 @@ from prunecli.agent.signals import (
     SummaryStarted,
 )
 from prunecli.context.compaction import CompactionPlan, last_word
-from prunecli.context.repair import leave_out_images, named_entry, repair_image, strip_thinking
-from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
+from prunecli.context.repair import (
+    leave_out_images,
+    named_entry,
+    repair_image,
+    strip_stale,
+    strip_thinking,
+)
+from prunecli.context.view import View
+from prunecli.errors import BadRequest, ContextOverflow, FieldRefused, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
 from prunecli.model.requests import MAX_BODY_BYTES, Request
@@ -64,7 +71,10 @@ class Mailbox:
 
 @dataclass(slots=True)
 class Run:
-    """One run and what it needs. `cost` gives USD of a usage; `sleep` and `jitter` are seams of the retry."""
+    """One run and what it needs. `cost` gives USD of a usage; `sleep` and `jitter` are seams of the retry.
+
+    `forgo` is told an optional field that the endpoint refuses; whether `model` leaves it out from then on.
+    """
 
     session: Journal
     provider: Provider
@@ -77,6 +87,7 @@ class Run:
     sleep: Sleep = asyncio.sleep
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
+    forgo: Callable[[str], bool] = lambda _: False
     _partial: list[str] = field(default_factory=list)
     _complained: set[str] = field(default_factory=set)
 
@@ -138,8 +149,6 @@ class Run:
             await self._request()
         except ContextOverflow as refused:
             await self._overflowed(refused)
-        except SignatureRejected as refused:
-            await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
         except BadRequest as refused:
             view = self.policy().view(self.session.context)
             if (remedy := repair_image(view, refused.message)) is None and (
@@ -203,11 +212,8 @@ class Run:
             self._leave_out_images(size - MAX_BODY_BYTES * 3 // 4)
             if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
                 raise ContextOverflow(f"the request would have {size:,} bytes, more than the endpoint takes")
-        request = assemble(self.session.context, self.model())
-        self.session.emit(sent(request))
-        await asyncio.to_thread(self.session.commit)
         begun = monotonic()
-        response = await self._stream_until_answered(request)
+        request, response = await self._answered(self._next)
         duration = round((monotonic() - begun) * 1000)
         self._partial.clear()
         self.limits = replace(
@@ -226,15 +232,55 @@ class Run:
             )
         )
 
+    async def _next(self) -> Request:
+        """The next request, recorded."""
+        request = assemble(self.session.context, self.model())
+        self.session.emit(sent(request))
+        await asyncio.to_thread(self.session.commit)
+        return request
+
+    async def _answered(self, make: Callable[[], Awaitable[Request]]) -> tuple[Request, Response]:
+        """A request and its response, sent again without a field that the endpoint does not know, and without
+        thinking that it refuses: first from the named block on, then without any."""
+        places = ["named", "all"]
+        while True:
+            if self.policy().leaves_out and (stale := strip_stale(self._view())):
+                self.session.emit(stale)
+            request = await make()
+            try:
+                return request, await self._stream_until_answered(request)
+            except FieldRefused as refused:
+                field = next((name for name in refused.fields if name in request.optional_fields), "")
+                if not field or not self.forgo(field):
+                    raise
+                self.session.tell(
+                    Notice(f"This endpoint refuses `{field}`; requests leave it out from now on", "warning")
+                )
+            except SignatureRejected as refused:
+                remedy = None
+                while places and remedy is None:
+                    named = places.pop(0) == "named"
+                    remedy = strip_thinking(self._view(), refused.message if named else "")
+                if remedy is None:
+                    raise
+                self.session.tell(Notice(f"{refused.message}; {remedy.reason}", "warning"))
+                self.session.emit(remedy)
+
+    def _view(self) -> View:
+        return self.policy().view(self.session.context)
+
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
         """Asks for a summary and records what it replaces. A failed, cancelled or useless one changes nothing.
         `short` asks without what stays, because the whole is too long."""
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
         self.session.tell(SummaryStarted(context.tally.context_tokens, plan.focus))
+
+        async def ask() -> Request:
+            return summary_request(context, self.model(), plan, short=short)
+
         try:
-            asked = summary_request(context, self.model(), plan, short=short)
-            response = await self._stream_until_answered(asked)
+            _, response = await self._answered(ask)
             self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
         except ProviderError as error:
             self.session.tell(Notice(f"no compaction: {error.message}", "warning"))

@@ -21,7 +21,8 @@ MAX_REPEATS = 5
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a session is pruned. `window` and `max_tokens` (the most an answer may take) are in tokens."""
+    """How a session is pruned. `window` and `max_tokens` (the most an answer may take) are in tokens; `leaves_out`:
+    thinking that no longer fits is left out and recorded, instead of dropped by the endpoint."""
 
     chosen: tuple[Chosen, ...] = ()
     window: int = 200_000
@@ -33,10 +34,11 @@ class Policy:
     gate: Gate = "always"
     market: Market = Market()
     compaction: Compaction = Compaction(enabled=False)
+    leaves_out: bool = False
 
     def view(self, context: Context) -> View:
         """What a strategy sees now."""
-        return View(context, self.window, recall=self.recall)
+        return View(context, self.window, recall=self.recall, leaves_out=self.leaves_out)
 
     def ledger(self, context: Context) -> Ledger:
         """The ledger of now."""

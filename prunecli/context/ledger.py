@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Chosen, Proposal, propose_all
+from prunecli.context.thoughts import stale_after
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
@@ -111,9 +112,16 @@ def prun_applied(
     memo: str | None = None,
     reason: str = "",
 ) -> PrunApplied:
-    """The event of a decided prune, with the four fields of phi-core's record worked out from its edits."""
+    """The event of a decided prune, with the four fields of phi-core's record worked out from its edits.
+
+    Where thinking that no longer fits is left out, the event does so too: an undo brings both back.
+    """
     context = view.context
     seqs: dict[int, None] = {}
+    if view.leaves_out and any(edit.kind != "strip" for edit in edits):
+        stripped = tuple(Edit("strip", seq) for seq in stale_after(context, edits))
+    else:
+        stripped = ()
     for edit in edits:
         entry = context.entries[edit.seq]
         if edit.kind == "drop" and entry.exchange:
@@ -122,4 +130,4 @@ def prun_applied(
             seqs[edit.seq] = None
     stamps = tuple(context.entries[seq].timestamp for seq in seqs)
     removed = sum(edit.tokens_saved for edit in edits)
-    return PrunApplied(source, tuple(edits), strategy, stamps, removed, len(stamps), memo, reason)
+    return PrunApplied(source, (*edits, *stripped), strategy, stamps, removed, len(stamps), memo, reason)

@@ -2,9 +2,11 @@
 stays repaired (ROBUSTNESS.md rule 3)."""
 
 import re
+from collections.abc import Sequence
 
 from prunecli.context.exchange import Entry
 from prunecli.context.ledger import prun_applied
+from prunecli.context.thoughts import thinks
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied
@@ -15,24 +17,48 @@ _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 _TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
-def strip_thinking(view: View) -> PrunApplied | None:
-    """The event that leaves out all older thinking, after a signature error; None where there is none.
-
-    Never inside the open tool loop: with thinking enabled its first message must begin with it.
-    """
+def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
+    """The event that leaves out thinking after a refusal of it: that of the answer which the refusal names and of
+    all later ones, because they follow on it; all thinking where it names none. None where there is none."""
     context = view.context
-    last_turn = context.user_turns[-1] if context.user_turns else -1
-    edits = [
-        Edit("strip", exchange.seq)
+    first = _named_answer(view, refusal)
+    seqs = [
+        exchange.seq
         for exchange in context.exchanges
-        if exchange.seq < last_turn
-        and isinstance(exchange.head.event, AssistantMessage)
-        and any(isinstance(block, Thinking | RedactedThinking) for block in exchange.head.event.content)
-        and not any(edit.kind == "strip" for _, edit in context.edits_of(exchange.seq))
+        if exchange.seq >= first and has_thinking(exchange.head) and thinks(context, exchange.seq)
     ]
-    if not edits:
+    return left_out(view, seqs, f"thinking from entry {first} on" if first else "all earlier thinking")
+
+
+def strip_stale(view: View) -> PrunApplied | None:
+    """The event that leaves out all thinking that no longer fits the conversation; None where all of it does."""
+    return left_out(view, view.context.thoughts.stale(), "thinking that no longer fits the conversation")
+
+
+def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
+    """The event that leaves out the thinking of these answers; None for no answers."""
+    if not seqs:
         return None
-    return prun_applied(view, "strategy", edits, strategy="repair", reason="earlier thinking was left out")
+    edits = [Edit("strip", seq) for seq in seqs]
+    return prun_applied(view, "strategy", edits, strategy="repair", reason=f"{what} was left out")
+
+
+def has_thinking(entry: Entry) -> bool:
+    """Whether an entry is an answer with thinking."""
+    event = entry.event
+    return isinstance(event, AssistantMessage) and any(
+        isinstance(block, Thinking | RedactedThinking) for block in event.content
+    )
+
+
+def _named_answer(view: View, refusal: str) -> int:
+    """The seq of the answer whose block a refusal names, 0 where it names none."""
+    place, messages = _PLACE.search(refusal), view.context.messages()
+    if place is None or int(place[1]) >= len(messages):
+        return 0
+    message, block = messages[int(place[1])], int(place[2])
+    named = message.role == "assistant" and block < len(message.seqs)
+    return message.seqs[block] if named else 0
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:

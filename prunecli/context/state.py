@@ -4,10 +4,9 @@
 Strategies read it through `view.View`.
 """
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Iterable
 from functools import partial
-from typing import TypeVar
 
 from prunecli.context.changes import Changes
 from prunecli.context.exchange import (
@@ -19,8 +18,10 @@ from prunecli.context.exchange import (
     user_entry,
 )
 from prunecli.context.lineage import Lineage
+from prunecli.context.placing import refile, with_summary
 from prunecli.context.shown import shown
 from prunecli.context.tally import Tally
+from prunecli.context.thoughts import PREAMBLE_PLACE, Thoughts, form_of, thinks
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.tracker import Tracker
 from prunecli.context.wire import Wire
@@ -45,8 +46,6 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
-_Filed = TypeVar("_Filed", Entry, Exchange)
-
 
 def _seq(entry: Entry) -> int:
     return entry.seq
@@ -65,6 +64,7 @@ class Context:
         self.caches = True
         self.tally = Tally(counter, factor)
         self.tracker = Tracker()
+        self.thoughts = Thoughts(partial(thinks, self))
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
         self._clear()
@@ -92,6 +92,7 @@ class Context:
         self._positions: dict[int, int] = {}
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
+        self.thoughts.clear()
         self.tally.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -189,8 +190,9 @@ class Context:
             case RequestSent():
                 self.wire.sent()
                 self.tally.sent()
+                self.thoughts.requested(record.seq)
             case SettingChanged(key, value):
-                self._set(key, value)
+                self._set(key, value, record.seq)
             case SessionStarted() as started:
                 self.started = started
             case RunEnded() as ended:
@@ -210,6 +212,7 @@ class Context:
             case AssistantMessage() as event:
                 self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
+                self.thoughts.answered(record.seq, event)
             case ToolStarted(tool_use_id):
                 if exchange := self._calls.get(tool_use_id):
                     exchange.started.add(tool_use_id)
@@ -218,7 +221,7 @@ class Context:
             case PrunApplied() as event:
                 self._prune(record, event)
             case PrunReverted(seqs):
-                self._revert(seqs)
+                self._revert(seqs, record.seq)
             case Pinned(seqs, pinned):
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
@@ -233,12 +236,13 @@ class Context:
             self.last_response, self.last_model = record.timestamp, event.model
             self.caches = event.usage.cache_read_input_tokens is not None
 
-    def _set(self, key: str, value: Json) -> None:
+    def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value
         if key == PREAMBLE and isinstance(value, dict):
             self.preamble = Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
             self._preamble_digest = self.preamble.digest()
             self.tally.preamble(self.preamble)
+            self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)
 
     def _add(self, entry: Entry) -> None:
         self.entries[entry.seq] = entry
@@ -286,9 +290,9 @@ class Context:
             if edit.kind == "drop":
                 self._drops.setdefault(record.seq, set()).add(edit.seq)
             touched.append(edit.seq)
-        self._changed(touched)
+        self._changed(touched, record.seq)
 
-    def _revert(self, seqs: Iterable[int]) -> None:
+    def _revert(self, seqs: Iterable[int], at: int) -> None:
         touched: list[int] = []
         for seq in seqs:
             if seq in self.pruns:
@@ -300,7 +304,7 @@ class Context:
             elif seq in self.entries:
                 touched += [seq, *self._take_back([seq])]
                 self.pinned = self.pinned | {seq}
-        self._changed(touched)
+        self._changed(touched, at)
 
     def _take_back(self, targets: Iterable[int], only: int | None = None) -> list[int]:
         """Removes edits of these targets (of one prune only); the places of memos that may vanish with them."""
@@ -323,20 +327,22 @@ class Context:
         summary = summary_entry(record, event)
         self.entries[summary.seq] = summary
         self.boundary = record.seq
-        self.items = _with_summary(self.items, summary, event, record.seq)
+        self.items = with_summary(self.items, summary, event, record.seq)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
         self.tally.keep(self._positions)
         self._weigh(summary)
+        self.thoughts.changed(event.head_end + 0.5, record.seq, record.seq)
 
     # What an edit changes ------------------------------------------------------------------------------------
 
-    def _changed(self, targets: Iterable[int]) -> None:
+    def _changed(self, targets: Iterable[int], at: int) -> None:
         heads = sorted({self._head(seq).seq for seq in targets if seq in self.entries})
         for head in heads:
-            self._refile(self.entries[head])
+            refile(self, self.entries[head])
             self._weigh(self.entries[head])
+            self.thoughts.changed(head, at, form_of(self, self.entries[head]))
         self._relay(heads)
 
     def _head(self, seq: int) -> Entry:
@@ -348,20 +354,6 @@ class Context:
         if places:
             self.wire.rebuild(start=min(places), stop=max(places) + 1)
 
-    def _refile(self, head: Entry) -> None:
-        """Puts an exchange and its results into, or out of, what strategies see."""
-        if head.seq < self.boundary:
-            return
-        dropped = head.exchange is not None and self.dropped(head.exchange)
-        if head.exchange:
-            _file(self.live_exchanges, head.exchange, present=not dropped)
-        for entry in [head] if head.kind == "command" else head.exchange.results if head.exchange else []:
-            edit = self.text_edit(entry.seq)
-            _file(self.live_results, entry, present=not dropped and edit is None)
-            _file(
-                self.trimmed_results, entry, present=not dropped and edit is not None and edit.kind == "trim"
-            )
-
     def _weigh(self, head: Entry) -> None:
         if head.seq in self._positions:
             parts = head.exchange.entries if head.exchange else [head]
@@ -370,28 +362,3 @@ class Context:
             edits = {e.seq: edit for e in parts if e.seq in stacks and (edit := self.text_edit(e.seq))}
             memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
             self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
-
-
-def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
-    at = bisect_left(where, what.seq, key=lambda other: other.seq)
-    there = at < len(where) and where[at] is what
-    if present and not there:
-        where.insert(at, what)
-    elif there and not present:
-        del where[at]
-
-
-def _with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied, seq: int) -> list[Entry]:
-    """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
-    end, head, tail = min(event.tail_start, seq), event.head_end, event.tail_start
-    left: list[Entry] = []
-    for item in items:
-        if head <= _place(item) < tail if item.kind == "summary" else head < item.seq < end:
-            item.forget_wire()
-        else:
-            left.append(item)
-    return sorted([*left, summary], key=lambda item: (_place(item), item.kind == "summary", item.seq))
-
-
-def _place(summary: Entry) -> int:
-    return summary.event.head_end if isinstance(summary.event, CompactionApplied) else summary.seq

@@ -23,13 +23,15 @@ _ARGUMENT_CHARS = 80
 @dataclass(frozen=True, slots=True)
 class View:
     """The working context as a strategy may read it. `window` is in tokens; `forced` means that minimums count
-    as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders. `pending` are edits of
-    strategies before this one by target; every answer takes them as applied."""
+    as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders. `leaves_out`: what a prune
+    makes of later thinking is left out by the same prune, instead of dropped by the endpoint. `pending` are edits
+    of strategies before this one by target; every answer takes them as applied."""
 
     context: Context
     window: int
     forced: bool = False
     recall: bool = False
+    leaves_out: bool = False
     pending: dict[int, Edit] = field(default_factory=dict)
 
     def after(self, edits: Sequence[Edit]) -> "View":

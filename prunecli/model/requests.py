@@ -69,7 +69,8 @@ def link(previous: bytes, message: WireMessage) -> bytes:
 class Request:
     """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
     preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none, `betas` go
-    into a header. `sha256` is the chain's end."""
+    into a header. `cache_ttl` is None for an endpoint that takes no breakpoints; `effort` is "" for the model's
+    own. `sha256` is the chain's end."""
 
     model: str
     max_tokens: int
@@ -77,16 +78,28 @@ class Request:
     messages: tuple[WireMessage, ...]
     cache_marks: tuple[int, ...] = ()
     thinking: Mapping[str, Json] | None = None
-    cache_ttl: CacheTtl = "5m"
+    cache_ttl: CacheTtl | None = "5m"
     betas: tuple[str, ...] = ()
     tokens: int = 0
     sha256: str = ""
+    effort: str = ""
+
+    @property
+    def optional_fields(self) -> frozenset[str]:
+        """The optional fields that it carries, by the names of providers/optional_fields.py."""
+        found = {f"thinking.{key}" for key in self.thinking or ()}
+        given = {
+            "thinking": self.thinking is not None,
+            "cache_control": self.cache_ttl is not None,
+            "cache_control.ttl": self.cache_ttl == "1h",
+            "output_config": bool(self.effort),
+        }
+        return frozenset(found.union(name for name, there in given.items() if there))
 
     def body(self) -> bytes:
         """The JSON body with cache marks, ready to be posted."""
-        mark = b'"cache_control":{"type":"ephemeral"%b},' % (
-            b',"ttl":"1h"' if self.cache_ttl == "1h" else b""
-        )
+        lifetime = b',"ttl":"1h"' if self.cache_ttl == "1h" else b""
+        mark = b'"cache_control":{"type":"ephemeral"%b},' % lifetime if self.cache_ttl else b""
         system, tools = list(self.preamble.system), list(self.preamble.tools)
         if system or tools:
             place = system or tools
@@ -97,7 +110,7 @@ class Request:
             blocks = (*message.blocks[:-1], _marked(message.blocks[-1], mark))
             pieces[index] = WireMessage.of(message.role, blocks, message.seqs).canonical
         head = canonical(
-            {"max_tokens": self.max_tokens, "model": self.model, "stream": True, **self._thinking()}
+            {"max_tokens": self.max_tokens, "model": self.model, "stream": True, **self._settings()}
         )
         return b'%b,"messages":[%b],"system":[%b],"tools":[%b]}' % (
             head[:-1],
@@ -106,8 +119,9 @@ class Request:
             b",".join(tools),
         )
 
-    def _thinking(self) -> dict[str, Json]:
-        return {} if self.thinking is None else {"thinking": self.thinking}
+    def _settings(self) -> dict[str, Json]:
+        thinking = {} if self.thinking is None else {"thinking": self.thinking}
+        return {**thinking, "output_config": {"effort": self.effort}} if self.effort else thinking
 
 
 def _marked(block: bytes, mark: bytes) -> bytes:

@@ -18,6 +18,7 @@ from prunecli.errors import (
     BadRequest,
     ConnectionLost,
     ContextOverflow,
+    FieldRefused,
     Overloaded,
     ProviderError,
     RateLimited,
@@ -25,6 +26,7 @@ from prunecli.errors import (
     Unauthorized,
 )
 from prunecli.model.messages import Json
+from prunecli.providers.optional_fields import refused_fields
 
 MAX_ERROR_BYTES = 64_000
 """How much of an error's body is read; the rest is never fetched."""
@@ -171,6 +173,8 @@ class Failures:
             return Overloaded(message, retry_after=wait)
         if _SIGNATURE.search(message):
             return SignatureRejected(message)
+        if fields := refused_fields(str(error.get("message") or "")):
+            return FieldRefused(message, hint, fields)
         return BadRequest(message, hint)
 
     def _endpoint(self) -> str:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from prunecli.errors import ConfigError
+from prunecli.model.claude import claude_version
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 
@@ -26,7 +27,6 @@ UNKNOWN_MAX_OUTPUT = 8_192
 
 _MILLION = 1_000_000
 _EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
-_CLAUDE_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,6 @@ def token_factor(name: str) -> float:
         return 1.0
     version = claude_version(resolved)
     return 1.23 if version is not None and version <= (4, 6) else 1.6
-
-
-def claude_version(name: str) -> tuple[int, int] | None:
-    """(5, 5) of `claude-opus-5-5`; None for a name without a version or of another maker."""
-    found = _CLAUDE_VERSION.search(name.lower())
-    return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 def _bare(name: str) -> str:

@@ -4,10 +4,13 @@ Source: "Thinking support, defaults, and rejected configurations by model" and "
 documentation (autumn 2026), and the SDK's types. Budgets ended with Claude 4.5; from 4.7 on they are a 400.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
+from prunecli.model.claude import claude_version
+from prunecli.model.claude import is_bound as named_bound
 from prunecli.model.messages import Json
-from prunecli.providers.models import ALIASES, claude_version
+from prunecli.providers.models import ALIASES
+from prunecli.providers.optional_fields import THINKING
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """The value of the `anthropic-beta` header that a configuration with `block_binding` needs."""
@@ -34,22 +37,30 @@ def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
     return config if budget else _least(name, version)
 
 
+def without(config: Mapping[str, Json] | None, refused: Container[str]) -> Mapping[str, Json] | None:
+    """The configuration without what an endpoint refuses (names of optional_fields.py)."""
+    if config is None or THINKING in refused:
+        return None
+    return {key: value for key, value in config.items() if f"{THINKING}.{key}" not in refused}
+
+
+def leaves_out(model: str, config: Mapping[str, Json] | None) -> bool:
+    """Whether thinking that no longer fits is left out of requests and recorded as such.
+
+    Otherwise it stays in place and the endpoint drops it, which keeps the cached prefix behind it stable. Never both
+    in turn: that would write the cache twice. This is the one place where it is decided.
+    """
+    return is_bound(model) and "block_binding" not in (config or {})
+
+
 def betas_for(config: Mapping[str, Json] | None) -> tuple[str, ...]:
     """The beta features that a configuration needs in the request's header."""
     return (BINDING_BETA,) if config and "block_binding" in config else ()
 
 
 def is_bound(model: str) -> bool:
-    """Whether the model's thinking is bound to everything before it ("preserved thinking").
-
-    A changed or missing block before a thinking block invalidates it and all later ones: the endpoint refuses
-    the request or, when asked to, drops them.
-    """
-    name = ALIASES.get(model, model).lower()
-    version = claude_version(name)
-    if "claude" not in name or version is None:
-        return False
-    return version >= ((5, 1) if any(family in name for family in _ALWAYS) else (5, 5))
+    """Whether the model of this name or alias binds its thinking to everything before it."""
+    return named_bound(ALIASES.get(model, model))
 
 
 def _budgeted(budget: int) -> dict[str, Json]:

@@ -11,8 +11,10 @@ from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
 from prunecli.context.strategy import Chosen
 from prunecli.model.messages import Json, Usage
+from prunecli.model.requests import CacheTtl
 from prunecli.providers.models import ModelInfo, cost
-from prunecli.providers.thinking import betas_for, thinking_config
+from prunecli.providers.optional_fields import CACHE_CONTROL, CACHE_TTL
+from prunecli.providers.thinking import betas_for, leaves_out, thinking_config, without
 
 DEFAULT_MAX_TOKENS = 32_000
 """Most tokens of an answer where neither configuration nor model table says less."""
@@ -26,7 +28,8 @@ AUTO = ("pi",)
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
-    `caches` says whether the endpoint reports what it caches."""
+    `caches` says whether the endpoint reports what it caches; `refused_by` gives the optional fields that it
+    refuses for a model."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -34,6 +37,12 @@ class Choices:
     recall: bool = False
     now: int | None = None
     caches: bool = True
+    refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The optional fields that the endpoint refuses for the session's model."""
+        return self.refused_by(self.model.name)
 
     @property
     def model(self) -> ModelInfo:
@@ -58,17 +67,23 @@ class Choices:
         most = model.max_tokens or min(info.max_output or DEFAULT_MAX_TOKENS, DEFAULT_MAX_TOKENS)
         most = min(most, max(1, self.window // 2))
         budget = model.thinking if info.thinking and model.thinking < most else 0
-        thinking = thinking_config(info.name, budget)
-        return ModelSettings(info.name, most, thinking, model.cache_ttl, betas_for(thinking))
+        thinking = without(thinking_config(info.name, budget), self.refused)
+        ttl = None if CACHE_CONTROL in self.refused else self.cache_ttl
+        return ModelSettings(info.name, most, thinking, ttl, betas_for(thinking))
+
+    @property
+    def cache_ttl(self) -> CacheTtl:
+        """How long the endpoint keeps a cached prefix."""
+        return "5m" if CACHE_TTL in self.refused else self.config.model.cache_ttl
 
     @property
     def policy(self) -> Policy:
         """How the session is pruned."""
-        pruning = self.config.pruning
+        pruning, settings = self.config.pruning, self.model_settings
         return Policy(
             self._chosen(),
             self.window,
-            self.model_settings.max_tokens,
+            settings.max_tokens,
             self.pruning,
             self.recall,
             pruning.order,
@@ -76,12 +91,13 @@ class Choices:
             pruning.gate,
             self._market,
             Options(**{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}),
+            leaves_out(settings.name, settings.thinking),
         )
 
     @property
     def _market(self) -> Market:
         """What the gate goes by; an endpoint that reports no cache fields has no prices."""
-        info, ttl = self.model, self.config.model.cache_ttl
+        info, ttl = self.model, self.cache_ttl
         prices = info.prices if self.caches else None
         written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
         return Market(
@@ -100,7 +116,7 @@ class Choices:
     def known_price(self, model: str, usage: Usage) -> float | None:
         """As `price`, None where a price is not known."""
         info = self.info_of(model) if model else self.model
-        return cost(usage, info, self.config.model.cache_ttl)
+        return cost(usage, info, self.cache_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
         configured = self.config.pruning.strategies

@@ -31,6 +31,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
+from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
 from prunecli.runtime.setup import Setup, Status
@@ -70,6 +71,9 @@ class Runtime:
         self._providers: dict[str, Provider] = {}
         self._retired: list[Provider] = []
         self.files_seen = FilesSeen()
+        self._refusals = Refusals(
+            setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url
+        )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
         self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
@@ -228,6 +232,7 @@ class Runtime:
             self.mailbox,
             self.run_limits,
             cost=lambda usage: self.choices.price("", usage),
+            forgo=lambda field: self._refusals.add(self.model_name, field),
         )
 
     async def _ask(self, asked: Asked) -> Answer:
@@ -263,13 +268,9 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
+        recall, now = "recall" in self.tools, self.setup.clock()
         return Choices(
-            self.config,
-            context.settings,
-            self._info_of,
-            "recall" in self.tools,
-            self.setup.clock(),
-            context.caches,
+            self.config, context.settings, self._info_of, recall, now, context.caches, self._refusals.of
         )
 
     @property

@@ -1,0 +1,56 @@
+"""Optional fields of a request that some endpoints refuse, and how to tell from their words which one it was.
+
+Gateways and older servers know fewer fields than the API itself. Each field here can be left out: the request then
+still means the same, with less comfort or at another price.
+"""
+
+import re
+
+BLOCK_BINDING = "thinking.block_binding"
+DISPLAY = "thinking.display"
+THINKING = "thinking"
+CACHE_TTL = "cache_control.ttl"
+CACHE_CONTROL = "cache_control"
+EFFORT = "output_config"
+CONTEXT_MANAGEMENT = "context_management"
+
+BETAS = {
+    "thinking-binding-controls-2026-08-01": BLOCK_BINDING,
+    "context-management-2025-06-27": CONTEXT_MANAGEMENT,
+}
+"""The field that each beta feature in the `anthropic-beta` header is for."""
+
+_REFUSED = re.compile(
+    r"extra inputs? (?:is|are) not (?:permitted|allowed)|extra(?:neous)?[ _](?:key|field|forbidden|properties)"
+    r"|additional ?properties|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal)"
+    r" (?:\w+ )?(?:field|parameter|param|argument|key|property|keyword|name|value|option|beta)"
+    r"|(?:is|are) not (?:permitted|allowed|supported|recogni[sz]ed|known)|does(?: not|n't) support"
+    r"|no such (?:field|parameter)",
+    re.IGNORECASE,
+)
+_A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
+"""The field is known and one value of it is wrong: leaving the field out would hide a mistake."""
+_FIELDS = tuple(
+    (field, re.compile(pattern, re.IGNORECASE))
+    for field, pattern in (
+        (BLOCK_BINDING, r"block_binding|prefix_mismatch_behavior"),
+        (CONTEXT_MANAGEMENT, r"context_management"),
+        (EFFORT, r"output_config|\beffort\b|reasoning effort"),
+        (DISPLAY, r"\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
+        (CACHE_TTL, r"cache_control\S*\bttl\b|\bttl\b"),
+        (CACHE_CONTROL, r"\bcache_control\b(?!\.)"),
+        (THINKING, r"\bthinking\b(?!\.\w+\.)(?!` blocks)"),
+    )
+)
+_HEADER = re.compile(r"anthropic-beta|\bbeta (?:flag|header|feature)", re.IGNORECASE)
+
+
+def refused_fields(message: str) -> tuple[str, ...]:
+    """The fields that a refusal may be about, the most exact first; () where it is about something else."""
+    if not _REFUSED.search(message) or _A_VALUE.search(message):
+        return ()
+    named = [field for beta, field in BETAS.items() if beta in message]
+    named += [field for field, pattern in _FIELDS if pattern.search(message)]
+    if not named and _HEADER.search(message):
+        named = list(BETAS.values())
+    return tuple(dict.fromkeys(named))

@@ -1,0 +1,189 @@
+"""Pruning, undo, restore, rewind, another model, resume and compaction where thinking is bound to its prefix.
+
+No request is refused, what the endpoint drops is what the session foretold, and the log proves every request.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.signals import Notice
+from prunecli.model.events import PrunReverted, Rewound
+from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
+from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking
+
+BOUND = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2")
+GATEWAY = ("thinking.block_binding",)
+
+
+def refusals(endpoint: Endpoint) -> list[str]:
+    return [request.refusal.message for request in endpoint.rejected if request.refusal]
+
+
+@pytest.mark.parametrize("old_account", [False, True])
+@pytest.mark.parametrize("model", BOUND)
+async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
+    tmp_path: Path, model: str, old_account: bool
+) -> None:
+    script = [*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]
+    async with Endpoint(script, rules=Rules(old_account=old_account)) as endpoint:
+        async with session(tmp_path, endpoint, model=model) as runtime:
+            thoughts = runtime.session.context.thoughts
+            await runtime.submit("look")
+            assert thoughts.stale() == ()
+            prune = clear(runtime, results(runtime)[1])
+            foretold = thoughts.blocks(thoughts.stale())
+            assert foretold == 2, "the third step and the last answer"
+            await runtime.submit("again")
+            assert dropped(endpoint)[-2:] == [foretold, foretold]
+            assert [len(one.input_transformations or ()) for one in answers(runtime)] == dropped(endpoint)
+            undo(runtime, prune)
+            foretold = thoughts.blocks(thoughts.stale())
+            assert foretold == 2, "what was thought while the result was pruned"
+            await runtime.submit("and again")
+            assert dropped(endpoint)[-2:] == [foretold, foretold]
+            prune_seqs = results(runtime)
+            clear(runtime, prune_seqs[-1])
+            await runtime.submit("once more")
+            assert dropped(endpoint)[-1] == len(answers(runtime)[-1].input_transformations or ())
+            assert dropped(endpoint)[-1] == thoughts.blocks(thoughts.stale())
+        assert refusals(endpoint) == []
+        assert strips(runtime) == [], "the endpoint drops them in place"
+
+
+async def test_restored_by_entry_rewound_and_compacted_nothing_is_refused(tmp_path: Path) -> None:
+    script = [*turn(0, 1), *turn(2), *turn(3), *turn(4), Reply("A summary of it all."), *turn(5), *turn(6)]
+    async with Endpoint(script) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            context = runtime.session.context
+            await runtime.submit("one")
+            target = results(runtime)[0]
+            clear(runtime, target)
+            await runtime.submit("two")
+            runtime.emit(PrunReverted((target,)))
+            await runtime.submit("three")
+            runtime.emit(Rewound(context.user_turns[1] - 1))
+            await runtime.submit("two, another way")
+            assert await runtime.compact()
+            foretold = context.thoughts.blocks(context.thoughts.stale())
+            await runtime.submit("go on")
+            assert dropped(endpoint)[-2:] == [foretold, foretold]
+            await runtime.submit("and on")
+        assert refusals(endpoint) == []
+
+
+async def test_another_model_and_a_resume_change_nothing_about_it(tmp_path: Path) -> None:
+    async with Endpoint([*turn(0, 1), *turn(2), *turn(3), *turn(4)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            await runtime.submit("one")
+            runtime.set_model("claude-sonnet-5-5")
+            await runtime.submit("two")
+            runtime.set_model("claude-opus-5-5")
+            await runtime.submit("three")
+            clear(runtime, results(runtime)[0])
+            before = runtime.session.context.thoughts.stale()
+        async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            assert runtime.session.context.thoughts.stale() == before
+            await runtime.submit("four")
+        assert refusals(endpoint) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Extra inputs are not permitted",
+        "extraneous key [block_binding] is not permitted",
+        "Unknown parameter: 'thinking.block_binding'",
+    ],
+)
+async def test_an_endpoint_that_refuses_block_binding_gets_the_request_without_it_and_is_remembered(
+    tmp_path: Path, words: str
+) -> None:
+    script = [*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]
+    async with Endpoint(script, rules=Rules(refused=GATEWAY, refusal=words)) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            told: list[object] = []
+            runtime.session.subscribe(told.append)
+            await runtime.submit("look")
+            prune = clear(runtime, results(runtime)[1])
+            assert [len(seqs) for seqs in strips(runtime)] == [2], "left out by the prune itself"
+            await runtime.submit("again")
+            undo(runtime, prune)
+            await runtime.submit("and again")
+            assert [len(seqs) for seqs in strips(runtime)] == [2, 2], "what was thought meanwhile"
+        async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            runtime.session.subscribe(told.append)
+            await runtime.submit("once more")
+        assert len(refusals(endpoint)) == 1, "asked once, by the first request"
+        notices = [one.text for one in told if isinstance(one, Notice)]
+        assert notices == [
+            "This endpoint refuses `thinking.block_binding`; requests leave it out from now on"
+        ]
+        assert sum(dropped(endpoint)) == 0
+
+
+async def test_a_gateway_that_starts_to_refuse_in_a_long_session_gets_what_it_takes(tmp_path: Path) -> None:
+    async with Endpoint([*turn(0, 1, 2), *turn(3)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            await runtime.submit("look")
+            clear(runtime, results(runtime)[0])
+            await runtime.submit("again")
+            assert strips(runtime) == []
+        (tmp_path / "log").write_text(str(runtime.session.path))
+    async with Endpoint([*turn(4)], rules=Rules(refused=GATEWAY)) as endpoint:
+        async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            await runtime.submit("go on")
+            assert [len(seqs) for seqs in strips(runtime)] == [3], "everything stale, once"
+        assert len(refusals(endpoint)) == 1
+
+
+async def test_thinking_refused_inside_the_open_tool_loop_is_left_out_and_the_loop_goes_on(
+    tmp_path: Path,
+) -> None:
+    """A block whose signature was damaged, which no field of the request excuses."""
+
+    def damaged(number: int) -> Reply:
+        return Reply(
+            [Thinking("x", signature="AAAA"), Text(f"Step {number}."), Call("read", {"path": "0.txt"})]
+        )
+
+    script = [step(0), damaged(1), step(2), Reply([Thinking("so"), "Done."]), *turn(3)]
+    async with Endpoint(script) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            done = await runtime.submit("look")
+            assert done.reason == "finished"
+            await runtime.submit("and go on")
+            assert [len(seqs) for seqs in strips(runtime)] == [1], "the first thinking is kept"
+        assert len(refusals(endpoint)) == 1
+        assert sum(dropped(endpoint)) == 0
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-haiku-4-5"])
+async def test_with_a_budget_a_damaged_signature_in_the_open_loop_is_survived_too(
+    tmp_path: Path, model: str
+) -> None:
+    damaged = Reply([Thinking("x", signature="AAAA"), Call("read", {"path": "0.txt"})])
+    async with Endpoint([damaged, step(1), Reply("Done."), *turn(2)]) as endpoint:
+        async with session(tmp_path, endpoint, "model.thinking=2000", model=model) as runtime:
+            assert (await runtime.submit("look")).reason == "finished"
+            await runtime.submit("and go on")
+        assert len(refusals(endpoint)) == 1
+        asked = [bool(request.json.get("thinking")) for request in endpoint.requests]
+        assert asked == [True, True, False, False, True, True], "off until the loop was over"
+
+
+@pytest.mark.parametrize(
+    ("refused", "sets"),
+    [
+        ("thinking.display", ()),
+        ("cache_control.ttl", ("model.cache_ttl=1h",)),
+    ],
+)
+async def test_other_optional_fields_are_left_out_in_the_same_way(
+    tmp_path: Path, refused: str, sets: tuple[str, ...]
+) -> None:
+    async with Endpoint([*turn(0), *turn(1)], rules=Rules(refused=(refused,))) as endpoint:
+        for words in ("one", "two"):
+            async with session(tmp_path, endpoint, *sets) as runtime:
+                assert (await runtime.submit(words)).reason == "finished"
+        assert len(refusals(endpoint)) == 1
