@@ -57,6 +57,8 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)
         yield f"No model of that name is known; it is asked for all the same{near and f'. Did you mean {near}?'}"
+    if info.assumed:
+        yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
     key = credentials(setup.environ, setup.places)
     if not key and not config.model.base_url and "demo" not in (info.name, config.model.provider):
         yield "There is no API key: /login enters one."
@@ -64,6 +66,7 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
 
 def _choice(runtime: Runtime, table: ModelTable, name: str, label: str) -> Choice:
     info = table.info(name)
-    price = f"${info.prices.input:g}/${info.prices.output:g} per M" if info.prices else "price unknown"
+    known = info.prices.input is not None and info.prices.output is not None
+    price = f"${info.prices.input:g}/${info.prices.output:g} per M" if known else "price unknown"
     detail = f"{short(info.context_window)} tokens · {price}"
     return Choice(name, label, detail, info.name == runtime.model_name and name == label)

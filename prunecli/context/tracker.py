@@ -73,8 +73,12 @@ class Tracked:
         """
         if not self.caches or self.idle_ms is None or self.idle_ms > ttl_ms:
             return 0, 0.0
-        written = price(self.model, Usage(cache_creation_input_tokens=self.rewritten))
-        read = price(self.model, Usage(cache_read_input_tokens=self.rewritten))
+        rest = max(0, self.tokens_after - self.rewritten)  # prices may depend on the length of the prompt
+        written = price(
+            self.model,
+            Usage(cache_read_input_tokens=rest, cache_creation_input_tokens=self.rewritten),
+        )
+        read = price(self.model, Usage(cache_read_input_tokens=rest + self.rewritten))
         return self.rewritten, max(0.0, written - read)
 
 

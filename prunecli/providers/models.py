@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from prunecli.errors import ConfigError
-from prunecli.model.claude import claude_version
+from prunecli.model.claude import claude_version, is_bound
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 
@@ -22,10 +22,13 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Short names: the newest of each family, and the demo."""
 
+Binding: TypeAlias = Literal["", "conversation", "account"]
+
 UNKNOWN_MAX_OUTPUT = 8_192
 """Tokens of one response asked of a model that the table does not know."""
 
 _MILLION = 1_000_000
+_NEWER = re.compile(r"claude-([a-z]+)-\d{1,2}(?:[-.]\d{1,2})?(?:[-@](?:\d{6,8}|latest|v\d).*|[:@\[].*)?")
 _EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
 
 
@@ -56,7 +59,13 @@ class Overrides(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """One model. `context_window` and `max_output` are tokens; a window of 0 is not known."""
+    """One model. `context_window` and `max_output` are tokens; a window of 0 is not known.
+
+    `bands` are the prices of requests with a longer prompt, the longest last: (above so many tokens, prices).
+    `thinking_types` are those of `thinking` that it takes, `efforts` the values of `output_config.effort`, both None
+    where that is not known. `binding`: thinking is bound to the conversation before it, or to the account as well.
+    `assumed` names the model whose window and limits stand in for those of a newer one.
+    """
 
     name: str
     context_window: int = 0
@@ -64,6 +73,16 @@ class ModelInfo:
     prices: Prices = Prices()
     vision: bool = False
     thinking: bool = False
+    bands: tuple[tuple[int, Prices], ...] = ()
+    thinking_types: tuple[str, ...] | None = None
+    efforts: tuple[str, ...] | None = None
+    binding: Binding = ""
+    assumed: str = ""
+
+    def prices_for(self, prompt_tokens: int) -> Prices:
+        """The prices of a request with so many prompt tokens."""
+        found = [prices for above, prices in self.bands if prompt_tokens > above]
+        return found[-1] if found else self.prices
 
 
 _DEMO = ModelInfo("demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0, 0.0))
@@ -105,12 +124,24 @@ class ModelTable:
 
     def _find(self, name: str) -> ModelInfo:
         resolved = self.resolve(name)
-        known = self._rows.get(self._key(resolved), ModelInfo(resolved))
+        known = self._rows.get(self._key(resolved)) or self._newer(resolved)
         found = replace(_DEMO if resolved == "demo" else known, name=resolved)
         for key in (name, resolved):
             if (facts := self._overrides.get(key)) is not None:
                 return _overridden(found, facts)
         return found
+
+    def _newer(self, name: str) -> ModelInfo:
+        """A model that is newer than all of its family here: the newest one's limits, and no price."""
+        made = _NEWER.fullmatch(_bare(name))
+        version = claude_version(name)
+        family = [row for row in self._rows if made and row.startswith(f"claude-{made[1]}-")]
+        newest = max(family, key=lambda row: claude_version(row) or (0, 0), default="")
+        if version is None or version <= (claude_version(newest) or version):
+            return ModelInfo(name)
+        binding: Binding = "conversation" if is_bound(name) else ""
+        known = self._rows[newest]
+        return replace(known, prices=Prices(), bands=(), binding=known.binding or binding, assumed=newest)
 
     def names(self) -> tuple[str, ...]:
         """All names of the table and of the overrides, for a menu."""
@@ -127,12 +158,13 @@ class ModelTable:
         return ""
 
 
-def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl) -> float | None:
+def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:
     """What a request cost in US dollars, its cache written for `ttl`; None where a price is not known.
 
-    Where an endpoint has no price of its own for cached tokens they cost what input costs.
+    Where an endpoint has no price of its own for cached tokens they cost what input costs. The band of prices is
+    that of the request's prompt; `prompt_tokens` names it for a usage that is a part or a sum of requests.
     """
-    prices = info.prices
+    prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
     write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
     total = 0.0
     for tokens, price in (
@@ -169,19 +201,33 @@ def _bare(name: str) -> str:
 
 
 def _info(name: str, row: Mapping[str, Json]) -> ModelInfo:
-    prices = {item.name: row.get(item.name) for item in fields(Prices)}
     return ModelInfo(
         name,
         int(row["context_window"]),
         int(row["max_output"]),
-        Prices(**{key: None if price is None else float(price) for key, price in prices.items()}),
+        _prices(row),
         bool(row["vision"]),
         bool(row["thinking"]),
+        tuple((int(band["above"]), _prices(band)) for band in row.get("bands", ())),
+        _texts(row.get("thinking_types")),
+        _texts(row.get("efforts")),
+        row.get("binding", ""),
     )
+
+
+def _prices(row: Mapping[str, Json]) -> Prices:
+    given = {item.name: row.get(item.name) for item in fields(Prices)}
+    return Prices(**{key: None if price is None else float(price) for key, price in given.items()})
+
+
+def _texts(value: Json) -> tuple[str, ...] | None:
+    return None if value is None else tuple(map(str, value))
 
 
 def _overridden(info: ModelInfo, facts: Overrides) -> ModelInfo:
     given = {item.name: getattr(facts.prices, item.name) for item in fields(Prices)}
-    prices = replace(info.prices, **{key: price for key, price in given.items() if price is not None})
+    known = {key: price for key, price in given.items() if price is not None}
+    prices = replace(info.prices, **known)
+    bands = tuple((above, replace(band, **known)) for above, band in info.bands)
     window = info.context_window if facts.context_window is None else facts.context_window
-    return replace(info, context_window=window, prices=prices)
+    return replace(info, context_window=window, prices=prices, bands=bands)

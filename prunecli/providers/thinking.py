@@ -22,8 +22,8 @@ def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
     """The `thinking` object for a wish of `budget` tokens (0: as little as the model allows); None to send none.
 
     Models that decide for themselves get `adaptive`, with its text shown: they put what they say between calls
-    into thinking. On models with bound thinking the endpoint is always asked to drop blocks that a prune
-    invalidated, which only `adaptive` can ask for: it is what those models do when nothing is sent.
+    into thinking. On models with bound thinking that can't be switched off the endpoint is always asked to drop
+    blocks that a prune invalidated, which only `adaptive` can ask for: it is what they do when nothing is sent.
     """
     name = ALIASES.get(model, model).lower()
     if "claude" not in name:
@@ -32,9 +32,11 @@ def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
     if version <= (4, 5):
         return _budgeted(budget) if budget else None
     config: dict[str, Json] = {"type": "adaptive", "display": "summarized"}
+    if not budget and (least := _least(name, version)) is not None:
+        return least
     if is_bound(name):
         return {**config, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    return config if budget else _least(name, version)
+    return config if budget else None
 
 
 def without(config: Mapping[str, Json] | None, refused: Container[str]) -> Mapping[str, Json] | None:
@@ -70,4 +72,4 @@ def _budgeted(budget: int) -> dict[str, Json]:
 def _least(name: str, version: tuple[int, int]) -> dict[str, Json] | None:
     """No thinking where it is on by default and can be switched off; else what happens when nothing is sent."""
     optional = version == (5, 0) and not any(family in name for family in _ALWAYS)
-    return {"type": "disabled"} if optional else None
+    return {"type": "disabled"} if optional or ("haiku" in name and version >= (5, 5)) else None

@@ -150,7 +150,9 @@ def _model(patient: Patient, config: Config) -> Finding:
         assumed = f"window unknown, {short(config.pruning.context_tokens)} tokens assumed"
         hint = f'set [models."{info.name}"] context_window'
         return Finding("model", "warning", f"{info.name}, {assumed}", hint)
-    price = "" if info.prices else ", price unknown"
+    price = "" if info.prices.input is not None else ", price unknown"
+    if info.assumed:
+        price += f", limits of {info.assumed} assumed"
     return Finding("model", "ok", f"{info.name}, window {short(info.context_window)} tokens{price}")
 
 

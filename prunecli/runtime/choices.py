@@ -29,7 +29,7 @@ AUTO = ("pi",)
 class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
     `caches` says whether the endpoint reports what it caches; `refused_by` gives the optional fields that it
-    refuses for a model."""
+    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -38,6 +38,7 @@ class Choices:
     now: int | None = None
     caches: bool = True
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
+    prompt_tokens: int = 0
 
     @property
     def refused(self) -> frozenset[str]:
@@ -98,7 +99,7 @@ class Choices:
     def _market(self) -> Market:
         """What the gate goes by; an endpoint that reports no cache fields has no prices."""
         info, ttl = self.model, self.cache_ttl
-        prices = info.prices if self.caches else None
+        prices = info.prices_for(self.prompt_tokens) if self.caches else None
         written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
         return Market(
             self.now,

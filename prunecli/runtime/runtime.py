@@ -268,10 +268,9 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
-        recall, now = "recall" in self.tools, self.setup.clock()
-        return Choices(
-            self.config, context.settings, self._info_of, recall, now, context.caches, self._refusals.of
-        )
+        recall, now, tokens = "recall" in self.tools, self.setup.clock(), context.tally.context_tokens
+        endpoint = context.caches, self._refusals.of
+        return Choices(self.config, context.settings, self._info_of, recall, now, *endpoint, tokens)
 
     @property
     def policy(self) -> Policy:

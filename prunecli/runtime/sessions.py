@@ -8,7 +8,7 @@ from prunecli.figures import short
 from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
-from prunecli.session.digest import Digest
+from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.search import Hit
 from prunecli.session.store import Listed
 
@@ -26,9 +26,24 @@ class Costs:
 
     def of_session(self, digest: Digest) -> float:
         """USD that a session cost; models without a known price count nothing."""
+        long = digest.usage_long()
         return sum(
-            cost(usage, self.table.info(model), "5m") or 0.0 for model, usage in digest.usage().items()
+            self._price(model, _difference(usage, long.get(model, Usage())), 0)
+            + self._price(model, long.get(model, Usage()), LONG_PROMPT + 1)
+            for model, usage in digest.usage().items()
         )
+
+    def _price(self, model: str, usage: Usage, prompt_tokens: int) -> float:
+        return cost(usage, self.table.info(model), "5m", prompt_tokens) or 0.0
+
+
+def _difference(whole: Usage, part: Usage) -> Usage:
+    return Usage(
+        whole.input_tokens - part.input_tokens,
+        whole.output_tokens - part.output_tokens,
+        (whole.cache_read_input_tokens or 0) - (part.cache_read_input_tokens or 0),
+        (whole.cache_creation_input_tokens or 0) - (part.cache_creation_input_tokens or 0),
+    )
 
 
 def totals(digest: Digest) -> Usage:

@@ -21,6 +21,8 @@ from prunecli.model.messages import Json, Usage, plain_text
 from prunecli.model.record_codec import decode_record
 
 PROMPT_CHARS = 300
+LONG_PROMPT = 100_000
+"""Prompt tokens above which some models have other prices."""
 _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15}),"type":"(\w{1,40})"')
 _TELLING = frozenset({b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied"})
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
@@ -42,8 +44,9 @@ def whole_record(line: bytes) -> Record | None:
 @dataclass(slots=True)
 class Digest:
     """Times in unix ms. `spent` is for each model [requests, input, output, cache read, cache written] in tokens,
-    `context` the prompt tokens of the last request, `prompts` and `entries` are counts. An empty `id` is that of a
-    file that is no session, or of one whose first record is damaged: that one still has entries."""
+    `spent_long` the part of it with prompts of more than LONG_PROMPT tokens, `context` the prompt tokens of the last
+    request, `prompts` and `entries` are counts. An empty `id` is that of a file that is no session, or of one whose
+    first record is damaged: that one still has entries."""
 
     id: str = ""
     cwd: str = ""
@@ -58,6 +61,7 @@ class Digest:
     entries: int = 0
     context: int = 0
     spent: dict[str, list[int]] = field(default_factory=dict)
+    spent_long: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -67,6 +71,10 @@ class Digest:
     def usage(self) -> Mapping[str, Usage]:
         """What each model was sent and answered."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
+
+    def usage_long(self) -> Mapping[str, Usage]:
+        """The part of `usage` that had prompts of more than LONG_PROMPT tokens."""
+        return {model: Usage(*counts[1:]) for model, counts in self.spent_long.items()}
 
     def take(self, line: bytes) -> bool:
         """Takes the next line of the file; False for one that is no record of a session."""
@@ -115,8 +123,9 @@ class Digest:
             usage.cache_read_input_tokens or 0,
             usage.cache_creation_input_tokens or 0,
         )
-        before = self.spent.get(model, [0] * len(found))
-        self.spent[model] = [old + new for old, new in zip(before, found, strict=True)]
+        for sums in (self.spent, self.spent_long)[: 1 + (usage.prompt_tokens > LONG_PROMPT)]:
+            before = sums.get(model, [0] * len(found))
+            sums[model] = [old + new for old, new in zip(before, found, strict=True)]
 
     def to_text(self) -> str:
         """As one line of JSON."""

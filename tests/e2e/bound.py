@@ -54,6 +54,7 @@ async def session(
     cwd = project(tmp_path / "project")
     quiet = (
         "pruning.enabled=false",
+        "model.thinking=2000",
         "compaction.keep_first_turns=0",
         "compaction.keep_recent_turns=1",
         *sets,

@@ -3,13 +3,17 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from prunecli.errors import ConfigError
+from prunecli.model.claude import is_bound
 from prunecli.model.messages import Usage
 from prunecli.providers import models
 from prunecli.providers.models import ALIASES, ModelInfo, ModelTable, Prices, cost, token_factor
+from prunecli.session.digest import LONG_PROMPT
+from tests.endpoint import MODELS
 
 DATA = Path(models.__file__).parent.parent / "data"
 
@@ -73,7 +77,7 @@ def test_a_model_is_found_under_its_other_names(table: ModelTable, name: str, ro
 
 
 @pytest.mark.parametrize(
-    "name", ["claude-opus-5-6", "claude-opus-55", "gpt-x", "", "claude-", "claude-opus-5-5-mini"]
+    "name", ["claude-opus-4-1", "claude-quill-6", "gpt-x", "", "claude-", "claude-opus-5-5-mini"]
 )
 def test_a_model_that_only_begins_like_a_known_one_is_unknown(table: ModelTable, name: str):
     assert table.info(name) == ModelInfo(name)
@@ -171,3 +175,76 @@ def test_every_row_of_the_table_is_read_as_it_stands(table: ModelTable):
         info = table.info(name)
         assert (info.context_window, info.max_output) == (row["context_window"], row["max_output"])
         assert (info.prices.input, info.prices.cache_write_1h) == (row["input"], row.get("cache_write_1h"))
+
+
+def test_every_model_that_the_sdk_lists_is_in_the_table(table: ModelTable):
+    from anthropic.types.model import Model as Listed
+
+    literal = next(part for part in get_args(Listed) if get_args(part))
+    assert set(get_args(literal)) - set(table.names()) - RETIRED == set()
+
+
+RETIRED: set[str] = set()
+"""Claude models that the installed SDK lists and nobody answers for any more."""
+
+
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [
+        ("claude-opus-6", "claude-opus-5-5"),
+        ("claude-opus-5-6", "claude-opus-5-5"),
+        ("claude-sonnet-5-7", "claude-sonnet-5-5"),
+        ("claude-haiku-6-20270101", "claude-haiku-5-5"),
+        ("us.anthropic.claude-fable-6-v1:0", "claude-fable-5-2"),
+    ],
+)
+def test_a_newer_model_of_a_known_family_has_its_limits_and_no_price(table: ModelTable, name: str, like: str):
+    found, known = table.info(name), table.info(like)
+    assert (found.name, found.assumed) == (name, like)
+    assert (found.context_window, found.max_output) == (known.context_window, known.max_output)
+    assert (found.prices, found.bands) == (Prices(), ())
+    assert found.binding
+    assert cost(Usage(1, 1), found, "5m") is None
+
+
+def test_the_table_says_what_each_claude_model_takes_as_the_endpoint_does(table: ModelTable):
+    for model in MODELS:
+        info = table.info(model.id)
+        assert info.name in table.names()
+        assert set(info.thinking_types or ()) == set(model.thinking), model.id
+        assert info.efforts == model.efforts, model.id
+        bound = "account" if model.of_account else "conversation" if model.preserved else ""
+        assert info.binding == bound == (info.binding if is_bound(model.id) else ""), model.id
+        assert (info.context_window, info.max_output) == (model.window, model.max_output), model.id
+
+
+HAIKU_LONG = Prices(0.5, 2.5, 0.05, 0.625, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "prices"), [(0, None), (100_000, None), (100_001, HAIKU_LONG), (900_000, HAIKU_LONG)]
+)
+def test_prices_depend_on_the_length_of_the_prompt_where_they_do(
+    table: ModelTable, tokens: int, prices: Prices | None
+):
+    haiku, opus = table.info("haiku"), table.info("opus")
+    assert haiku.prices_for(tokens) == (prices or haiku.prices)
+    assert opus.prices_for(tokens) == opus.prices
+
+
+def test_a_request_costs_by_the_band_of_its_whole_prompt(table: ModelTable):
+    haiku = table.info("haiku")
+    short = Usage(1_000, 1_000, 90_000, 9_000)
+    assert cost(short, haiku, "5m") == pytest.approx((100 + 500 + 900 + 1_125) / 1e6)
+    long = Usage(1_000, 1_000, 90_000, 9_001)
+    assert cost(long, haiku, "5m") == pytest.approx((500 + 2_500 + 4_500 + 9_001 * 0.625) / 1e6)
+    assert cost(short, haiku, "1h", 200_000) == pytest.approx((500 + 2_500 + 4_500 + 9_000) / 1e6)
+
+
+def test_every_band_begins_where_session_lists_part_their_sums(table: ModelTable):
+    assert {above for name in table.names() for above, _ in table.info(name).bands} == {LONG_PROMPT}
+
+
+def test_the_user_s_prices_hold_in_every_band():
+    table = ModelTable.load(DATA, {"haiku": Facts(prices=Prices(output=9.0))})
+    assert table.info("haiku").prices_for(200_000) == Prices(0.5, 9.0, 0.05, 0.625, 1.0)
