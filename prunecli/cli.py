@@ -95,6 +95,10 @@ def main(
     resume: Annotated[str | None, Flag("-r", "--resume", help="A session by id, prefix or name.")] = None,
     fork: Annotated[bool, Flag("--fork", help="Continue a copy; -r ID@17: as it was at entry 17.")] = False,
     model: Annotated[str | None, Flag(help="Model name or alias: opus, sonnet, haiku, demo.")] = None,
+    effort: Annotated[
+        Literal["default", "low", "medium", "high", "xhigh", "max"] | None,
+        Flag(help="How hard the model tries."),
+    ] = None,
     base_url: Annotated[str | None, Flag(help="A server that speaks the Messages API.")] = None,
     config: Annotated[Path | None, Flag(help="Use this file instead of the user's.")] = None,
     set_: Annotated[list[str] | None, Flag("--set", metavar="KEY=VALUE", help="Set an option.")] = None,
@@ -116,6 +120,7 @@ def main(
         return
     named = {
         "--model": model,
+        "--effort": effort,
         "--base-url": base_url,
         "--theme": theme,
         "--permission-mode": permission_mode,

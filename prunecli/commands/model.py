@@ -57,6 +57,10 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)
         yield f"No model of that name is known; it is asked for all the same{near and f'. Did you mean {near}?'}"
+    choices = runtime.choices
+    if choices.wanted_effort and choices.wanted_effort not in choices.efforts:
+        taken = f"it takes {', '.join(choices.efforts)}" if choices.efforts else "it takes none"
+        yield f"Effort {choices.wanted_effort} is not for {info.name}: {taken}. Its own is used."
     if info.assumed:
         yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
     key = credentials(setup.environ, setup.places)

@@ -58,7 +58,14 @@ class Model(Section):
     max_tokens: Annotated[
         Count | None, "Most tokens of one response, else what the model table says for the model."
     ] = None
-    thinking: Annotated[Size, "Most tokens of thinking for one response, 1024 or more; 0: none."] = 0
+    thinking: Annotated[
+        Size,
+        "Most tokens of thinking for one response, 1024 or more; 0: none. Newer models decide by effort.",
+    ] = 0
+    effort: Annotated[
+        Literal["default", "low", "medium", "high", "xhigh", "max"],
+        "How hard the model tries; /effort lists what the model in use takes.",
+    ] = "default"
     cache_ttl: Annotated[Literal["5m", "1h"], "How long the endpoint keeps a cached prefix."] = "5m"
 
     def __post_init__(self) -> None:

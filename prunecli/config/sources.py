@@ -27,6 +27,7 @@ VARIABLES: Mapping[str, str] = {
 
 FLAGS: Mapping[str, str] = {
     "--model": "model.name",
+    "--effort": "model.effort",
     "--base-url": "model.base_url",
     "--theme": "ui.theme",
     "--permission-mode": "permissions.mode",

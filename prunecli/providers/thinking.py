@@ -9,11 +9,14 @@ from collections.abc import Container, Mapping
 from prunecli.model.claude import claude_version
 from prunecli.model.claude import is_bound as named_bound
 from prunecli.model.messages import Json
-from prunecli.providers.models import ALIASES
+from prunecli.providers.models import ALIASES, ModelInfo
 from prunecli.providers.optional_fields import THINKING
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """The value of the `anthropic-beta` header that a configuration with `block_binding` needs."""
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""The values of `output_config.effort`, lowest first."""
 
 _ALWAYS = ("fable", "mythos")
 
@@ -53,6 +56,25 @@ def leaves_out(model: str, config: Mapping[str, Json] | None) -> bool:
     in turn: that would write the cache twice. This is the one place where it is decided.
     """
     return is_bound(model) and "block_binding" not in (config or {})
+
+
+def efforts_for(info: ModelInfo, config: Mapping[str, Json] | None) -> tuple[str, ...]:
+    """The values of effort that a model takes with this configuration, lowest first; () for none."""
+    taken = EFFORTS if info.efforts is None else info.efforts
+    calm = config is not None and config.get("type") in ("disabled", "between_tools")
+    return tuple(one for one in taken if not calm or one not in ("xhigh", "max"))
+
+
+def budget_note(info: ModelInfo, budget: int) -> str:
+    """Where a wish of `budget` tokens of thinking does nothing, or less than it says; "" where it holds."""
+    types = info.thinking_types
+    if types is None or ("enabled" in types if budget else "disabled" in types):
+        return ""
+    if not budget:
+        return f"{info.name} always thinks: thinking = 0 has no effect, a lower effort does"
+    if "disabled" in types:
+        return f"thinking switches it on for {info.name}, which decides how much; use effort"
+    return f"thinking has no effect on {info.name}, which decides itself; use effort"
 
 
 def betas_for(config: Mapping[str, Json] | None) -> tuple[str, ...]:

@@ -13,8 +13,14 @@ from prunecli.context.strategy import Chosen
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 from prunecli.providers.models import ModelInfo, cost
-from prunecli.providers.optional_fields import CACHE_CONTROL, CACHE_TTL
-from prunecli.providers.thinking import betas_for, leaves_out, thinking_config, without
+from prunecli.providers.optional_fields import CACHE_CONTROL, CACHE_TTL, EFFORT
+from prunecli.providers.thinking import (
+    betas_for,
+    efforts_for,
+    leaves_out,
+    thinking_config,
+    without,
+)
 
 DEFAULT_MAX_TOKENS = 32_000
 """Most tokens of an answer where neither configuration nor model table says less."""
@@ -70,7 +76,27 @@ class Choices:
         budget = model.thinking if info.thinking and model.thinking < most else 0
         thinking = without(thinking_config(info.name, budget), self.refused)
         ttl = None if CACHE_CONTROL in self.refused else self.cache_ttl
-        return ModelSettings(info.name, most, thinking, ttl, betas_for(thinking))
+        effort = "" if EFFORT in self.refused else self._effort(efforts_for(info, thinking))
+        return ModelSettings(info.name, most, thinking, ttl, betas_for(thinking), effort)
+
+    @property
+    def efforts(self) -> tuple[str, ...]:
+        """The values of effort that the session's model takes; () for none."""
+        return efforts_for(self.model, self.model_settings.thinking)
+
+    @property
+    def effort(self) -> str:
+        """The effort that requests ask for, "" for the model's own."""
+        return self.model_settings.effort
+
+    @property
+    def wanted_effort(self) -> str:
+        """The effort that was chosen, whether the model takes it or not; "" for the model's own."""
+        wanted = str(self.settings.get("model.effort") or self.config.model.effort)
+        return "" if wanted == "default" else wanted
+
+    def _effort(self, taken: tuple[str, ...]) -> str:
+        return self.wanted_effort if self.wanted_effort in taken else ""
 
     @property
     def cache_ttl(self) -> CacheTtl:

@@ -12,10 +12,11 @@ from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
 from prunecli.config.credentials import Credentials, credentials
 from prunecli.config.references import import_own
-from prunecli.errors import SessionLocked, UsageError
+from prunecli.errors import ConfigError, SessionLocked, UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
+from prunecli.providers.thinking import budget_note
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
@@ -73,10 +74,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         return provider_for(name, runtime.config, credentials(environ, places), environ)
 
     runtime = Runtime(setup, provider, table.info)
+    _check_effort(config, runtime)
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
     runtime.notices = [
         *config.notices,
         *([DEMO_NOTICE] if demo else []),
+        *filter(None, [_thinking_note(config, runtime)]),
     ]
     runtime.guide = list(asked.guide)
     if asked.headless:
@@ -85,6 +88,25 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
+
+
+def _check_effort(config: Config, runtime: Runtime) -> None:
+    """Refuses an effort that the configured model does not take."""
+    wanted, taken = runtime.choices.wanted_effort, runtime.choices.efforts
+    if wanted and wanted not in taken:
+        where, name = config.origin("model.effort"), runtime.model_name
+        listed = f"{name} takes {', '.join(taken)}" if taken else f"{name} takes none"
+        off = (runtime.choices.model_settings.thinking or {}).get("type") == "disabled"
+        more = "; with model.thinking = 1024 or more also xhigh and max" if off else ""
+        raise ConfigError(f"{where}: model.effort: {wanted!r} is not for this model", f"{listed}{more}")
+
+
+def _thinking_note(config: Config, runtime: Runtime) -> str:
+    """What the configured budget of thinking does not do, where somebody configured one."""
+    if config.origin("model.thinking") == "default":
+        return ""
+    note = budget_note(runtime.choices.model, config.model.thinking)
+    return note and f"{config.origin('model.thinking')}: {note}."
 
 
 def _check_sandbox(config: Config) -> None:
