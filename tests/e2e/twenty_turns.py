@@ -43,23 +43,30 @@ def project(folder: Path) -> Path:
 def replies(wait_for: str = "sleep 0") -> list[Reply]:
     """The twenty responses; `wait_for` is the command of turn 12, in which Esc may fall."""
     return [
-        Reply(["I'll look around first.", Call("ls"), Call("find", {"pattern": "*.py"})]),
+        Reply(
+            [
+                Thinking("Where am I?"),
+                "I'll look around first.",
+                Call("ls"),
+                Call("find", {"pattern": "*.py"}),
+            ]
+        ),
         Reply([Call("read", {"path": "parser.py"}), Call("read", {"path": "check.py"})]),
         Reply([Thinking("The test must fail first."), Call("bash", {"command": f"{PYTHON} check.py"})]),
-        Reply([Call("grep", {"pattern": r"\+ 1"})]),
+        Reply([Thinking("Somewhere one is added."), Call("grep", {"pattern": r"\+ 1"})]),
         Reply(["Found it.", Call("edit", {"path": "parser.py", "old_string": " + 1", "new_string": ""})]),
         Reply([Call("bash", {"command": f"{PYTHON} check.py"})]),
-        Reply([Call("read", {"path": "notes.md"})]),
+        Reply([Thinking("The notes may know more."), Call("read", {"path": "notes.md"})]),
         Reply([Call("bash", {"command": "cat notes.md notes.md"})]),
-        Reply([Call("grep", {"pattern": "note 3"})]),
+        Reply([Thinking("Just the third."), Call("grep", {"pattern": "note 3"})]),
         Reply([Call("write", {"path": "CHANGES.md", "content": "- total no longer adds one\n"})]),
         Reply(["Now something that takes its time.", Call("bash", {"command": wait_for, "timeout": 60})]),
         Reply([Call("read", {"path": "parser.py"})]),
         Reply([Call("prun_with_memo", {"tokens": 500, "memo": "notes.md holds nothing of use"})]),
-        Reply([Call("bash", {"command": "git --version"})]),
+        Reply([Thinking("Is there git?"), Call("bash", {"command": "git --version"})]),
         Reply([Call("read", {"path": "notes.md", "offset": 1, "limit": 300})]),
         Reply([Call("bash", {"command": "cat notes.md"})]),
-        Reply([Call("ls", {"path": "."})]),
+        Reply([Thinking("One more look."), Call("ls", {"path": "."})]),
         Reply([Call("nothing", {})]),
         Reply([Call("read", {"path": "missing.py"})]),
         Reply("Fixed: `total` added one too many. The check passes."),

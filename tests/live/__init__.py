@@ -1,0 +1,1 @@
+"""Questions that only the real service can answer. See README.md."""
