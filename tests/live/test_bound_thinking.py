@@ -1,5 +1,7 @@
 """Does the service treat bound thinking as this program assumes?"""
 
+import json
+
 import pytest
 
 from prunecli.errors import FieldRefused, SignatureRejected
@@ -25,8 +27,6 @@ def talk(api: Api) -> Talk:
 
 def meaning(answer: Answer) -> Exception:
     """What this program makes of a refusal."""
-    import json
-
     return Failures("https://api.anthropic.com").refused(
         answer.status, {}, json.dumps(answer.body).encode(), 0.0
     )
