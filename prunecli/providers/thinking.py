@@ -71,10 +71,10 @@ def budget_note(info: ModelInfo, budget: int) -> str:
     if types is None or ("enabled" in types if budget else "disabled" in types):
         return ""
     if not budget:
-        return f"{info.name} always thinks: thinking = 0 has no effect, a lower effort does"
+        return f"model.thinking = 0 has no effect on {info.name}, which always thinks; lower its effort"
     if "disabled" in types:
-        return f"thinking switches it on for {info.name}, which decides how much; use effort"
-    return f"thinking has no effect on {info.name}, which decides itself; use effort"
+        return f"model.thinking only switches thinking on for {info.name}; use effort for how much"
+    return f"model.thinking has no effect on {info.name}; use effort"
 
 
 def betas_for(config: Mapping[str, Json] | None) -> tuple[str, ...]:

@@ -104,14 +104,18 @@ async def test_an_endpoint_that_knows_no_effort_gets_requests_without_it(tmp_pat
         (
             "claude-opus-5-5",
             2048,
-            "thinking has no effect on claude-opus-5-5, which decides itself; use effort",
+            "model.thinking has no effect on claude-opus-5-5; use effort",
         ),
         (
             "claude-opus-5-5",
             0,
-            "claude-opus-5-5 always thinks: thinking = 0 has no effect, a lower effort does",
+            "model.thinking = 0 has no effect on claude-opus-5-5, which always thinks; lower its effort",
         ),
-        ("claude-haiku-5-5", 2048, "thinking switches it on for claude-haiku-5-5, which decides how much"),
+        (
+            "claude-haiku-5-5",
+            2048,
+            "model.thinking only switches thinking on for claude-haiku-5-5; use effort for how much",
+        ),
         ("claude-haiku-5-5", 0, ""),
         ("claude-sonnet-4-5", 2048, ""),
         ("a-local-model", 2048, ""),
