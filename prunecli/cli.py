@@ -78,7 +78,11 @@ def _version(wanted: bool) -> None:
 
 Flag = typer.Option
 Mode = Annotated[Literal["ask", "edits", "plan", "auto"] | None, Flag(help="What may run without asking.")]
+Effort = Annotated[
+    Literal["default", "low", "medium", "high", "xhigh", "max"] | None, Flag(help="How hard the model tries.")
+]
 Allowed = Annotated[str | None, Flag(help="Rules that allow, with commas: 'bash(git status),edit'.")]
+Version = Annotated[bool, Flag("--version", callback=_version, is_eager=True, help="Show the version.")]
 Inline = Annotated[bool, Flag("--inline", help="Below the shell's prompt, not on a screen of its own.")]
 Plain = Annotated[bool, Flag("--plain", help="Lines only: for screen readers and dumb terminals.")]
 
@@ -95,10 +99,7 @@ def main(
     resume: Annotated[str | None, Flag("-r", "--resume", help="A session by id, prefix or name.")] = None,
     fork: Annotated[bool, Flag("--fork", help="Continue a copy; -r ID@17: as it was at entry 17.")] = False,
     model: Annotated[str | None, Flag(help="Model name or alias: opus, sonnet, haiku, demo.")] = None,
-    effort: Annotated[
-        Literal["default", "low", "medium", "high", "xhigh", "max"] | None,
-        Flag(help="How hard the model tries."),
-    ] = None,
+    effort: Effort = None,
     base_url: Annotated[str | None, Flag(help="A server that speaks the Messages API.")] = None,
     config: Annotated[Path | None, Flag(help="Use this file instead of the user's.")] = None,
     set_: Annotated[list[str] | None, Flag("--set", metavar="KEY=VALUE", help="Set an option.")] = None,
@@ -111,9 +112,7 @@ def main(
     trust: Annotated[bool, Flag("--trust", help="Treat this directory as trusted for this run.")] = False,
     inline: Inline = False,
     plain: Plain = False,
-    version: Annotated[  # noqa: ARG001  # its callback does the work
-        bool, Flag("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Version = False,  # noqa: ARG001  # its callback does the work
 ) -> None:
     """prunecli: the coding agent for the terminal whose context you can see, prune, restore and trust."""
     if ctx.invoked_subcommand is not None:

@@ -333,7 +333,7 @@ class Context:
         self.wire.rebuild(self.items)
         self.tally.keep(self._positions)
         self._weigh(summary)
-        self.thoughts.changed(event.head_end + 0.5, record.seq, record.seq)
+        self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
 
     # What an edit changes ------------------------------------------------------------------------------------
 
@@ -342,7 +342,8 @@ class Context:
         for head in heads:
             refile(self, self.entries[head])
             self._weigh(self.entries[head])
-            self.thoughts.changed(head, at, form_of(self, self.entries[head]))
+            if head in self._positions:
+                self.thoughts.changed(head, at, form_of(self, self.entries[head]))
         self._relay(heads)
 
     def _head(self, seq: int) -> Entry:

@@ -68,7 +68,9 @@ def stale_after(context: "Context", edits: Iterable[Edit]) -> tuple[int, ...]:
         entry = context.entries[edit.seq]
         by_head.setdefault(entry.exchange.seq if entry.exchange else entry.seq, []).append(edit)
     forms: dict[Place, Form] = {
-        head: form_of(context, context.entries[head], given) for head, given in by_head.items()
+        head: form_of(context, context.entries[head], given)
+        for head, given in by_head.items()
+        if context.is_shown(head)
     }
     gone = {head for head, given in by_head.items() for edit in given if edit.kind in ("drop", "strip")}
     return context.thoughts.stale_with(forms, gone)
@@ -103,11 +105,13 @@ class Thoughts:
     _thoughts: list[_Thought] = field(default_factory=list)
     _forms: dict[Place, list[tuple[int, Form]]] = field(default_factory=dict)
     _stale: tuple[int, ...] | None = None
-    _asked: dict[int, int] = field(default_factory=dict)
+    _saw: dict[int, tuple[int, int]] = field(default_factory=dict)
     _last_request: int = _NEVER
+    _last: int = _NEVER
+    _changed: int = _NEVER
 
     def clear(self) -> None:
-        """Forgets the answers and forms of a branch; what was asked when stays, and the preamble's forms."""
+        """Forgets the answers and forms of a branch. What each answer saw stays, and the preamble's forms."""
         self._thoughts.clear()
         self._forms = {place: forms for place, forms in self._forms.items() if place == PREAMBLE_PLACE}
         self._stale = None
@@ -118,49 +122,57 @@ class Thoughts:
 
     def answered(self, seq: int, event: AssistantMessage) -> None:
         """A response was folded in."""
-        asked = self._asked.setdefault(seq, self._last_request if self._last_request >= 0 else seq)
-        if blocks := bound_blocks(event):
-            self._thoughts.append(_Thought(seq, asked, self._last(), blocks))
+        blocks = bound_blocks(event)
+        if not blocks:
+            return
+        self.stale()
+        asked, previous = self._saw.setdefault(
+            seq, (self._last_request if self._last_request >= 0 else seq, self._last)
+        )
+        self._thoughts.append(_Thought(seq, asked, previous, blocks))
+        if asked > self._changed and previous == self._last and self.sent(seq):
+            self._last = (
+                seq  # nothing changed since it was asked for, so that it fits: no need to look at all
+            )
+        else:
             self._stale = None
 
     def changed(self, place: Place, at: int, form: Form) -> None:
         """From record `at` on what stands at `place` has this form; or its thinking is sent now, or no longer."""
         self._forms.setdefault(place, []).append((at, form))
-        self._stale = None
+        self._changed, self._stale = max(self._changed, at), None
 
     def stale(self) -> tuple[int, ...]:
         """The answers whose thinking is sent and no longer fits, oldest first."""
         if self._stale is None:
-            self._stale = tuple(self._misfits({}, self.sent))
+            self._stale, self._last = self._misfits({}, self.sent)
         return self._stale
 
     def stale_with(self, forms: Mapping[Place, Form], gone: Iterable[int] = ()) -> tuple[int, ...]:
         """As `stale`, if entries had these forms and the thinking of the answers `gone` were left out."""
         absent = frozenset(gone)
-        return tuple(self._misfits(forms, lambda seq: seq not in absent and self.sent(seq)))
+        return self._misfits(forms, lambda seq: seq not in absent and self.sent(seq))[0]
 
     def blocks(self, seqs: Iterable[int]) -> int:
         """How many thinking blocks these answers have."""
         wanted = set(seqs)
         return sum(thought.blocks for thought in self._thoughts if thought.seq in wanted)
 
-    def _last(self) -> int:
-        """The last answer whose thinking the model saw."""
-        stale = set(self.stale())
-        kept = (one.seq for one in reversed(self._thoughts) if one.seq not in stale and self.sent(one.seq))
-        return next(kept, _NEVER)
-
-    def _misfits(self, forms: Mapping[Place, Form], sent: Callable[[int], bool]) -> Iterable[int]:
+    def _misfits(
+        self, forms: Mapping[Place, Form], sent: Callable[[int], bool]
+    ) -> tuple[tuple[int, ...], int]:
+        """The answers whose thinking does not fit, and the last one whose thinking the model sees."""
         misplaced = self._misplaced(forms)
-        last = _NEVER
+        last, found = _NEVER, list[int]()
         for index, thought in enumerate(self._thoughts):
             if not sent(thought.seq):
                 continue
             follows = last in (_NEVER, thought.previous)
             if misplaced[index] or not follows:
-                yield thought.seq
+                found.append(thought.seq)
             else:
                 last = thought.seq
+        return tuple(found), last
 
     def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
         """Of each answer, whether something before it has another form now than when it was asked for."""

@@ -110,7 +110,7 @@ class Play:
                 self.emit(Rewound(context.user_turns[pick % len(context.user_turns)]))
             case "compact" if len(heads) > 2:
                 tail = heads[1 + pick % (len(heads) - 1)]
-                self.emit(CompactionApplied("the gist", 1, tail))
+                self.emit(CompactionApplied(f"the gist {self.count}", 1, tail))
             case "preamble":
                 self.emit(SettingChanged(PREAMBLE, {"system": [f"Be brief {pick % 2}."], "tools": []}))
             case _:

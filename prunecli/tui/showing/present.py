@@ -274,6 +274,8 @@ class Presenter:
 
 def _said(event: PrunApplied) -> str:
     """A prune in a line; a memo below it."""
+    if event.reason and all(edit.kind == "strip" for edit in event.edits):
+        return f"✂ {event.reason}"
     who = "the model" if event.source == "model" else event.strategy or "a strategy"
     count = event.messages_removed
     text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
