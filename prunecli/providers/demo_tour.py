@@ -50,7 +50,6 @@ MEMO = (
     f"{FOLDER}/parser.py parses durations; parse() set total instead of adding to it. Fixed with +=, "
     "checked with test_parser.py."
 )
-PRUNE_TOKENS = 600
 LINGER = 0.8
 """Seconds between the words of a step and its calls, so that a person can read along."""
 
@@ -191,8 +190,19 @@ def _prune(said: Conversation, words: str) -> Reply:
         f"{words} The files and the test's output now only fill the context: every further request would carry "
         "them. I remove them and leave a memo of what I learned. The user's words are never removed, and "
         "the session's file keeps everything.",
-        Call("prun_with_memo", {"tokens": PRUNE_TOKENS, "memo": MEMO}),
+        Call("prun_with_memo", {"tokens": _held(said), "memo": MEMO}),
     )
+
+
+def _held(said: Conversation) -> int:
+    """Tokens, at four characters each, of the tour's calls and results: outputs hold the path of the folder, which
+    may be long."""
+    tokens = 0
+    for answered in reversed((*said.earlier, *said.run)):
+        tokens += (len(answered.text) + sum(len(str(value)) for value in answered.call.input.values())) // 4
+        if label_of(answered.call.id) == "write" and answered.call.input.get("path") == next(iter(_FILES)):
+            break
+    return tokens
 
 
 def _after_prune(said: Conversation) -> Reply:

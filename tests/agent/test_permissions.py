@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from tests.agent.judged import Scene, scene
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Scene:
-    return scene(tmp_path)
+def here() -> Iterator[Scene]:
+    """Not below TMPDIR: a rule with a long path is not offered."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield scene(Path(folder).resolve())
 
 
 # Modes x effects ---------------------------------------------------------------------------------------------

@@ -107,10 +107,10 @@ class Connection:
     def __init__(self, received: list[bytes]) -> None:
         self.received, self.sent, self.closed = received, b"", False
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+    async def read(self, max_bytes: int, **options: Any) -> bytes:
         return self.received.pop(0) if self.received else b""
 
-    async def write(self, data: bytes, timeout: float | None = None) -> None:
+    async def write(self, data: bytes, **options: Any) -> None:
         self.sent += data
 
     async def write_many(self, parts: list[bytes]) -> None:

@@ -16,8 +16,12 @@ from prunecli.tui.conversation import Conversation
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.transcript.entries import Entry
 from tests.starting import start
+from tests.waiting import DEADLINE
 
-DEADLINE = 10.0
+
+def joined(text: str) -> str:
+    """The text without its line ends and repeated blanks: where a line breaks hangs on the length of paths."""
+    return " ".join(text.split())
 
 
 @dataclass
@@ -58,8 +62,8 @@ class Shown:
             raise AssertionError(f"it did not happen; the screen is\n{self.screen_text()}") from None
 
     async def until_shown(self, *texts: str) -> None:
-        """Lets it work until all of these stand on the screen."""
-        await self.until(lambda: all(text in self.screen_text() for text in texts))
+        """Lets it work until all of these stand on the screen, wherever the lines break."""
+        await self.until(lambda: all(joined(text) in joined(self.screen_text()) for text in texts))
 
     async def type(self, text: str, *keys: str) -> None:
         """Types a text, then presses keys."""
