@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from prunecli.providers.scripted import Scripted
@@ -66,9 +68,17 @@ class Shown:
         await self.until(lambda: all(joined(text) in joined(self.screen_text()) for text in texts))
 
     async def type(self, text: str, *keys: str) -> None:
-        """Types a text, then presses keys."""
+        """Types a text at once, as a fast typist does, then presses keys.
+
+        `pilot.press` waits for an idle machine twice for each key, which takes longer than the tests themselves.
+        """
+        driver = self.app._driver
+        assert driver is not None
         for char in text:
-            await self.pilot.press("space" if char == " " else char)
+            event = events.Key(char if char.isalnum() else _character_to_key(char), char)
+            event.set_sender(self.app)
+            driver.send_message(event)
+        await self.pilot.pause()
         await self.pilot.press(*keys)
 
     async def idle(self) -> None:
