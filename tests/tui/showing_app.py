@@ -74,6 +74,7 @@ class Shown:
         """
         driver = self.app._driver
         assert driver is not None
+        await self.pilot.pause()  # what was just opened has the focus
         for char in text:
             event = events.Key(char if char.isalnum() else _character_to_key(char), char)
             event.set_sender(self.app)
