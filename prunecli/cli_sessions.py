@@ -172,7 +172,7 @@ def rm(
 
 def _path(session: str) -> Path:
     """A file as given, else the session of that id, prefix or name."""
-    if session.endswith(".jsonl") and Path(session).is_file():
+    if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
     return _store().find(session)
 
