@@ -48,6 +48,8 @@ def absolute(given: str, cwd: Path) -> str:
         raise ToolError("path holds a NUL character.")
     if given == "~" or given.startswith("~/"):
         given = os.path.expanduser(given)
+    if not os.path.isabs(given) and not os.path.isdir(cwd):
+        raise ToolError(f"The working directory {well_formed(str(cwd))} no longer exists.")
     return os.path.join(cwd, well_formed(given))
 
 
