@@ -358,6 +358,7 @@ class Runtime:
         """Closes connections and the session's file."""
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
+        await self.files.close()
         self.drop_resuming()
         self.session.close()
 
