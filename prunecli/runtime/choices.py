@@ -9,6 +9,7 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
+from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.model.messages import Json, Usage
 from prunecli.providers.models import ModelInfo, cost
@@ -26,7 +27,8 @@ AUTO = ("pi",)
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
-    `caches` says whether the endpoint reports what it caches."""
+    `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
+    `kept` the one that a resumed session had; "" for none."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -34,11 +36,14 @@ class Choices:
     recall: bool = False
     now: int | None = None
     caches: bool = True
+    asked: str = ""
+    kept: str = ""
 
     @property
     def model(self) -> ModelInfo:
         """Window, prices and limits of the session's model."""
-        return self.info_of(str(self.settings.get("model.name") or self.config.model.name))
+        recorded = str(self.settings.get("model.name") or "")
+        return self.info_of(self.asked or recorded or self.kept or self.config.model.name)
 
     @property
     def window(self) -> int:
@@ -106,3 +111,21 @@ class Choices:
         configured = self.config.pruning.strategies
         names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
         return tuple(chosen(self.config, name) for name in names)
+
+
+def kept_model(context: Context, config: Config, info_of: Callable[[str], ModelInfo]) -> tuple[str, str]:
+    """The model that a resumed session goes on with where its settings name none, and what to say of it; both ""
+    where the configured one answers.
+
+    The demo model is not kept: it stands in for a model where there is no key. Neither is one that nothing is known
+    of (another agent's session was imported), unless the endpoint is the user's own.
+    """
+    name = (context.started.model if context.started else "") or context.last_model
+    if config.model.name == "demo" or name in ("", "demo") or context.settings.get("model.name"):
+        return "", ""
+    if info_of(name).context_window or config.model.base_url:
+        return name, ""
+    return (
+        "",
+        f"This session used {name}, which is not known here: {info_of(config.model.name).name} goes on with it",
+    )

@@ -27,7 +27,7 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.runtime import standing
-from prunecli.runtime.choices import Choices
+from prunecli.runtime.choices import Choices, kept_model
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
@@ -45,7 +45,8 @@ class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
-    `guide` is what Enter on an empty prompt says, one after the other.
+    `guide` is what Enter on an empty prompt says, one after the other. `model_asked` is the model that the command
+    line names: it wins over that of a resumed session, and is recorded with it.
     """
 
     def __init__(
@@ -83,6 +84,8 @@ class Runtime:
             self._ask,
         )
         self.resuming: Resuming | None = None
+        self.model_asked = ""
+        self._model_kept = ""
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -129,6 +132,10 @@ class Runtime:
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
+        self._model_kept = ""
+        if session.records:
+            self._model_kept, doubt = kept_model(session.context, self.config, self._info_of)
+            session.notices += filter(None, [doubt])
         for told in self.on_session:
             told(session)
 
@@ -242,6 +249,16 @@ class Runtime:
         found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
         if found != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, value))
+        if (
+            self.model_asked
+            and self._info_of(self.model_asked).name != self._info_of(self._model_recorded).name
+        ):
+            self.session.emit(SettingChanged("model.name", self.model_asked))
+
+    @property
+    def _model_recorded(self) -> str:
+        """The model that the session's log names."""
+        return str(self.session.context.settings.get("model.name") or self.session.started.model)
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
         """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
@@ -270,6 +287,8 @@ class Runtime:
             "recall" in self.tools,
             self.setup.clock(),
             context.caches,
+            self.model_asked,
+            self._model_kept,
         )
 
     @property
@@ -310,6 +329,7 @@ class Runtime:
         """Another model for this session from the next request on. Raises PrunecliError where nobody answers
         for it."""
         self._provider_for(self._info_of(name).name)
+        self.model_asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 

@@ -24,7 +24,7 @@ EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 SECONDS = 15.0
 """What takes longer is given up."""
 _MAX_SKIPPED = 1_000
-PORTION = 4_000
+PORTION = 1_000
 """So many files are taken in at a time: what is given up keeps the portions before."""
 _AT_ONCE = 32
 """Contents that are read by one git and held in memory."""
