@@ -99,13 +99,14 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
             return False
 
 
-def out_of_place(event: Event) -> list[str]:
-    """The types of an event's blocks that are left out of requests, each once."""
+def out_of_place(seq: int, event: Event) -> list[str]:
+    """What to say of the blocks of record `seq` that are left out of requests: a line for each type."""
     if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
         return []
     answer = isinstance(event, AssistantMessage)
     blocks = [block for block in event.content if is_out_of_place(block, answer=answer)]
-    return list(dict.fromkeys(str(block_to_json(block).get("type") or "nameless") for block in blocks))
+    kinds = dict.fromkeys(str(block_to_json(block).get("type") or "nameless")[:40] for block in blocks)
+    return [f"record {seq}: a {kind} block can't be sent there and is left out" for kind in kinds]
 
 
 def is_said(value: Block) -> bool:

@@ -9,7 +9,6 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
-from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.model.messages import Json, Usage
 from prunecli.providers.models import ModelInfo, cost
@@ -111,21 +110,3 @@ class Choices:
         configured = self.config.pruning.strategies
         names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
         return tuple(chosen(self.config, name) for name in names)
-
-
-def kept_model(context: Context, config: Config, info_of: Callable[[str], ModelInfo]) -> tuple[str, str]:
-    """The model that a resumed session goes on with where its settings name none, and what to say of it; both ""
-    where the configured one answers.
-
-    The demo model is not kept: it stands in for a model where there is no key. Neither is one that nothing is known
-    of (another agent's session was imported), unless the endpoint is the user's own.
-    """
-    name = (context.started.model if context.started else "") or context.last_model
-    if config.model.name == "demo" or name in ("", "demo") or context.settings.get("model.name"):
-        return "", ""
-    if info_of(name).context_window or config.model.base_url:
-        return name, ""
-    return (
-        "",
-        f"This session used {name}, which is not known here: {info_of(config.model.name).name} goes on with it",
-    )

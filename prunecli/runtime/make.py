@@ -80,7 +80,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     ]
     runtime.guide = list(asked.guide)
     if config.origin("model.name").startswith("flag "):
-        runtime.model_asked = config.model.name
+        runtime.session_model.asked = config.model.name
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)

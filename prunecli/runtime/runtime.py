@@ -26,27 +26,26 @@ from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
-from prunecli.runtime import standing
-from prunecli.runtime.choices import Choices, kept_model
+from prunecli.runtime import standing, toolbox
+from prunecli.runtime.choices import Choices
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
+from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
-from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
 class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
-    `guide` is what Enter on an empty prompt says, one after the other. `model_asked` is the model that the command
-    line names: it wins over that of a resumed session, and is recorded with it.
+    `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Runtime:
         self.files_seen = FilesSeen()
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
+        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -84,8 +83,7 @@ class Runtime:
             self._ask,
         )
         self.resuming: Resuming | None = None
-        self.model_asked = ""
-        self._model_kept = ""
+        self.session_model = SessionModel(info_of)
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -132,10 +130,7 @@ class Runtime:
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
-        self._model_kept = ""
-        if session.records:
-            self._model_kept, doubt = kept_model(session.context, self.config, self._info_of)
-            session.notices += filter(None, [doubt])
+        self.session_model.resumed(session, self.config)
         for told in self.on_session:
             told(session)
 
@@ -249,30 +244,12 @@ class Runtime:
         found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
         if found != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, value))
-        if (
-            self.model_asked
-            and self._info_of(self.model_asked).name != self._info_of(self._model_recorded).name
-        ):
-            self.session.emit(SettingChanged("model.name", self.model_asked))
-
-    @property
-    def _model_recorded(self) -> str:
-        """The model that the session's log names."""
-        return str(self.session.context.settings.get("model.name") or self.session.started.model)
+        if name := self.session_model.unrecorded(self.session):
+            self.session.emit(SettingChanged("model.name", name))
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
-        tokens), or a single result could never be sent."""
-        tools = self.config.tools
-        return ToolContext(
-            self.setup.cwd,
-            self.setup.cwd,
-            self.setup.approved_env if approved else self.setup.child_env,
-            self.files_seen,
-            ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
-            plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: standing.original(self.session.context, seq),
-        )
+        """What tools may use now."""
+        return toolbox.tool_context(self, approved=approved)
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -287,8 +264,8 @@ class Runtime:
             "recall" in self.tools,
             self.setup.clock(),
             context.caches,
-            self.model_asked,
-            self._model_kept,
+            self.session_model.asked,
+            self.session_model.kept,
         )
 
     @property
@@ -329,7 +306,7 @@ class Runtime:
         """Another model for this session from the next request on. Raises PrunecliError where nobody answers
         for it."""
         self._provider_for(self._info_of(name).name)
-        self.model_asked = ""
+        self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 
@@ -371,7 +348,7 @@ class Runtime:
     def use_config(self, config: Config) -> None:
         """Another configuration from now on."""
         self.config = config
-        self.tools = load_tools(config.tools.enabled)
+        self.tools = toolbox.load_tools(config.tools.enabled)
         self.gatekeeper.rules = _rules(config)
 
     async def close(self) -> None:

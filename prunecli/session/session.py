@@ -376,10 +376,7 @@ class Session:
                 self.notices += missing
                 records[at] = replace(record, event=event)
             self.context.apply(records[at])
-            self.notices += [
-                f"record {record.seq}: a {kind[:40]} block can't be sent there and is left out"
-                for kind in render.out_of_place(event)
-            ]
+            self.notices += render.out_of_place(record.seq, event)
         self.records += records
         return records
 

@@ -53,6 +53,13 @@ def absolute(given: str, cwd: Path) -> str:
     return os.path.join(cwd, well_formed(given))
 
 
+def seen_from(path: str, cwd: Path | str) -> str:
+    """A path as it is shown: relative where it is the working directory or below it."""
+    base = str(cwd).rstrip("/")
+    inside = path == base or path.startswith(f"{base}/")
+    return os.path.normpath(path[len(base) + 1 :] or ".") if inside else path
+
+
 def real_path(given: str, cwd: Path) -> Path:
     """The path without links; its last parts need not exist. For judging a path, not for opening it.
 

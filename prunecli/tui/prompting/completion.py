@@ -69,9 +69,11 @@ def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]
 
 
 def _path_value(path: str) -> str:
-    """A path as it goes into the prompt: one with a space in quotes, and a file's with a space behind it."""
-    value = f'"{path}"' if " " in path else path
-    return value if path.endswith("/") else f"{value} "
+    """A path as it goes into the prompt: one with a space in quotes, and a file's with a space behind it. A folder
+    keeps its `@`: what is in it is offered next."""
+    if " " in path:
+        return f'"{path}"' + " " * (not path.endswith("/"))
+    return f"@{path}" if path.endswith("/") else f"{path} "
 
 
 def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:

@@ -66,7 +66,7 @@ def test_a_command_whose_name_and_alias_both_match_is_offered_once() -> None:
 
 def test_a_file_is_inserted_as_its_path_and_a_folder_stays_open() -> None:
     offers = file_offers("a", ["src/", "a.py", "b.txt", "data/"])
-    assert [offer.value for offer in offers] == ["a.py ", "data/"]
+    assert [offer.value for offer in offers] == ["a.py ", "@data/"], "what is in it is offered next"
 
 
 def test_a_path_with_a_space_goes_into_the_prompt_in_quotes() -> None:
