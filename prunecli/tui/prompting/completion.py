@@ -63,8 +63,8 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
 
 
 def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]:
-    """The paths that a query means."""
-    found = fuzzy.best(query, paths, most)
+    """The paths that a query means; one that is typed in full already is not offered again."""
+    found = [path for path in fuzzy.best(query, paths, most + 1) if path != query][:most]
     return [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
 
 
