@@ -13,6 +13,7 @@ from prunecli.cli_errors import complaining
 from prunecli.config import Config, load, user_files
 from prunecli.config.credentials import save_key
 from prunecli.config.save import init
+from prunecli.launch import working_directory
 from prunecli.paths import Places
 from prunecli.sanitize import one_line
 
@@ -21,8 +22,8 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Show, check
 
 def _load() -> Config:
     places = Places.of(os.environ)
-    trusted = TrustStore(places.trust_store).is_trusted(Path.cwd())
-    return load(places, Path.cwd(), os.environ, trusted=trusted)
+    trusted = TrustStore(places.trust_store).is_trusted(working_directory())
+    return load(places, working_directory(), os.environ, trusted=trusted)
 
 
 @app.command("show")
@@ -74,7 +75,9 @@ def doctor() -> None:
     """
     from prunecli.runtime.checkup import MARKS, checkup, patient_of
 
-    found = checkup(patient_of(Places.of(os.environ), Path.cwd(), dict(os.environ), _load))
+    with complaining():
+        here = working_directory()
+    found = checkup(patient_of(Places.of(os.environ), here, dict(os.environ), _load))
     for one in found:
         hint = f"  ({one.hint})" if one.hint else ""
         typer.echo(one_line(f"{MARKS[one.state]:<4}  {one.name:<13}  {one.said}{hint}"))
@@ -88,8 +91,8 @@ def trust(
 ) -> None:
     """Trusts a directory: its configuration and instructions count, and tools may change it."""
     places = Places.of(os.environ)
-    target = (directory or Path.cwd()).resolve()
     with complaining():
+        target = (directory or working_directory()).resolve()
         store = TrustStore(places.trust_store)
         if remove:
             store.untrust(target)

@@ -17,6 +17,7 @@ from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
+from prunecli.launch import working_directory
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
@@ -78,7 +79,7 @@ def _source(text: str) -> "Source":
 
 def _configured(options: Sequence[str], strategy: str | None) -> Config:
     """The user's configuration with `-o` options of the named strategy (of the first one for a list)."""
-    config = load(Places.of(os.environ), Path.cwd(), os.environ)
+    config = load(Places.of(os.environ), working_directory(), os.environ)
     owner = (strategy or "").split(",")[0]
     if options and not owner:
         raise UsageError("-o: options of which strategy?", "name it with --strategy")

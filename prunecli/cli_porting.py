@@ -11,7 +11,7 @@ import typer
 from prunecli.cli_errors import complaining
 from prunecli.cli_working import working
 from prunecli.errors import PrunecliError, SessionError
-from prunecli.launch import complain
+from prunecli.launch import complain, working_directory
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
 from prunecli.sanitize import one_line, visible
@@ -41,7 +41,7 @@ def import_(
             with working(f"importing {one_line(path.name)}"):
                 source = _read(path)
                 other = random_bytes() if again else b""
-                saved = save(source, store, Path.cwd(), branches=branches, again=other)
+                saved = save(source, store, working_directory(), branches=branches, again=other)
         except PrunecliError as error:
             failed = failed or complain(error)
             continue

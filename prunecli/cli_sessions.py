@@ -12,6 +12,7 @@ from prunecli.cli_errors import complaining
 from prunecli.cli_working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.launch import working_directory
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
@@ -23,7 +24,7 @@ from prunecli.session.family import Member, family
 from prunecli.session.log import read_log
 from prunecli.session.search import search as search_in
 from prunecli.session.session import Session
-from prunecli.session.store import Store
+from prunecli.session.store import Listed, Store
 from prunecli.session.verify import verify_session
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def list_(
     tree: Annotated[bool, typer.Option("--tree", help="Copies below what they were copied from.")] = False,
 ) -> None:
     """Sessions, the last changed first."""
-    found = _store().list(Path.cwd() if here else None)
+    found = _listed(here=here)
     costs = Costs.of(Places.of(os.environ))
     if as_json:
         members = {member.session.id: member for member in family(found)}
@@ -58,6 +59,12 @@ def list_(
         typer.echo(visible(f"{member.lines}{line_of(member.session, costs)}"))
     if not found:
         typer.echo("no sessions yet")
+
+
+def _listed(*, here: bool) -> list[Listed]:
+    """All sessions, or those of the working directory."""
+    with complaining():
+        return _store().list(working_directory() if here else None)
 
 
 def _parent(member: Member) -> dict[str, object] | None:
@@ -72,7 +79,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
-    found = _store().list(Path.cwd() if here else None)
+    found = _listed(here=here)
     titles = {one.path: one.label for one in found}
     before, count = None, 0
     try:
@@ -143,7 +150,7 @@ def _audited(path: Path) -> "Audit":
     from prunecli.session.audit import audit
 
     places = Places.of(os.environ)
-    config = load(places, Path.cwd(), os.environ)
+    config = load(places, working_directory(), os.environ)
     table = ModelTable.load(places.shipped_data, config.models)
     loaded = Session.load(path, Context(Chars4()), writable=False)
     context = Context(Chars4(), token_factor(loaded.started.model))
@@ -172,7 +179,7 @@ def rm(
 
 def _path(session: str) -> Path:
     """A file as given, else the session of that id, prefix or name."""
-    if session.endswith(".jsonl") and Path(session).is_file():
+    if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
     return _store().find(session)
 

@@ -33,10 +33,12 @@ class SessionNotFound(SessionError):
 
 
 class SessionCorrupt(SessionError):
-    """The file holds no usable session; `line` is the first bad one, counted from 1."""
+    """The file holds no usable session; `line` is the first bad one, counted from 1, or 0 for the
+    whole file."""
 
     def __init__(self, path: Path, line: int, why: str) -> None:
-        super().__init__(f"{path}: line {line}: {why}", "prunecli sessions verify shows what can be read")
+        where = f"{path}: line {line}" if line else str(path)
+        super().__init__(f"{where}: {why}", "prunecli sessions verify shows what can be read" if line else "")
         self.path = path
         self.line = line
 

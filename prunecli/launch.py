@@ -4,6 +4,7 @@ does not need, so that the plain `prunecli` waits for neither."""
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
     from prunecli.tui import run_tui  # textual is imported only where it is shown
 
-    cwd = asked.cwd or _cwd()
+    cwd = asked.cwd or working_directory()
     return run_tui(
         lambda: _made(asked, environ),
         places=Places.of(environ),
@@ -44,7 +45,7 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
     from prunecli.runtime.make import make_runtime
     from prunecli.tools.processes.environment import hide_environment
 
-    runtime = make_runtime(asked, environ)
+    runtime = make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
     hide_environment()
     return runtime
 
@@ -61,11 +62,12 @@ def demo_launch(*, plain: bool = False) -> Launch:
     )
 
 
-def _cwd() -> Path:
+def working_directory() -> Path:
+    """The directory that the command was started in. Raises UsageError where it no longer exists."""
     try:
         return Path.cwd()
     except OSError as error:
-        raise UsageError("the current directory no longer exists", "change into another one") from error
+        raise UsageError("the current directory no longer exists", "change to one that does: cd ~") from error
 
 
 def _headless(asked: Launch, runtime: "Runtime") -> int:

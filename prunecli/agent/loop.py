@@ -34,8 +34,9 @@ from prunecli.agent.signals import (
     SummaryStarted,
 )
 from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.oversize import way_around
 from prunecli.context.repair import leave_out_images, named_entry, repair_image, strip_thinking
-from prunecli.errors import BadRequest, ContextOverflow, ProviderError, SignatureRejected
+from prunecli.errors import BadRequest, ContextOverflow, InvalidRequest, ProviderError, SignatureRejected
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
 from prunecli.model.requests import MAX_BODY_BYTES, Request
@@ -137,7 +138,11 @@ class Run:
         try:
             await self._request()
         except ContextOverflow as refused:
-            await self._overflowed(refused)
+            try:
+                await self._overflowed(refused)
+            except ContextOverflow as length:
+                way = length.hint or way_around(self.session.context)
+                raise ContextOverflow(length.message, way) from refused
         except SignatureRejected as refused:
             await self._again(strip_thinking(self.policy().view(self.session.context)), refused)
         except BadRequest as refused:
@@ -234,8 +239,8 @@ class Run:
             asked = summary_request(context, self.model(), plan, short=short)
             response = await self._stream_until_answered(asked)
             self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
-        except ProviderError as error:
-            self.session.tell(Notice(f"no compaction: {error.message}", "warning"))
+        except (ProviderError, InvalidRequest) as error:
+            self.session.tell(Notice(f"no compaction: {error}", "warning"))
             return
         finally:
             self._partial.clear()

@@ -62,6 +62,7 @@ class Context:
         self.run_ended: RunEnded | None = None
         self.last_response: int | None = None
         self.last_model = ""
+        self.requested = ""
         self.caches = True
         self.tally = Tally(counter, factor)
         self.tracker = Tracker()
@@ -186,7 +187,8 @@ class Context:
                 self._clear()
                 for earlier in lineage:
                     self._fold(earlier)
-            case RequestSent():
+            case RequestSent(model):
+                self.requested = model
                 self.wire.sent()
                 self.tally.sent()
             case SettingChanged(key, value):

@@ -19,6 +19,7 @@ from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
 from prunecli.runtime import Runtime
 from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
+from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
 from prunecli.tui import outside
@@ -94,7 +95,7 @@ class Talk:
             entry = session.context.entries.get(seq)
             return None if entry is None else session.context.tally.tokens(entry)
 
-        return Presenter(lambda name, given: tools[name].summary(given) if name in tools else "", tokens)
+        return Presenter(summaries(tools, self.runtime.setup.cwd), tokens)
 
     # The talk ------------------------------------------------------------------------------------------------
 

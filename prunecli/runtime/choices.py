@@ -26,7 +26,8 @@ AUTO = ("pi",)
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
-    `caches` says whether the endpoint reports what it caches."""
+    `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
+    `kept` the one that a resumed session had; "" for none."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -34,11 +35,14 @@ class Choices:
     recall: bool = False
     now: int | None = None
     caches: bool = True
+    asked: str = ""
+    kept: str = ""
 
     @property
     def model(self) -> ModelInfo:
         """Window, prices and limits of the session's model."""
-        return self.info_of(str(self.settings.get("model.name") or self.config.model.name))
+        recorded = str(self.settings.get("model.name") or "")
+        return self.info_of(self.asked or recorded or self.kept or self.config.model.name)
 
     @property
     def window(self) -> int:

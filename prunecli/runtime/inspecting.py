@@ -13,6 +13,7 @@ from prunecli.context.map import WindowMap, undivided, window_map
 from prunecli.context.outline import Node, Outline
 from prunecli.context.pressure import room
 from prunecli.runtime.runtime import Runtime
+from prunecli.runtime.toolbox import summaries
 
 _FEW = 64
 """So many messages are measured when it is asked."""
@@ -32,7 +33,7 @@ class Inspecting:
         self.outline = Outline(
             session.context,
             session.records,
-            lambda name, given: tools[name].summary(given) if name in tools else "",
+            summaries(tools, runtime.setup.cwd),
         )
         self._look()
 

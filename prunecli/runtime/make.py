@@ -79,6 +79,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         *([DEMO_NOTICE] if demo else []),
     ]
     runtime.guide = list(asked.guide)
+    if config.origin("model.name").startswith("flag "):
+        runtime.session_model.asked = config.model.name
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)

@@ -26,19 +26,19 @@ from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
-from prunecli.runtime import standing
+from prunecli.runtime import standing, toolbox
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.precise import recount
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
+from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
-from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
 class Runtime:
@@ -72,7 +72,7 @@ class Runtime:
         self.files_seen = FilesSeen()
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
+        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -83,6 +83,7 @@ class Runtime:
             self._ask,
         )
         self.resuming: Resuming | None = None
+        self.session_model = SessionModel(info_of)
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -129,6 +130,7 @@ class Runtime:
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
+        self.session_model.resumed(session, self.config)
         for told in self.on_session:
             told(session)
 
@@ -242,20 +244,12 @@ class Runtime:
         found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
         if found != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, value))
+        if name := self.session_model.unrecorded(self.session):
+            self.session.emit(SettingChanged("model.name", name))
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
-        tokens), or a single result could never be sent."""
-        tools = self.config.tools
-        return ToolContext(
-            self.setup.cwd,
-            self.setup.cwd,
-            self.setup.approved_env if approved else self.setup.child_env,
-            self.files_seen,
-            ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
-            plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: standing.original(self.session.context, seq),
-        )
+        """What tools may use now."""
+        return toolbox.tool_context(self, approved=approved)
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -270,6 +264,8 @@ class Runtime:
             "recall" in self.tools,
             self.setup.clock(),
             context.caches,
+            self.session_model.asked,
+            self.session_model.kept,
         )
 
     @property
@@ -310,6 +306,7 @@ class Runtime:
         """Another model for this session from the next request on. Raises PrunecliError where nobody answers
         for it."""
         self._provider_for(self._info_of(name).name)
+        self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 
@@ -351,13 +348,14 @@ class Runtime:
     def use_config(self, config: Config) -> None:
         """Another configuration from now on."""
         self.config = config
-        self.tools = load_tools(config.tools.enabled)
+        self.tools = toolbox.load_tools(config.tools.enabled)
         self.gatekeeper.rules = _rules(config)
 
     async def close(self) -> None:
         """Closes connections and the session's file."""
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
+        await self.files.close()
         self.drop_resuming()
         self.session.close()
 

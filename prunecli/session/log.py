@@ -4,23 +4,44 @@ Lines end at newline bytes only, each crc is checked, and nothing is ever rewrit
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import Record
+from prunecli.model.events import Record, Unknown
 from prunecli.model.record_codec import decode_record
+from prunecli.regular import open_regular, read_regular
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that can't be used: its number from 1, its bytes, and why."""
+    """A line that can't be used: its number from 1, its bytes (none where they need no copy), and why.
+
+    `seq` is the number of its record, None where it can't be told.
+    """
 
     number: int
     data: bytes
     why: str
+    seq: int | None = None
+
+    def __str__(self) -> str:
+        record = "" if self.seq is None else f", record {self.seq}"
+        return f"line {self.number}{record}: {self.why}"
+
+
+MOST_SAID = 20
+"""So many complaints about a file are said one by one."""
+
+
+def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
+    """What is wrong with a session file, a line each with its name; the first ones only where there are many."""
+    found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
+    left = len(found) - MOST_SAID
+    rest = [f"{path.name}: {left:,} more; `prunecli sessions verify` lists the bad lines"] if left > 0 else []
+    return [*found[:MOST_SAID], *rest]
 
 
 @dataclass(slots=True)
@@ -32,11 +53,13 @@ class Loaded:
     complete: bool = True
     """Whether the file ends with a line end."""
     lines: int = 0
+    last_line: int = 0
+    """The line of the last good record."""
 
 
 def read_log(path: Path) -> Loaded:
     """Every good record of a file. Raises SessionCorrupt where not one is, OSError where it can't be read."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return read_lines(path, file)
 
 
@@ -79,10 +102,26 @@ def take_line(loaded: Loaded, line: bytes) -> None:
     if record.seq <= last:
         loaded.bad.append(BadLine(number, line, f"seq {record.seq} after {last}"))
         return
-    if record.seq != last + 1:
+    if record.seq != last + 1 and not _told(loaded, last + 1, record.seq):
         missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
         loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
+    if isinstance(record.event, Unknown) and record.event.why:
+        loaded.bad.append(BadLine(number, b"", record.event.why, record.seq))
     loaded.records.append(record)
+    loaded.last_line = number
+
+
+def _told(loaded: Loaded, first: int, end: int) -> bool:
+    """Whether the bad lines since the last good one are the records from `first` to before `end`, one each; they get
+    their numbers then."""
+    bad = loaded.bad
+    since = [at for at, one in enumerate(bad) if one.number > loaded.last_line and one.data.endswith(b"\n")]
+    numbers = [bad[at].number for at in since]
+    if numbers != list(range(loaded.last_line + 1, loaded.lines)) or len(since) != end - first:
+        return False
+    for seq, at in enumerate(since, first):
+        bad[at] = replace(bad[at], seq=seq)
+    return True
 
 
 def _decoded(data: bytes) -> Record:
@@ -104,7 +143,7 @@ def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
         return None
     place = path.with_suffix(".quarantine")
     try:
-        known = place.read_bytes() if place.exists() else b""
+        known = read_regular(place) if place.exists() else b""
         new = [line for line in lines if line not in known]
         if new:
             fd = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

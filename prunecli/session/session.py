@@ -23,9 +23,10 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json, Text, ToolUse
+from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.log import Loaded, quarantine, require_records, take_line
+from prunecli.session.log import Loaded, complaints, quarantine, require_records, take_line
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
@@ -288,7 +289,7 @@ class Session:
         try:
             yield Step([])
             loaded, read = Loaded(), 0
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 while lines := file.readlines(STEP_BYTES):
                     known = len(loaded.records)
                     for line in lines:
@@ -309,15 +310,15 @@ class Session:
         if isinstance(first, SessionStarted):
             self._started, self.id = first, first.id
         started = self._started
-        self.notices[:0] = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
+        self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
         unknown = [name for name in started.requires if name not in KNOWN_FEATURES]
         if unknown or started.version > LOG_VERSION:
             self._too_new = True
             self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
-        elif not writable:
-            self.read_only = "read-only: it was opened to be looked at"
-        if self.read_only:
             self.notices.append(self.read_only)
+        elif not writable:
+            self.read_only = "read-only: opened to view"
+        if self.read_only:
             self.close()
         elif self.path and self._blobs:
             self._blobs.clear_leftovers()
@@ -375,6 +376,7 @@ class Session:
                 self.notices += missing
                 records[at] = replace(record, event=event)
             self.context.apply(records[at])
+            self.notices += render.out_of_place(record.seq, event)
         self.records += records
         return records
 

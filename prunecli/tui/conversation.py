@@ -12,6 +12,7 @@ from prunecli.errors import PrunecliError
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.precise import LARGE_CHARS, count_ahead
+from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
@@ -27,6 +28,7 @@ from prunecli.tui.messages import (
     Wake,
 )
 from prunecli.tui.planning import Planning
+from prunecli.tui.prompting import files
 from prunecli.tui.prompting.completion import is_command
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
@@ -166,7 +168,7 @@ class Conversation:
             return None if entry is None else fold.tally.tokens(entry)
 
         return Presenter(
-            lambda name, given: tools[name].summary(given) if name in tools else "",
+            summaries(tools, self.runtime.setup.cwd),
             tokens,
             open_thinking=self.runtime.config.ui.show_thinking,
         )
@@ -270,6 +272,7 @@ class Conversation:
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Says something to the agent; while it works it is steered, or hears it when it is done."""
+        text = files.as_paths(text, str(self.runtime.setup.cwd))
         if not self.runs.busy:
             self.runs.submit(text)
             return

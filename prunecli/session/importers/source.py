@@ -139,7 +139,7 @@ def _is_native(data: bytes) -> bool:
 def _native(path: Path, data: bytes) -> Source:
     loaded = read_lines(path, BytesIO(data))
     blobs = Blobs(path.parent / "blobs")
-    notices = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
+    notices = list(map(str, loaded.bad))
     records = []
     for record in loaded.records:
         event, missing = blobs.resolved(record.event)
