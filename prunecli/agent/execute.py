@@ -193,6 +193,7 @@ class Executor:
         context = replace(
             self.context(approved=approved),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
+            so_far=lambda text: self.session.hold(call.id, text),
         )
         begun = monotonic()
         try:

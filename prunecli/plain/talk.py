@@ -191,9 +191,7 @@ class Talk:
     def _shell(self, command: str, *, show_model: bool) -> None:
         if command:
             said: list[str] = []
-            text = self.work(
-                lambda: shell(self.runtime, command, show_model=show_model, progress=said.append)
-            )
+            text = self.work(lambda: shell(self.runtime, command, show_model=show_model, so_far=said.append))
             for line in source((text or "".join(said[-1:])).rstrip("\n")).split("\n"):
                 self.out(line)
 

@@ -10,6 +10,7 @@ from prunecli.agent.decide import Limits
 from prunecli.agent.execute import Answer
 from prunecli.agent.policy import Policy
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded
+from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi
 from prunecli.context.strategy import Chosen, FunctionFailed
 from prunecli.errors import (
@@ -29,7 +30,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import INVALID_INPUT, Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import INVALID_INPUT, Image, Text, Thinking, ToolUse, Usage, plain_text
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
 from prunecli.tools.recall import Recall
@@ -452,3 +453,17 @@ async def test_a_strategy_that_fails_is_said_once_in_a_run_and_stops_nothing() -
     said = [told.text for told in bench.told if isinstance(told, Notice)]
     assert len(said) == 1
     assert "mine:score" in said[0]
+
+
+async def test_esc_keeps_what_a_running_call_had_printed_for_the_model() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait", name="change")), says("I see.")))
+    task = asyncio.ensure_future(bench.talk("go"))
+    await bench.change.started.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    assert (await task).reason == "interrupted"
+    (result,) = results(bench)
+    assert plain_text(result.content) == f"half\n{INTERRUPTED}"
+    assert result.details == {"interrupted": True}
+    await bench.talk("what did it print?")
+    assert b"half" in bench.provider.requests[1].body()
