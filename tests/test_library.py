@@ -133,3 +133,18 @@ async def test_the_agent_answers_in_one_call(tmp_path: Path) -> None:
 async def test_without_a_key_the_agent_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no API key"):
         await ask("hello", cwd=tmp_path, environ={"HOME": str(tmp_path)})
+
+
+async def test_the_agent_says_every_notice(tmp_path: Path) -> None:
+    said: list[str] = []
+    with serve([Reply("Hello.")]) as endpoint:
+        await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url), notice=said.append)
+    assert any("not trusted" in line for line in said)
+
+
+async def test_notices_go_to_the_log_of_the_program_where_nobody_takes_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve([Reply("Hello.")]) as endpoint:
+        await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
+    assert "not trusted" in caplog.text

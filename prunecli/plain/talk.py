@@ -17,6 +17,7 @@ from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
 from prunecli.runtime import Runtime
+from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
 from prunecli.sanitize import one_line, source
@@ -66,7 +67,9 @@ class Talk:
             self.out(f"({hidden} earlier entries are not shown)")
         for line in joined(entry_lines(entry, afterwards=True) for entry in entries[hidden:]):
             self.out(line)
-        self._reader = PlainReader(presenter, self.out)
+        self._reader = PlainReader(presenter, self.out, moved=lambda moved: notice_of(moved, self.runtime))
+        for notice in session_notices(self.runtime, session):
+            self._reader.notice(notice)
         self._leave_session = session.subscribe(self._reader.read)
         self._can_go_on = self.runtime.session is session and self.runtime.unfinished
         if self._can_go_on:
