@@ -1,17 +1,30 @@
-"""Reading a session file: all that is good is kept, all that is not is named (ROBUSTNESS.md rule 2).
+"""Reading a session file: all that is good is kept, all that is not is named.
 
 Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` is who appends.
+
+Where a user's message can't be read, or may be among what can't, `LOST_WORDS` takes its place: the model is told that
+something is missing instead of going on as if nobody had said it. The record is derived from the damage each time the
+file is read, under the number of the first missing record, so it is always the same and never written.
 """
 
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import Record
-from prunecli.model.record_codec import decode_record
+from prunecli.model.events import Record, UserMessage
+from prunecli.model.messages import Text
+from prunecli.model.record_codec import EVENT_TYPES, decode_record
+
+LOST_WORDS = UserMessage(
+    (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
+)
+"""Stands where words of the user were, or may have been."""
+
+_TYPE = re.compile(rb'"type":"(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +38,17 @@ class BadLine:
 
 @dataclass(slots=True)
 class Loaded:
-    """What a file holds: good records in order, and what was passed over."""
+    """What a file holds: good records in order, and what was passed over. `is_end`: it is read from somewhere in
+    the middle on, so nothing is missing before its first record."""
 
     records: list[Record] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
+    is_end: bool = False
     complete: bool = True
     """Whether the file ends with a line end."""
     lines: int = 0
+    unread: list[bytes] = field(default_factory=list)
+    """Damaged lines since the last good record."""
 
 
 def read_log(path: Path) -> Loaded:
@@ -45,15 +62,19 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
     loaded = Loaded()
     for line in lines:
         take_line(loaded, line)
-    require_records(path, loaded)
+    loaded.records += at_end(path, loaded)
     return loaded
 
 
-def require_records(path: Path, loaded: Loaded) -> None:
-    """Raises SessionCorrupt where there is no good record."""
+def at_end(path: Path, loaded: Loaded) -> list[Record]:
+    """When all lines are taken: `LOST_WORDS` where they end with a damaged message of the user's, whole but
+    unreadable. Raises SessionCorrupt where there is no good record."""
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
         raise SessionCorrupt(path, first.number, first.why)
+    last = loaded.records[-1]
+    said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)
+    return [Record(last.seq + 1, last.timestamp + 1, LOST_WORDS)] if said else []
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
@@ -72,6 +93,7 @@ def take_line(loaded: Loaded, line: bytes) -> None:
             record = _decoded(data)
         except ValueError as error:
             loaded.bad.append(BadLine(number, line, str(error)))
+            loaded.unread.append(line)
             return
         if b"\0" in line:
             loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
@@ -82,7 +104,23 @@ def take_line(loaded: Loaded, line: bytes) -> None:
     if record.seq != last + 1:
         missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
         loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
+        if not (loaded.is_end and last < 0) and _words_lost(loaded.unread, record.seq - last - 1):
+            before = loaded.records[-1].timestamp if loaded.records else record.timestamp - 2
+            loaded.records.append(Record(last + 1, before + 1, LOST_WORDS))
+    loaded.unread.clear()
     loaded.records.append(record)
+
+
+def _words_lost(unread: list[bytes], missing: int) -> bool:
+    """Whether a user's message is among so many missing records, or may be: damaged lines mostly still show of
+    which type they were."""
+    types = [_type(line) for line in unread]
+    return "UserMessage" in types or sum(one in EVENT_TYPES for one in types) < missing
+
+
+def _type(line: bytes) -> str:
+    found = _TYPE.search(line)
+    return found[1].decode() if found else ""
 
 
 def _decoded(data: bytes) -> Record:

@@ -23,7 +23,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json, Text
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.log import Loaded, quarantine, require_records, take_line
+from prunecli.session.log import Loaded, at_end, quarantine, take_line
 from prunecli.session.running import RunningOutput
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
@@ -299,7 +299,7 @@ class Session:
                     read += sum(map(len, lines))
                     yield Step(session._take(loaded.records[known:]), read)
                     del loaded.records[:-1]
-            require_records(path, loaded)
+            session._take(at_end(path, loaded))
         except BaseException:
             session.close()
             raise

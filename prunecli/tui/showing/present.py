@@ -30,6 +30,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
 from prunecli.model.planning import without_plan_note
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.session.log import LOST_WORDS
 from prunecli.tui.showing import outcomes
 from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
 from prunecli.tui.showing.marks import Marks, label
@@ -154,6 +155,8 @@ class Presenter:
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
         text_of = outcomes.text_of
+        if event == LOST_WORDS:
+            return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
         if event.origin == "command" and len(event.content) > 1:
             typed, output = text_of(event.content[:1]).removeprefix("!").strip(), text_of(event.content[1:])
             prompt = shown.Prompt(typed, shown.Origin.SHELL)
