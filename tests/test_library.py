@@ -148,3 +148,14 @@ async def test_notices_go_to_the_log_of_the_program_where_nobody_takes_them(
     with serve([Reply("Hello.")]) as endpoint:
         await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
     assert "not trusted" in caplog.text
+
+
+async def test_a_turn_that_the_endpoint_pauses_is_sent_back_as_the_endpoint_wants_it(tmp_path: Path) -> None:
+    """Twice, with text at the end; sent back in any other way the strict endpoint refuses it as a prefill."""
+    script = [*[Reply("I look it up. ", stop_reason="pause_turn")] * 2, Reply("Found it.")]
+    with serve(script) as endpoint:
+        said = await ask("search", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
+        assert said == "Found it."
+        assert endpoint.rejected == []
+        last = json.loads(endpoint.requests[2].body)["messages"][-1]
+        assert [block["text"] for block in last["content"]] == ["I look it up. "] * 2
