@@ -320,9 +320,9 @@ class Conversation:
             self.frame.program.notify_user("is done")
 
     def give_back(self, text: str) -> None:
-        """What could not be said stands in the prompt again."""
-        if self.frame.prompt.is_empty:
-            self.frame.prompt.set_text(text)
+        """What could not be said stands in the prompt again, in front of what was typed since."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""
