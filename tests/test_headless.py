@@ -192,14 +192,6 @@ def test_what_could_not_be_read_is_said_in_every_form(tmp_path: Path, form: Outp
         assert any("line 3" in notice for notice in notices)
 
 
-async def test_an_untrusted_directory_is_said(tmp_path: Path) -> None:
-    runtime = start(tmp_path, [says("Ok.")], trusted=False)
-    err: list[str] = []
-    await run_headless(runtime, ("hi",), form="text", out=lambda _: None, err=err.append)
-    assert "not trusted" in err[0]
-    assert "--trust" in err[0]
-
-
 DENIED = [
     calls(ToolUse("t", "bash", {"command": "rm -rf x"})),
     calls(ToolUse("u", "write", {"path": "f", "content": "c"})),

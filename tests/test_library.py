@@ -137,17 +137,17 @@ async def test_without_a_key_the_agent_says_what_is_missing(tmp_path: Path) -> N
 
 async def test_the_agent_says_every_notice(tmp_path: Path) -> None:
     said: list[str] = []
-    with serve([Reply("Hello.")]) as endpoint:
+    with serve([Reply("No.", stop_reason="refusal")]) as endpoint:
         await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url), notice=said.append)
-    assert any("not trusted" in line for line in said)
+    assert said == ["the model refused to answer"]
 
 
 async def test_notices_go_to_the_log_of_the_program_where_nobody_takes_them(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serve([Reply("Hello.")]) as endpoint:
+    with serve([Reply("No.", stop_reason="refusal")]) as endpoint:
         await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
-    assert "not trusted" in caplog.text
+    assert "the model refused to answer" in caplog.text
 
 
 async def test_a_turn_that_the_endpoint_pauses_is_sent_back_as_the_endpoint_wants_it(tmp_path: Path) -> None:

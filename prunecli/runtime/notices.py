@@ -11,13 +11,10 @@ from prunecli.session.session import FileMoved, Session
 if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
 
-UNTRUSTED = "this directory is not trusted, so nothing in it is changed or run; --trust or `prunecli trust`"
-
 
 def opening_notices(runtime: "Runtime") -> list[str]:
-    """What there is to say before a run that nobody watches: of the configuration, the directory, the session."""
-    untrusted = [] if runtime.gatekeeper.trusted else [UNTRUSTED]
-    return [*runtime.notices, *untrusted, *session_notices(runtime, runtime.session)]
+    """What there is to say before a run that nobody watches: of the configuration and of the session."""
+    return [*runtime.notices, *session_notices(runtime, runtime.session)]
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:

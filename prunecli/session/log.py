@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import Record, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    Record,
+    RequestSent,
+    UserMessage,
+)
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
 
@@ -23,6 +30,9 @@ LOST_WORDS = UserMessage(
     (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
 )
 """Stands where words of the user were, or may have been."""
+
+_AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
+"""What comes next after a user's message: a request, what goes before one, or in an imported session the answer."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
 
@@ -90,13 +100,15 @@ def take_line(loaded: Loaded, line: bytes) -> None:
                 loaded.bad.append(BadLine(number, line, "a hole of zero bytes"))
             return
         try:
-            record = _decoded(data)
+            record, stub = _decoded(data)
         except ValueError as error:
             loaded.bad.append(BadLine(number, line, str(error)))
             loaded.unread.append(line)
             return
         if b"\0" in line:
             loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
+        if stub:
+            loaded.unread.append(stub)
     last = loaded.records[-1].seq if loaded.records else -1
     if record.seq <= last:
         loaded.bad.append(BadLine(number, line, f"seq {record.seq} after {last}"))
@@ -104,16 +116,19 @@ def take_line(loaded: Loaded, line: bytes) -> None:
     if record.seq != last + 1:
         missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
         loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
-        if not (loaded.is_end and last < 0) and _words_lost(loaded.unread, record.seq - last - 1):
+        if not (loaded.is_end and last < 0) and _words_lost(loaded.unread, record.seq - last - 1, record):
             before = loaded.records[-1].timestamp if loaded.records else record.timestamp - 2
             loaded.records.append(Record(last + 1, before + 1, LOST_WORDS))
     loaded.unread.clear()
     loaded.records.append(record)
 
 
-def _words_lost(unread: list[bytes], missing: int) -> bool:
+def _words_lost(unread: list[bytes], missing: int, following: Record) -> bool:
     """Whether a user's message is among so many missing records, or may be: damaged lines mostly still show of
-    which type they were."""
+    which type they were. Of a single line that left no trace, what follows it tells."""
+    if not unread and missing == 1:
+        by_user = isinstance(following.event, PrunApplied) and following.event.source == "user"
+        return isinstance(following.event, _AFTER_WORDS) and not by_user
     types = [_type(line) for line in unread]
     return "UserMessage" in types or sum(one in EVENT_TYPES for one in types) < missing
 
@@ -123,15 +138,15 @@ def _type(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
-def _decoded(data: bytes) -> Record:
-    """The record of a line, or of a good record that stands behind a stub on the same line (LOG-05)."""
+def _decoded(data: bytes) -> tuple[Record, bytes]:
+    """The record of a line, or a good record that stands behind a stub on the same line, and the stub."""
     try:
-        return decode_record(data)
+        return decode_record(data), b""
     except ValueError as error:
         at = data.rfind(b'{"seq":')
         if at > 0:
             with suppress(ValueError):
-                return decode_record(data[at:])
+                return decode_record(data[at:]), data[:at]
         raise error from None
 
 

@@ -83,6 +83,7 @@ def flip_everywhere(path: Path, count: int, bits: Callable[[int], Iterable[int]]
                 loaded = load(path, bytes(flipped))
                 lost = lost_of(loaded, records)
                 assert lost <= may_go, f"untouched records are lost: {lost - may_go}"
+                assert traced(loaded, records, lost), "lost words leave no trace"
                 assert not lost or loaded.bad or not loaded.records, "a loss is said"
                 most = max(most, len(lost))
     return most
@@ -94,13 +95,17 @@ def lost_of(loaded: Loaded, records: list[Record]) -> set[int]:
     seqs = [one.seq for one in read]
     assert read == [records[seq] for seq in seqs], "an altered record was accepted"
     assert seqs == sorted(set(seqs))
-    lost = set(range(len(records))) - set(seqs)
+    return set(range(len(records))) - set(seqs)
+
+
+def traced(loaded: Loaded, records: list[Record], lost: set[int]) -> bool:
+    """Whether something stands where words of the user's are lost in front of a good record."""
+    read = [one.seq for one in read_of(loaded)]
     words = {
-        seq for seq in lost if isinstance(records[seq].event, UserMessage) and seq < max(seqs, default=0)
+        seq for seq in lost if isinstance(records[seq].event, UserMessage) and seq < max(read, default=0)
     }
-    runs = {max((seq for seq in seqs if seq < one), default=-1) + 1 for one in words}
-    assert runs <= {one.seq for one in loaded.records if one not in read}, "lost words leave no trace"
-    return lost
+    places = {max((seq for seq in read if seq < one), default=-1) + 1 for one in words}
+    return places <= {one.seq for one in loaded.records if one.event == LOST_WORDS}
 
 
 def read_of(loaded: Loaded) -> list[Record]:
