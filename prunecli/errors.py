@@ -96,7 +96,11 @@ class Overloaded(ProviderError):
 
 
 class ConnectionLost(ProviderError):
-    """No connection, or a stream that ended before its end."""
+    """No connection, or a stream that ended before its end; `permanent` where trying again gives the same."""
+
+    def __init__(self, message: str, hint: str = "", *, permanent: bool = False) -> None:
+        super().__init__(message, hint)
+        self.permanent = permanent
 
 
 class ContextOverflow(ProviderError):
@@ -111,9 +115,13 @@ class BadRequest(ProviderError):
     """Any other 4xx: the endpoint refuses the request as it stands."""
 
 
+class InvalidRequest(BadRequest):
+    """`validate` found before a send what the endpoint would refuse. Names its place as the endpoint would, so
+    that the same remedies apply."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"the request is not valid: {message}", "/rewind goes back to before that message")
+
+
 class ToolError(Exception):
     """Raised by a tool; its text becomes an error result for the model."""
-
-
-class InvalidRequest(Exception):
-    """`validate` found a broken invariant before a send: a defect of this program, not of the user."""

@@ -81,6 +81,8 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
     else:
         whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
         prompts = [whole] if whole else []
+    if any(not prompt.strip() for prompt in prompts):
+        raise UsageError("the prompt is blank", "give one after -p, or pipe it in")
     if not prompts and not (asked.continue_last or asked.resume):
         raise UsageError("no prompt", "give one after -p, or pipe it in")
 

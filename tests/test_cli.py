@@ -87,6 +87,24 @@ def test_the_demo_model_needs_no_key(environ: dict[str, str]) -> None:
     assert "not a language model" in done.stdout
 
 
+@pytest.mark.parametrize("more", [(), ("-c",)])
+def test_a_blank_prompt_is_refused_in_one_line_and_a_hint(
+    environ: dict[str, str], more: tuple[str, ...]
+) -> None:
+    assert prunecli(environ, "-p", "--model", "demo", "hello").returncode == 0
+    done = prunecli(environ, "-p", "--model", "demo", *more, " ")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "prunecli: the prompt is blank"
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_blank_content_of_stream_json_is_refused_in_one_line(environ: dict[str, str]) -> None:
+    line = '{"type":"user","message":{"role":"user","content":" "}}'
+    done = prunecli(environ, "-p", "--model", "demo", "--input-format", "stream-json", given=line)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "prunecli: standard input: line 1: the message is blank"
+
+
 def test_piped_input_is_appended_to_the_prompt(environ: dict[str, str]) -> None:
     with serve([Reply("Ok.")]) as endpoint:
         done = prunecli(with_endpoint(environ, endpoint), "-p", "explain this:", given="the input\n")

@@ -274,7 +274,10 @@ class Run:
                     self.session.tell(StreamDiscarded())
                 wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
                 if wait is None:
+                    error.hint = self.retry.hint(error)
                     raise
+                if attempt == 1 and error.hint:
+                    self.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
                 self.session.tell(RetryScheduled(attempt, wait, error.message))
                 await self.sleep(wait)
                 attempt += 1

@@ -251,3 +251,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
+
+
+def switched(unheard: Sequence[str]) -> list[Effect]:
+    """Another session is there. What the one before was told and has not heard comes back into the prompt."""
+    return [SwitchSession(), *([FillPrompt("\n\n".join(unheard))] if unheard else [])]

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from prunecli.context import render
 from prunecli.context.exchange import Entry, call_argument
 from prunecli.context.state import Context
+from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
@@ -191,3 +192,14 @@ def _memo_words(text: str) -> str:
 
 def _first_line(text: str) -> str:
     return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
+
+
+def prune_in_words(event: PrunApplied) -> str:
+    """A prune in a line; a memo below it."""
+    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+    count = event.messages_removed
+    text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
+    text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
+    if event.source == "strategy" and event.reason:
+        text += f": {event.reason}"
+    return text + (f"\nIts memo: {event.memo}" if event.memo else "")

@@ -25,7 +25,7 @@ NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
 """Stands before a conversation that would begin with the assistant (PRUNING.md section 10)."""
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
-"""Answers a call that has no result: what a crash or Esc left open (ROBUSTNESS.md rule 2)."""
+"""Answers a call that has no result: what a crash or Esc left open."""
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -147,6 +147,11 @@ def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes
     error = b',"is_error":true' if event.is_error else b""
     use = canonical_string(ids.get(event.tool_use_id, event.tool_use_id))
     return head + error + b',"tool_use_id":' + use + b',"type":"tool_result"}'
+
+
+def interrupted_text(printed: str) -> str:
+    """The text of a result that was interrupted: what the call had printed, then that it did not finish."""
+    return f"{printed.rstrip()}\n{INTERRUPTED}" if printed.strip() else INTERRUPTED
 
 
 def interrupted(call: ToolUse, ids: Ids) -> bytes:

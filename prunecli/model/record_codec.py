@@ -192,6 +192,9 @@ _READERS: dict[str, _Read] = {
     "RunEnded": lambda p: RunEnded(cast("EndReason", fields.text(p, "reason"))),
 }
 
+EVENT_TYPES = frozenset(_READERS)
+"""The names of the events that this version knows."""
+
 
 _KEYS: dict[str, frozenset[str]] = {
     kind.__name__: frozenset(kind.__slots__) for kind in get_args(Event) if kind is not Unknown

@@ -20,6 +20,7 @@ from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.errors import UsageError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
@@ -169,12 +170,13 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Says something to the idle agent and runs until it is idle again.
 
-        Raises ProviderError, StorageFailed; cancelling the caller interrupts the run and leaves a valid history.
+        Raises UsageError for blank words, ProviderError, StorageFailed. Cancelling the caller interrupts the run.
         """
+        if not words.strip() and not images:
+            raise UsageError("the prompt is blank", "type something")
         self.prepare()
         note = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        content: tuple[Block, ...] = (Text(words), *images, *note)
-        self.session.emit(UserMessage(content, origin))
+        self.session.emit(UserMessage((Text(words), *images, *note), origin))
         return await self.go_on()
 
     async def go_on(self) -> Done:

@@ -37,7 +37,7 @@ def _last_records(path: Path, most_bytes: int) -> list[Record]:
         with open_regular(path) as file:
             file.seek(start)
             lines = file.read(size - start).split(b"\n")
-        loaded = Loaded()
+        loaded = Loaded(is_end=start > 0)
         for line in lines[1 if start else 0 :]:
             if line:
                 take_line(loaded, line)

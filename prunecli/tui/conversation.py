@@ -1,7 +1,6 @@
 """The conversation: what the session tells is shown, and what the user does reaches the runtime."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 from prunecli.runtime import Runtime, Status
+from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.precise import LARGE_CHARS, count_ahead
 from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import FileMoved, Session
@@ -121,11 +121,7 @@ class Conversation:
         """Shows a session from its beginning, and follows it."""
         self._bridge.follow(session)
         self._show_all()
-        belongs = session.started.cwd
-        if belongs and belongs != str(self.runtime.setup.cwd):
-            shown = self.runtime.setup.places.shown(Path(belongs))
-            self.say(f"This session belongs to {shown}; the agent works here now.", Level.WARNING)
-        for notice in session.notices:
+        for notice in session_notices(self.runtime, session):
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only
         self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
@@ -186,8 +182,7 @@ class Conversation:
         for told in batch:
             other = self._doing.take(told) or other
             if isinstance(told, FileMoved):
-                place = self.runtime.setup.places.shown(told.path)
-                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
+                self.warn_of(notice_of(told, self.runtime))
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         records = [told for told in batch if isinstance(told, Record)]
@@ -328,9 +323,9 @@ class Conversation:
             self.frame.program.notify_user("is done")
 
     def give_back(self, text: str) -> None:
-        """What could not be said stands in the prompt again."""
-        if self.frame.prompt.is_empty:
-            self.frame.prompt.set_text(text)
+        """What could not be said stands in the prompt again, in front of what was typed since."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""

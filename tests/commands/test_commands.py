@@ -8,6 +8,7 @@ from prunecli.commands.command import (
     Choose,
     CompactNow,
     EditFile,
+    FillPrompt,
     InThread,
     PickSession,
     Quit,
@@ -357,3 +358,20 @@ def test_help_names_the_keys_as_they_are_bound(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     assert table.note.startswith("Ctrl+S sends (steers while the agent works) · ")
     assert "queues" not in table.note
+
+
+@pytest.mark.parametrize("line", ["/new", "/fork", "/resume {}"])
+async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_prompt(
+    tmp_path: Path, line: str
+) -> None:
+    runtime = start(tmp_path, [says("One."), says("Two.")])
+    await runtime.submit("first")
+    other = runtime.session.id
+    runtime.new_session()
+    await runtime.submit("second")
+    runtime.steer("more tests")
+    runtime.follow_up("then docs")
+    effects = run_line(runtime, line.format(other))
+    assert FillPrompt("more tests\n\nthen docs") in effects
+    assert runtime.status().waiting == ()
+    await runtime.close()

@@ -128,6 +128,8 @@ class Service:
         prompted = Prompted(seed, model, usage, settings.cache_fields, accepted.prefix, key)
         response = respond(reply, prompted)
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
+        if response.stop_reason == "pause_turn":
+            self._judge.replies.paused.append([dict(block.whole) for block in response.blocks])
         self._remember(self.requests, replace(record, usage=usage))
         cut = any(isinstance(fault, EndOfBody) for fault in reply.all_faults)
         wire, pieces = _framed(connection, response, accepted.stream, headers, cut)

@@ -16,7 +16,7 @@ from prunecli.model.events import Record, SessionStarted, ToolResult, Unknown, U
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.session.holder import lock_holder
-from prunecli.session.log import quarantine, read_log
+from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.writer import LogWriter
 
 START = SessionStarted("s", "/w", "m")
@@ -84,7 +84,7 @@ def test_no_flipped_bit_is_ever_accepted(tmp_path: Path) -> None:
         flipped[at] ^= 1 << random.Random(at).randrange(8)
         bad.write_bytes(flipped)
         try:
-            loaded = read_log(bad).records
+            loaded = [one for one in read_log(bad).records if one.event != LOST_WORDS]
         except SessionCorrupt:
             continue
         assert all(one in records for one in loaded)

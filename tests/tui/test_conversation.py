@@ -257,6 +257,13 @@ async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path
         await s.until_shown("and on it goes")
 
 
+async def test_what_could_not_be_recorded_comes_back_in_front_of_what_was_typed_since(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("typed since")
+        s.conversation.give_back("could not be said")
+        assert s.frame.prompt.typed == "could not be said\n\ntyped since"
+
+
 async def test_another_session_takes_the_place_of_the_one_on_the_screen(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("old answer"), says("new answer")]) as s:
         await s.type("old", "enter")
