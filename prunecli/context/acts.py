@@ -1,4 +1,4 @@
-"""What the user may do to a node of the context by hand, as events, or why not (PRUNING.md sections 1, 2, 10).
+"""What the user may do to a node of the context by hand, as events, or why not.
 
 Nothing is asked of the model and no gate holds anything back. Doing the same twice does nothing the second time.
 """
@@ -13,6 +13,7 @@ from prunecli.context.labels import Key
 from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
+from prunecli.context.state import RESTORED
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, PrunReverted
@@ -83,8 +84,13 @@ def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
         return refused("no tool result in this turn, and your words always stay")
     if results == [turn.head]:
         return _clear(view, results, "the output of this command")
-    free = [entry for entry in results if not view.locked(entry)]
-    return _clear(view, free or results, "the only result of this turn")
+    free = _clear(view, [entry for entry in results if not _is_kept(view, entry)], "the only result of this turn")
+    return free if free.allowed else _clear(view, results, "the only result of this turn")
+
+
+def _is_kept(view: View, item: Entry | Exchange) -> bool:
+    """Whether an edit of a whole turn passes this over. An undo holds back strategies, not the user."""
+    return view.locked(item) not in ("", RESTORED)
 
 
 def _results(head: Entry) -> list[Entry]:
@@ -128,8 +134,7 @@ def _untouchable(view: View, item: Entry | Exchange) -> str:
     home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
     if home < view.context.boundary:
         return "it survived a compaction: it counts as your words now"
-    whys = {view.locked(entry) for entry in entries}
-    return "in progress: the model has not answered to it yet" if "in progress" in whys else ""
+    return "in progress: the model has not answered it yet" if view.in_progress(item) else ""
 
 
 def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
@@ -181,7 +186,7 @@ def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
     if key.kind == "turn":
         turn = outline.turn(key.seq)
         exchanges = [head.exchange for head in turn.exchanges if head.exchange]
-        free = [one for one in exchanges if not view.context.dropped(one) and not view.locked(one)]
+        free = [one for one in exchanges if not view.context.dropped(one) and not _is_kept(view, one)]
         if not exchanges:
             return refused("no exchange in this turn, and your words always stay")
         return _drop(view, free or exchanges, words)

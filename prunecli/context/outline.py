@@ -6,7 +6,7 @@ Measuring costs O(entries) once, in steps, and O(touched) afterwards; a node is 
 """
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -42,7 +42,8 @@ class Node:
     """One line of the tree. `tokens` is what the next request holds of it, `original` what it had before any edit.
 
     `age` is the number of requests since it came, `carried` its tokens counted once for each of them. `pruned` of
-    `results` results in it are edited or dropped. Of a turn that is not measured yet the figures are not `known`.
+    `results` results in it are edited or dropped, `restored` by an undo. Of a turn that is not measured yet the
+    figures are not `known`.
     """
 
     key: Key
@@ -55,6 +56,7 @@ class Node:
     why: str
     results: int = 0
     pruned: int = 0
+    restored: int = 0
     known: bool = True
 
 
@@ -106,6 +108,7 @@ class Outline:
         self._rides = Rides()
         self._batches: dict[int, set[int]] = {}
         self._preamble: tuple[object, list[tuple[Key, int]]] = (None, [])
+        self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
         self._begin()
 
     def _begin(self) -> None:
@@ -354,7 +357,23 @@ class Outline:
         if sums is None:
             return Node(key, label, 0, 0, 0, age, state, why, known=False)
         tokens, carried = sums.shown - (sums.memos if without_memos else 0), sums.carried(self.rides.requests)
-        return Node(key, label, tokens, sums.original, carried, age, state, why, sums.prunable, sums.pruned)
+        restored = self._restored(key)
+        return Node(
+            key, label, tokens, sums.original, carried, age, state, why, sums.prunable, sums.pruned, restored
+        )
+
+    def _restored(self, key: Key) -> int:
+        """How many results of a turn or an exchange an undo brought back. Counted once for all after a change."""
+        context, made_for = self.context, (self.read, self.context.turns)
+        if self._restored_in[0] != made_for:
+            counts: Counter[Key] = Counter()
+            for seq in labels.restored(context):
+                if (place := self.place(seq)) is not None:
+                    home = context.entries[seq].exchange
+                    counts[Key("turn", self.turn_at(place).seq)] += 1
+                    counts[Key("exchange", home.seq if home else seq)] += 1
+            self._restored_in = (made_for, counts)
+        return self._restored_in[1][key]
 
     def label(self, key: Key) -> str:
         """What the node is, in one line; not yet fit for a terminal."""

@@ -8,6 +8,7 @@ from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.map import PARTS, window_map
 from prunecli.context.outline import Outline
+from prunecli.context.state import RESTORED
 from prunecli.model.events import Pinned, PrunApplied
 from tests.context.talk import THOUGHT, Talk, tokens
 
@@ -71,6 +72,52 @@ def test_pruning_what_is_pinned_unpins_it_but_a_turn_passes_it_over() -> None:
     assert [edit.seq for event in whole.events if isinstance(event, PrunApplied) for edit in event.edits] == [
         second
     ]
+
+
+def test_a_pinned_result_that_the_model_has_not_seen_is_not_pruned() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("read", tokens(100))
+    talk.pin(result)
+    assert "in progress" in planned(talk, "prune", Key("result", result)).refusal
+
+
+@pytest.mark.parametrize("act", ["prune", "memo"])
+def test_what_an_undo_brought_back_is_pruned_again_by_hand_as_before(act: Act) -> None:
+    talk = Talk()
+    talk.user()
+    talk.step("read", tokens(300))
+    talk.step("ls", "a")  # too short for a placeholder
+    talk.say()
+    before = planned(talk, act, Key("turn", 0))
+    talk.revert(talk.add(before.events[-1]))
+    again = planned(talk, act, Key("turn", 0))
+    assert (again.events, again.refusal) == (before.events, "")
+
+
+def test_a_turn_whose_free_results_cannot_be_cleared_gives_up_its_pinned_ones() -> None:
+    talk = Talk()
+    talk.user()
+    large, _ = talk.step("read", tokens(300)), talk.step("ls", "a")
+    talk.say()
+    talk.pin(large)
+    assert "unpins" in planned(talk, "prune", Key("turn", 0)).what
+
+
+def test_the_state_says_what_strategies_leave_alone_after_an_undo() -> None:
+    talk = Talk()
+    talk.user()
+    first, second = talk.step("read", tokens(300)), talk.step("read", tokens(300))
+    talk.say()
+    talk.revert(talk.add(planned(talk, "prune", Key("turn", 0)).events[-1]))
+    outline = Outline(talk.context, ())
+    assert [outline.node(Key("result", seq)).state for seq in (first, second)] == ["restored"] * 2
+    assert RESTORED in outline.node(Key("result", first)).why
+    assert (outline.node(Key("turn", 0)).restored, outline.node(Key("exchange", 1)).restored) == (2, 1)
+    talk.user()
+    talk.user()
+    assert outline.node(Key("result", first)).state == "live"
+    assert outline.node(Key("turn", 0)).restored == 0
 
 
 def test_a_memo_that_would_be_longer_than_what_it_replaces_is_refused() -> None:
