@@ -71,6 +71,8 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
     entry = view.context.entries[key.seq]
     if key.kind == "result":
         return _clear(view, [entry], "this result")
+    if key.kind == "prompt":
+        return _prune_prompt(view, entry)
     assert entry.exchange is not None  # noqa: S101  # every other node is a part of one
     return _drop(view, [entry.exchange], "")
 
@@ -78,14 +80,24 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
 def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
     turn = outline.turn(key.seq)
     if turn.head is not None and turn.head.kind == "summary":
-        return refused("a summary stands for what is gone; /rewind goes back before it")
+        return _prune_prompt(view, turn.head)
     results = [entry for head in turn.items for entry in _results(head)]
     if not results:
         return refused("no tool result in this turn, and your words always stay")
     if results == [turn.head]:
-        return _clear(view, results, "the output of this command")
-    free = _clear(view, [entry for entry in results if not _is_kept(view, entry)], "the only result of this turn")
+        return _prune_prompt(view, results[0])
+    free = _clear(
+        view, [entry for entry in results if not _is_kept(view, entry)], "the only result of this turn"
+    )
     return free if free.allowed else _clear(view, results, "the only result of this turn")
+
+
+def _prune_prompt(view: View, head: Entry) -> Plan:
+    if head.kind == "summary":
+        return refused("a summary stands for what is gone; /rewind goes back before it")
+    if head.kind == "command":
+        return _clear(view, [head], "the output of this command")
+    return refused("your words always stay")
 
 
 def _is_kept(view: View, item: Entry | Exchange) -> bool:
@@ -103,7 +115,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     edits: list[Edit] = []
     why = ""
     for entry in entries:
-        reason, edit = _cleared(view, entry)
+        reason, edit = cleared(view, entry)
         why = why or reason
         edits += [edit] if edit else []
     if not edits:
@@ -114,7 +126,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     return Plan((*free, _applied(view, edits)), f"{'unpins and ' if pinned else ''}clears {count}")
 
 
-def _cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
+def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
     """The edit that clears a result, or why there is none."""
     if why := _untouchable(view, entry):
         return why, None
@@ -182,6 +194,8 @@ def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
         return refused("it is a memo already; p removes it, r restores what it stands for")
     if len(words) > MAX_MEMO_CHARS:
         return refused(f"a memo has at most {MAX_MEMO_CHARS:,} characters, this has {len(words):,}")
+    if key.kind == "prompt":
+        return refused("your words always stay")
     words = words.strip() or "(your words)"
     if key.kind == "turn":
         turn = outline.turn(key.seq)
@@ -246,7 +260,7 @@ def _undo(view: View) -> Plan:
         return refused("no prune is in force")
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
     count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
-    return Plan((PrunReverted((live[-1].seq,)),), f"takes {who[event.source]} newest prune back: {count}")
+    return Plan((PrunReverted((live[-1].seq,)),), f"undoes {who[event.source]} last prune ({count})")
 
 
 # Pins --------------------------------------------------------------------------------------------------------
@@ -255,7 +269,7 @@ def _undo(view: View) -> Plan:
 def _pin(view: View, outline: Outline, key: Key) -> Plan:
     context = view.context
     if key.kind == "memo":
-        return refused("no strategy removes a memo anyway")
+        return refused("a memo is never pruned automatically anyway")
     if key.kind == "turn":
         turn = outline.turn(key.seq)
         seqs = [head.seq for head in turn.exchanges]
@@ -264,18 +278,19 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
     else:
         entry = context.entries[key.seq]
         seqs = [entry.seq] if key.kind == "result" or not entry.exchange else [entry.exchange.seq]
+        seqs = seqs if entry.exchange or entry.kind == "command" else []
     seqs = [seq for seq in seqs if seq > context.boundary]
     if not seqs:
-        return refused("nothing prunes it anyway")
+        return refused("never pruned automatically anyway")
     pinned = tuple(seq for seq in seqs if seq in context.pinned)
     if len(pinned) == len(seqs):
         return Plan(
-            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: strategies may prune it again"
+            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: may be pruned automatically again"
         )
     free = tuple(seq for seq in seqs if seq not in pinned and not _is_pruned(context.entries[seq], view))
     if not free:
         return refused("it is pruned: r restores and pins it")
-    return Plan((Pinned(free),), f"pins {_entries(free)}: no strategy and no prun touches it")
+    return Plan((Pinned(free),), f"pins {_entries(free)}: never pruned automatically")
 
 
 def _is_pruned(entry: Entry, view: View) -> bool:

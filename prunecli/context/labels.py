@@ -11,8 +11,19 @@ from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
 
 NodeKind: TypeAlias = Literal[
-    "system", "instructions", "tools", "turn", "exchange", "memo", "text", "thinking", "calls", "result"
+    "system",
+    "instructions",
+    "tools",
+    "turn",
+    "prompt",
+    "exchange",
+    "memo",
+    "text",
+    "thinking",
+    "calls",
+    "result",
 ]
+"""A turn is everything up to the next prompt, a prompt what the user typed (or a summary) alone."""
 State: TypeAlias = Literal[
     "live",
     "trimmed",
@@ -105,7 +116,7 @@ def state(context: Context, key: Key) -> State:
         return "summary"
     if entry.exchange and context.dropped(entry.exchange):
         return "dropped"
-    if key.kind in ("result", "turn") and (edit := context.text_edit(entry.seq)):
+    if key.kind in ("result", "turn", "prompt") and (edit := context.text_edit(entry.seq)):
         return _STATES[edit.kind]
     if entry.exchange and entry.exchange is context.in_progress:
         return "in progress"
@@ -149,7 +160,7 @@ def why(context: Context, key: Key) -> str:
         case "pinned":
             return "never pruned automatically"
         case "restored":
-            return f"{RESTORED}: not pruned automatically before your next prompt is answered"
+            return "not pruned automatically until after your next prompt"
         case "kept":
             return "survived a compaction"
         case "summary":

@@ -8,7 +8,6 @@ from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.map import PARTS, window_map
 from prunecli.context.outline import Outline
-from prunecli.context.state import RESTORED
 from prunecli.model.events import Pinned, PrunApplied
 from tests.context.talk import THOUGHT, Talk, tokens
 
@@ -95,6 +94,17 @@ def test_what_an_undo_brought_back_is_pruned_again_by_hand_as_before(act: Act) -
     assert (again.events, again.refusal) == (before.events, "")
 
 
+def test_a_prompt_alone_stays_and_the_output_of_a_command_is_cleared() -> None:
+    talk = Talk()
+    prompt, command = talk.user(tokens(100)), talk.command(tokens(200))
+    talk.say()
+    for act in ("prune", "memo", "pin"):
+        assert planned(talk, act, Key("prompt", prompt)).refusal  # type: ignore[arg-type]
+    assert planned(talk, "prune", Key("prompt", command)) == planned(talk, "prune", Key("turn", command))
+    assert planned(talk, "pin", Key("prompt", command)).allowed
+    assert planned(talk, "restore", Key("prompt", command)).refusal == "nothing is pruned here"
+
+
 def test_a_turn_whose_free_results_cannot_be_cleared_gives_up_its_pinned_ones() -> None:
     talk = Talk()
     talk.user()
@@ -112,7 +122,7 @@ def test_the_state_says_what_strategies_leave_alone_after_an_undo() -> None:
     talk.revert(talk.add(planned(talk, "prune", Key("turn", 0)).events[-1]))
     outline = Outline(talk.context, ())
     assert [outline.node(Key("result", seq)).state for seq in (first, second)] == ["restored"] * 2
-    assert RESTORED in outline.node(Key("result", first)).why
+    assert "not pruned automatically" in outline.node(Key("result", first)).why
     assert (outline.node(Key("turn", 0)).restored, outline.node(Key("exchange", 1)).restored) == (2, 1)
     talk.user()
     talk.user()
