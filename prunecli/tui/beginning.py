@@ -38,6 +38,8 @@ class Beginning:
         conversation = Conversation(runtime, frame)
         conversation.begin()
         app.conversation = conversation
+        if runtime.introduction:
+            conversation.say(runtime.introduction)
         for notice in [*runtime.notices, *problem]:
             conversation.warn_of(notice)
         if self._prompt and not runtime.opening:
