@@ -78,7 +78,9 @@ async def test_the_tour_begins_by_saying_what_speaks(tmp_path: Path) -> None:
     )
 
 
-async def test_after_the_prune_the_request_holds_the_memo_and_not_what_the_test_printed(tmp_path: Path) -> None:
+async def test_after_the_prune_the_request_holds_the_memo_and_not_what_the_test_printed(
+    tmp_path: Path,
+) -> None:
     bench = Bench(tmp_path)
     await bench.talk("tour")
     asked, _ = bench.provider.exchanged[-1]
