@@ -31,4 +31,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ("sandbox", sandbox_words(setup.environ)),
         ("cost", f"{money(status.bill.cost)} · /cost"),
     )
-    return [Table("Status", ("", ""), rows)]
+    return [Table("Status", ("what", "now"), rows)]

@@ -9,7 +9,16 @@ from prunecli.agent.execute import Answer
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, plain_text
-from prunecli.providers.demo_tour import BUG, FIXED, FOLDER, GUIDE, MEMO, PARSER, STEP_BY_STEP
+from prunecli.providers.demo_tour import (
+    BUG,
+    FIXED,
+    FOLDER,
+    GUIDE,
+    MEMO,
+    PARSER,
+    PRUNE_TOKENS,
+    STEP_BY_STEP,
+)
 from tests.providers.demo_bench import TOOLS, Bench
 
 WHOLE = [
@@ -212,7 +221,7 @@ async def test_a_prune_that_removes_nothing_is_not_praised(tmp_path: Path) -> No
     bench.executor.context = lambda **_: replace(whole(), plan_prun=refuse)
     last = await bench.talk("tour")
     assert last.startswith(
-        "I could not prune at least 600 tokens and leave a memo: prun is not available here"
+        f"I could not prune at least {PRUNE_TOKENS} tokens and leave a memo: prun is not available here"
     )
     assert "All that I still see" not in last
     assert "/context" in last
