@@ -11,7 +11,6 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from prunecli.commands.command import Table
 from prunecli.context.acts import Act
 from prunecli.context.labels import Key
 from prunecli.context.listing import Rows
@@ -20,18 +19,17 @@ from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
+from prunecli.tui.screens.context_doors import show_difference, show_help, show_text, show_tools
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_previews import Previews
 from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.showing.inspected import (
-    HELP,
     done,
     selected_name,
     title,
     tools_line,
-    tools_table,
 )
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
@@ -82,16 +80,16 @@ class ContextScreen(ModalScreen[None]):
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
             "slash": lambda: self._open_field("show only", self._folds.words),
-            "question_mark": self._help,
-            "f1": self._help,
-            "d": self._diff,
+            "question_mark": lambda: show_help(self.app),
+            "f1": lambda: show_help(self.app),
+            "d": lambda: show_difference(self.app, runtime.session.records, self.inspecting.outline),
             "s": self._sort,
             "t": self._tools,
         }
         self._of_node: dict[str, Callable[[Key], object]] = {
             **{key: partial(self._act, act) for key, act in _ACTS.items()},
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
-            "enter": self._text,
+            "enter": lambda key: show_text(self.app, self.inspecting.outline, key),
             "m": self._ask_memo,
         }
         self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
@@ -285,6 +283,12 @@ class ContextScreen(ModalScreen[None]):
             self._folds.unfold(*self.inspecting.above(marked))
         self._show(marked)
 
+    def _tools(self) -> None:
+        if not self.inspecting.outline.is_measured:
+            self._say(_BUSY)
+        elif not show_tools(self.app, self.inspecting.outline):
+            self._say("No tool results yet")
+
     # Acts ----------------------------------------------------------------------------------------------------
 
     def _act(self, act: Act, key: Key, memo: str = "") -> None:
@@ -348,29 +352,3 @@ class ContextScreen(ModalScreen[None]):
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
         self._show()
-
-    # Other screens -------------------------------------------------------------------------------------------
-
-    def _text(self, key: Key) -> None:
-        from prunecli.tui.screens.context_text import TextScreen
-
-        self.app.push_screen(TextScreen(self.inspecting.outline, key))
-
-    def _diff(self) -> None:
-        from prunecli.tui.screens.context_diff import DiffScreen
-
-        self.app.push_screen(DiffScreen(self._runtime.session.records, self.inspecting.outline))
-
-    def _tools(self) -> None:
-        from prunecli.tui.screens.table import TableScreen
-
-        outline = self.inspecting.outline
-        if outline.is_measured and (totals := outline.tools.largest_first()):
-            self.app.push_screen(TableScreen(tools_table(totals, outline.rides.requests)))
-        else:
-            self._say("No tool results yet" if outline.is_measured else _BUSY)
-
-    def _help(self) -> None:
-        from prunecli.tui.screens.table import TableScreen
-
-        self.app.push_screen(TableScreen(Table("The inspector", ("key", "what it does"), HELP)))
