@@ -30,6 +30,8 @@ class Launch:
     plain: bool = False
     inline: bool = False
     cwd: Path | None = None
+    introduction: str = ""
+    """What is said before anything else."""
     guide: tuple[str, ...] = ()
     """What Enter on an empty prompt says, one after the other."""
 

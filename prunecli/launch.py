@@ -54,11 +54,16 @@ def demo_launch(*, plain: bool = False) -> Launch:
     """The tour: the demo model in a new scratch folder, which is left for the person to look at."""
     from tempfile import mkdtemp
 
-    from prunecli.providers.demo_tour import GUIDE, STEP_BY_STEP
+    from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
 
     folder = Path(mkdtemp(prefix="prunecli-demo-"))
     return Launch(
-        prompt=STEP_BY_STEP, flags={"--model": "demo"}, trust=True, cwd=folder, guide=GUIDE, plain=plain
+        flags={"--model": "demo"},
+        trust=True,
+        cwd=folder,
+        introduction=INTRODUCTION,
+        guide=GUIDE,
+        plain=plain,
     )
 
 

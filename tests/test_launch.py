@@ -41,7 +41,7 @@ def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_
 ) -> None:
     runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path))
     assert runtime.model_name == "demo"
-    assert any("prunecli login" in notice for notice in runtime.notices)
+    assert any("/login" in notice and '"tour"' in notice for notice in runtime.notices)
 
 
 def test_a_server_of_the_users_own_needs_no_key(tmp_path: Path) -> None:
@@ -81,6 +81,8 @@ def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path)
 
 def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
     asked = demo_launch()
+    assert "Press Enter to start" in asked.introduction
+    assert (asked.prompt, asked.guide[0]) == ("", "tour, step by step")
     assert asked.cwd is not None
     assert list(asked.cwd.iterdir()) == []
     asked.cwd.rmdir()

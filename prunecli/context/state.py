@@ -47,6 +47,8 @@ from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
 _Filed = TypeVar("_Filed", Entry, Exchange)
 
+RESTORED = "restored by undo"  # strategies leave it alone for a while; the user may prune it again at once
+
 
 def _seq(entry: Entry) -> int:
     return entry.seq
@@ -148,7 +150,7 @@ class Context:
         if seq < self.boundary:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
-            return "restored by undo"
+            return RESTORED
         entry = self.entries.get(seq)
         exchange = entry.exchange if entry else None
         if exchange and exchange is self.in_progress:

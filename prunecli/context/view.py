@@ -106,10 +106,18 @@ class View:
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
             return next((why for seq in seqs if (why := context.locked(seq))), "")
-        if entry.kind == "command" and not (context.exchanges and context.exchanges[-1].seq > entry.seq):
+        if entry.kind == "command" and self.in_progress(entry):
             return "in progress"
         home = entry.exchange.seq if entry.exchange else entry.seq
         return context.locked(entry.seq) or (context.locked(home) if home != entry.seq else "")
+
+    def in_progress(self, item: Entry | Exchange) -> bool:
+        """Whether the model has not answered this yet, pinned or not."""
+        context = self.context
+        if isinstance(item, Entry) and item.kind == "command":
+            return not (context.exchanges and context.exchanges[-1].seq > item.seq)
+        exchange = item if isinstance(item, Exchange) else item.exchange
+        return exchange is not None and exchange is context.in_progress
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""

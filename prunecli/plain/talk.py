@@ -108,6 +108,8 @@ class Talk:
         self.out(f"prunecli {__version__}, model {runtime.model_name}.")
         self.out("/help lists the commands, Ctrl+C interrupts, Ctrl+D leaves.")
         self.read_resumed()
+        if runtime.introduction:
+            self.out(runtime.introduction)
         for notice in runtime.notices:
             self._reader.notice(notice)
         for line in runtime.opening:

@@ -21,7 +21,7 @@ from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
-DEMO_NOTICE = "No API key: this is the demo model. `prunecli login` or /login enters one."
+DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """One line of 80 columns: the first that a new user reads."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
@@ -78,7 +78,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         *config.notices,
         *([DEMO_NOTICE] if demo else []),
     ]
-    runtime.guide = list(asked.guide)
+    runtime.introduction, runtime.guide = asked.introduction, list(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
     if asked.headless:

@@ -46,7 +46,7 @@ class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
-    `guide` is what Enter on an empty prompt says, one after the other.
+    `introduction` is said before them; `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
+        self.introduction = ""
         self.guide: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for

@@ -40,6 +40,7 @@ from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
+from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
@@ -151,8 +152,10 @@ class Conversation:
 
     def _show_stage(self) -> None:
         if self.stage.is_empty:
-            self.frame.show_welcome()
-        else:
+            is_demo = self.runtime.model_name == "demo"
+            tour = "" if self.runtime.introduction else TOUR if is_demo else TOUR_IN_SHELL
+            self.frame.show_welcome(tour)
+        elif self.stage.has_entries:
             self.frame.show_transcript()
 
     def presenter(self, context: Context | None = None) -> Presenter:
@@ -174,10 +177,10 @@ class Conversation:
         batch = self._bridge.batch()
         if not batch:
             return
-        if self.stage.take(batch):
-            self.frame.show_transcript()
-        else:
+        if not self.stage.take(batch):
             self._show_all()
+        elif self.stage.has_entries:
+            self.frame.show_transcript()
         other = False
         for told in batch:
             other = self._doing.take(told) or other
@@ -337,9 +340,11 @@ class Conversation:
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """A notice in the transcript."""
+        """A notice in the transcript; while the session is empty, below the welcome if there is room."""
         self.stage.say(text, level)
-        self.frame.show_transcript()
+        welcome = self.frame.welcome
+        if not (welcome.display and welcome.tell(text, level)):
+            self.frame.show_transcript()
 
     def warn_of(self, text: str) -> None:
         """A notice that matters."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prunecli import __version__
 from prunecli.commands.command import (
     Choose,
     CompactNow,
@@ -14,6 +15,7 @@ from prunecli.commands.command import (
     Quit,
     Say,
     SetTheme,
+    Submit,
     SwitchSession,
     Table,
     all_commands,
@@ -55,6 +57,49 @@ def test_every_command_has_one_line_of_help() -> None:
     for command in all_commands():
         assert command.help, command.name
         assert len(command.help) < 100, command.name
+
+
+def test_commands_of_other_agents_are_answered_in_their_own_words(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for name, words in (("mcp", "no MCP servers"), ("hooks", "no hooks"), ("agents", "no subagents")):
+        assert words in say(list(run_line(runtime, f"/{name}")))
+
+
+def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=("permissions.mode=edits",))
+    (table,) = run_line(runtime, "/status")
+    assert isinstance(table, Table)
+    rows = dict(table.rows)
+    assert (rows["version"], rows["model"]) == (__version__, runtime.model_name)
+    assert runtime.session.id in rows["session"]
+    assert " of 1.0M tokens" in rows["context"]
+    assert rows["permissions"].startswith("edits")
+    assert "none" in rows["sandbox"]
+
+
+def test_memory_opens_the_instructions_that_are_there_or_new_ones(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (runtime.setup.cwd / "CLAUDE.md").unlink(missing_ok=True)
+        if name == "CLAUDE.md":
+            (runtime.setup.cwd / name).write_text("rules")
+        said = list(run_line(runtime, "/memory"))
+        assert said[-1] == EditFile(runtime.setup.cwd / name)
+        assert "/new" in say(said)
+
+
+def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for line, words in (("/review", "uncommitted changes"), ("/review the last commit", "the last commit")):
+        (asked,) = run_line(runtime, line)
+        assert isinstance(asked, Submit)
+        assert f"Review {words}" in asked.text or f"Review the {words}" in asked.text
+
+
+def test_only_a_near_command_is_suggested(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert "Did you mean /prune-stats?" in say(list(run_line(runtime, "/prunestats")))
+    assert "Did you mean" not in say(list(run_line(runtime, "/vim")))
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:
