@@ -139,8 +139,10 @@ def _told(row: dict[str, Any]) -> str:
     kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
     done = "imported" if row["new"] else "imported before (--again makes another copy):"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
-    if row["left_out"]:
-        parts = sorted(row["left_out"].items(), key=lambda one: -one[1])
+    beside = [what for what in row["left_out"] if what.startswith("subagent files")]
+    lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]
+    if others := {what: number for what, number in row["left_out"].items() if what not in beside}:
+        parts = sorted(others.items(), key=lambda one: -one[1])
         lines.append("  left out: " + ", ".join(f"{number} {what}" for what, number in parts))
     lines += [f"  passed over: {said}" for said in row["damaged"][:_NAMED_LINES]]
     if len(row["damaged"]) > _NAMED_LINES:

@@ -15,11 +15,11 @@ from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line
 from prunecli.session.exporters.html_calls import asked, heading, printed
-from prunecli.session.exporters.html_code import plain
+from prunecli.session.exporters.html_code import Colours, plain
 from prunecli.session.exporters.html_prose import prose
 from prunecli.session.exporters.told import Story, Told, placeholder, story
 
-_MOST_PAGE = 20_000_000
+_MOST_PAGE = 10_000_000
 """Characters of a page; entries after that are named in one line each."""
 _MOST_PICTURES = 50_000_000
 """Characters of images that a page holds; the later ones are named."""
@@ -66,6 +66,7 @@ class _Entries:
     def __init__(self, entries: Sequence[Told]) -> None:
         self._entries = entries
         self._by_seq = {told.entry.seq: told for told in entries}
+        self._colours = Colours()
         self._written = self._pictures = 0
 
     def write(self) -> Iterator[str]:
@@ -95,7 +96,7 @@ class _Entries:
         )
         yield from _fate(told)
         if entry.kind == "summary":
-            yield prose(entry.text)
+            yield prose(entry.text, self._colours)
         elif entry.kind == "command":
             yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
             yield from _folded("text" if notice else "output", printed(entry.text), is_open=False)
@@ -110,11 +111,11 @@ class _Entries:
     def _block(self, told: Told, block: Block, results: Mapping[str, int]) -> Iterator[str]:
         match block:
             case Text(text) if text.strip() and told.entry.kind == "assistant":
-                yield prose(text.strip("\n"))
+                yield prose(text.strip("\n"), self._colours)
             case Text(text) if text.strip():
                 yield f'<div class="text">{plain(text.strip(chr(10)))}</div>'
             case Thinking(thinking) if thinking.strip():
-                yield from _folded("Thinking", prose(thinking), is_open=False)
+                yield from _folded("Thinking", prose(thinking, self._colours), is_open=False)
             case ToolUse():
                 result = self._by_seq.get(results.get(block.id, -1))
                 yield from self._call(block, result)
@@ -124,7 +125,7 @@ class _Entries:
                 yield f"<p>{_line(word)}</p>"
 
     def _call(self, call: ToolUse, result: Told | None) -> Iterator[str]:
-        inner, is_open = asked(call, result.entry if result else None)
+        inner, is_open = asked(call, result.entry if result else None, self._colours)
         if result:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'

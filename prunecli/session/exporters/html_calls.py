@@ -9,7 +9,7 @@ from prunecli.lexing import language_of
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.sanitize import one_line
-from prunecli.session.exporters.html_code import MOST_CHARS, code, diff, is_diff, plain
+from prunecli.session.exporters.html_code import MOST_CHARS, Colours, diff, is_diff, plain
 from prunecli.session.exporters.told import argument
 
 _OPEN_LINES = 3
@@ -39,7 +39,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     return f"{size} · failed" if result.is_error else size
 
 
-def asked(call: ToolUse, result: Entry | None) -> tuple[str, bool]:
+def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, bool]:
     """The input of a call where its heading does not say it all, and whether the call is to stand unfolded."""
     change = _change(call, result)
     if change:
@@ -49,9 +49,9 @@ def asked(call: ToolUse, result: Entry | None) -> tuple[str, bool]:
     said, path = argument(given), given.get("path")
     content = given.get("content")
     if isinstance(path, str) and isinstance(content, str) and len(content) <= MOST_CHARS:
-        return code(content, language_of(path)), is_open
+        return colours.code(content, language_of(path)), is_open
     if given == {"command": said} or set(given) == {"command", "description"}:
-        return (code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
+        return (colours.code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
     others = [value for name, value in given.items() if value != said]
     if not others and "\n" not in said and len(said) <= _LONGEST_HEAD:
         return "", is_open

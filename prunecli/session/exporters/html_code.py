@@ -6,8 +6,10 @@ Nothing in a text becomes an element: each piece is escaped on its own, and the 
 import re
 import time
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from itertools import groupby
+from typing import Any
 
 from prunecli.lexing import is_lexable, lexer
 from prunecli.sanitize import source
@@ -15,6 +17,7 @@ from prunecli.sanitize import source
 MOST_CHARS = 100_000
 """What is shown of one text; the middle of a longer one is left out and said to be."""
 _MOST_COLOURED = 30_000
+_MOST_ON_PAGE = 1_500_000
 _LEX_SECONDS = 0.5
 """How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
 
@@ -49,9 +52,19 @@ def shortened(text: str) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail:,} characters are not on this page …]\n{text[-tail:]}"
 
 
-def code(text: str, language: str) -> str:
-    """A block of code, in colour where its language is known."""
-    return f"<pre>{_coloured(source(text), language) or plain(text)}</pre>"
+class Colours:
+    """Code in colour, as much of it as a page may have: lexers are slow."""
+
+    def __init__(self, chars: int = _MOST_ON_PAGE) -> None:
+        self._left = chars
+
+    def code(self, text: str, language: str) -> str:
+        """A block of code, in colour where its language is known."""
+        if len(text) > min(self._left, _MOST_COLOURED):
+            return f"<pre>{plain(text)}</pre>"
+        coloured = _coloured(source(text), language)
+        self._left -= len(text) if coloured else 0
+        return f"<pre>{coloured or plain(text)}</pre>"
 
 
 def diff(text: str) -> str:
@@ -81,7 +94,7 @@ def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 def _coloured(text: str, language: str) -> str:
     """The text's tokens in their classes; "" where it is not to be lexed, or took too long."""
-    found = lexer(language) if len(text) <= _MOST_COLOURED and is_lexable(text) else None
+    found = lexer(language) if is_lexable(text) else None
     if found is None:
         return ""
     deadline = time.perf_counter() + _LEX_SECONDS
@@ -89,7 +102,7 @@ def _coloured(text: str, language: str) -> str:
     for _, kind, value in found.get_tokens_unprocessed(text):
         if time.perf_counter() > deadline:
             return ""
-        pieces.append((_class(str(kind)[6:]), value))
+        pieces.append((_class(kind), value))
     if sum(len(value) for _, value in pieces) != len(text):
         return ""  # what a lexer leaves out must not be hidden
     runs = ((kind, "".join([value for _, value in run])) for kind, run in groupby(pieces, lambda one: one[0]))
@@ -100,6 +113,7 @@ def _span(kind: str, text: str) -> str:
     return f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
 
 
-def _class(kind: str) -> str:
-    """The class of a token's type, such as "Name.Function"."""
-    return next((name for prefix, name in _CLASSES if kind.startswith(prefix)), "")
+@cache
+def _class(kind: Any) -> str:
+    """The class of a token's type, such as Token.Name.Function."""
+    return next((name for prefix, name in _CLASSES if str(kind)[6:].startswith(prefix)), "")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prunecli.model.events import AssistantMessage, CompactionApplied, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Image, Opaque, Text, Thinking, ToolUse
 from prunecli.session.exporters.html import write
+from prunecli.session.exporters.html_code import Colours
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
 VOID = {"meta", "input", "img", "br", "hr"}
@@ -186,6 +187,13 @@ def test_code_in_an_answer_is_coloured_and_kept_whole() -> None:
     assert "&lt;b&gt;" in shown
 
 
+def test_only_so_much_code_is_coloured_and_the_rest_is_plain() -> None:
+    colours = Colours(30)
+    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
+    assert colours.code("def g(): return 1 + 1", "python") == "<pre>def g(): return 1 + 1</pre>"
+    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
+
+
 def test_a_link_says_where_it_leads_and_only_the_web_and_mail_can_be_followed() -> None:
     shown = answered("[docs](https://evil.example/x) [run](javascript:alert(1)) [f](other.md) <https://a.b>")
     assert re.findall('href="([^"]*)"', shown) == ["https://evil.example/x", "https://a.b"]
@@ -256,7 +264,7 @@ def test_a_very_long_text_keeps_its_ends_and_says_what_is_missing() -> None:
 def test_a_very_long_session_is_a_page_of_bounded_size_that_names_the_rest() -> None:
     long = [AssistantMessage((Text(f"entry {number} " + "x" * 90_000),), "m") for number in range(300)]
     page = write(numbered(*long))
-    assert len(page) < 21_000_000
+    assert len(page) < 11_000_000
     assert page.count("<article") == 300
     assert "#299 entry 299 x" in page
     assert page.count("The page is full") == 1
