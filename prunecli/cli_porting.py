@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
 
 _NAMED_LINES = 5
+_ALWAYS = ("prompts", "responses", "results")
 
 
 def import_(
@@ -124,20 +125,24 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
 
 def _kept(records: list[Record]) -> dict[str, int]:
     kinds = Counter(type(record.event) for record in records)
+    written = sum(isinstance(one.event, UserMessage) and one.event.origin == "command" for one in records)
     return {
-        "prompts": kinds[UserMessage],
+        "prompts": kinds[UserMessage] - written,
         "responses": kinds[AssistantMessage],
         "results": kinds[ToolResult],
+        "commands and notices": written,
     }
 
 
 def _told(row: dict[str, Any]) -> str:
     """The report on one file."""
-    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items())
+    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
     done = "imported" if row["new"] else "imported before (--again makes another copy):"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
-    if row["left_out"]:
-        parts = sorted(row["left_out"].items(), key=lambda one: -one[1])
+    beside = [what for what in row["left_out"] if what.startswith("subagent files")]
+    lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]
+    if others := {what: number for what, number in row["left_out"].items() if what not in beside}:
+        parts = sorted(others.items(), key=lambda one: -one[1])
         lines.append("  left out: " + ", ".join(f"{number} {what}" for what, number in parts))
     lines += [f"  passed over: {said}" for said in row["damaged"][:_NAMED_LINES]]
     if len(row["damaged"]) > _NAMED_LINES:

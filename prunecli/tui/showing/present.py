@@ -158,9 +158,8 @@ class Presenter:
         if event == LOST_WORDS:
             return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
         if event.origin == "command" and len(event.content) > 1:
-            typed, output = text_of(event.content[:1]).removeprefix("!").strip(), text_of(event.content[1:])
-            prompt = shown.Prompt(typed, shown.Origin.SHELL)
-            return [self._add(prompt), self._add(command_output(output, self._tokens(seq)), seq)]
+            output = command_output(text_of(event.content[1:]), self._tokens(seq))
+            return [self._add(_typed(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         return [self._add(shown.Prompt(text_of(without_plan_note(event.content)), origin), seq)]
 
@@ -274,6 +273,14 @@ class Presenter:
             entry = self.board.entries[slot]
             if isinstance(entry, shown.ToolCall):
                 self.board.put(slot, replace(entry, state=shown.ToolState.INTERRUPTED))
+
+
+def _typed(words: str) -> shown.Prompt | shown.Notice:
+    """The face of a command: `!ls`, another program's command such as `/context`, or the title of its notice."""
+    if words.startswith("[") and words.endswith("]"):
+        return shown.Notice(words[1:-1])
+    origin = shown.Origin.SHELL if words.startswith("!") else shown.Origin.PROMPT
+    return shown.Prompt(words.removeprefix("!").strip(), origin)
 
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
