@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.asked import Launch
-from prunecli.errors import PrunecliError, SessionError, UsageError
+from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
 from prunecli.paths import Places
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
     from prunecli.tui import run_tui  # textual is imported only where it is shown
 
-    cwd = asked.cwd or _cwd()
+    cwd = asked.cwd or working_directory()
     return run_tui(
         lambda: _made(asked, environ),
         places=Places.of(environ),
@@ -61,7 +61,8 @@ def demo_launch(*, plain: bool = False) -> Launch:
     )
 
 
-def _cwd() -> Path:
+def working_directory() -> Path:
+    """The current directory. Raises UsageError where it has been deleted."""
     try:
         return Path.cwd()
     except OSError as error:
@@ -104,11 +105,14 @@ def _piped() -> str:
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code of an error that stopped a start."""
+    """The exit code of an error that stopped a start; 141 is what a shell reports for a closed pipe."""
+    if isinstance(error, OutputFailed):
+        return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2
 
 
 def complain(error: PrunecliError) -> int:
     """Prints an error as one line and one hint, and gives its exit code."""
-    sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
+    if not (isinstance(error, OutputFailed) and error.closed):
+        sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
     return exit_code(error)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli_errors import complaining
-from prunecli.cli_working import working
-from prunecli.config import Config, load
+from prunecli.cli.shared import configured, single
+from prunecli.cli.working import working
+from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
@@ -30,6 +30,7 @@ Option = typer.Option
 
 
 def context(
+    ctx: typer.Context,
     source: Annotated[
         str, typer.Argument(help="A session, or a file: a session's, agent-session/1, messages.")
     ],
@@ -44,9 +45,9 @@ def context(
     as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
-    with complaining(), working("reading"):
+    with working("reading"):
         found = _source(source)
-        config = _configured(options or (), strategy)
+        config = _configured(ctx, options or (), strategy)
         names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies
         inspection = inspect(
             found.records,
@@ -76,9 +77,9 @@ def _source(text: str) -> "Source":
         raise SessionCorrupt(path, 0, error.strerror or "can't be read") from error
 
 
-def _configured(options: Sequence[str], strategy: str | None) -> Config:
+def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
     """The user's configuration with `-o` options of the named strategy (of the first one for a list)."""
-    config = load(Places.of(os.environ), Path.cwd(), os.environ)
+    config = configured(ctx)
     owner = (strategy or "").split(",")[0]
     if options and not owner:
         raise UsageError("-o: options of which strategy?", "name it with --strategy")
@@ -134,3 +135,6 @@ def _table(inspection: Inspection) -> str:
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
     return "\n".join(lines)
+
+
+app = single(context)

@@ -19,7 +19,7 @@ from tests.endpoint.rules import Rules
 from tests.endpoint.sample import verdict
 from tests.test_library import messages
 
-SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.gz"))
+SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.gz"))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from prunecli.model.messages import Text
 from prunecli.session.session import Session
 from tests.endpoint import Endpoint, Reply, serve
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
