@@ -1,10 +1,10 @@
 """How long a start takes: from exec until a key that was typed at once is echoed, in a real pseudo-terminal.
 
-Run it by hand: `python tests/benchmarks/bench_start.py [rounds]`. It compares starts without and with flags, `-c` and
-`-r` with a bare Textual application that has one Input, in turns, so that a busy machine is as bad for all. `-p` and
-`--version` have no screen: for them it is the time from exec until exit. Bytecode is compiled first: what an installer
-does not compile is compiled again at every start. The goals: with flags at most 1.25 times the bare one, or 50 ms more
-than without flags; `--version` in less than 100 ms.
+Run it by hand: `python tests/benchmarks/bench_start.py [rounds]`. It compares starts without and with flags, `-c`
+and `-r` with a bare Textual application that has one Input, in turns, so that a busy machine is as bad for all. `-p`
+and `--version` have no screen: for them it is the time from exec until exit. Bytecode is compiled first: what an
+installer does not compile is compiled again at every start. The goals: with flags at most 1.25 times the bare one, or
+50 ms more than without flags; `--version` in less than 100 ms.
 """
 
 import compileall
