@@ -23,6 +23,8 @@ from prunecli.tools.processes.environment import child_environment
 
 DEMO_NOTICE = "No API key: this is the demo model. `prunecli login` or /login enters one."
 """One line of 80 columns: the first that a new user reads."""
+NO_KEY = "no API key"
+"""The origin of the model's name where it is nobody's choice."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
 
@@ -46,13 +48,13 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         )
         import_own(config)
         if _needs_demo(config, credentials(environ, places)):
-            return config.with_value("model.name", "demo")
+            return config.with_value("model.name", "demo", origin=NO_KEY)
         return config
 
     config = load_config(trusted)
-    demo = config.origin("model.name") == "session"  # nobody's choice but ours
+    demo = config.origin("model.name") == NO_KEY
     if demo and asked.headless:
-        raise UsageError("no API key", NO_KEY_HINT)
+        raise UsageError(NO_KEY, NO_KEY_HINT)
     _check_sandbox(config)
     setup = Setup(
         places,
@@ -103,8 +105,6 @@ def provider_for(name: str, config: Config, found: Credentials, environ: Mapping
         return DemoProvider()
     from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
 
-    if config.model.provider != "anthropic":
-        raise UsageError(f"model.provider: there is no provider {config.model.provider!r}", "anthropic, demo")
     address = config.model.base_url or DEFAULT_BASE_URL
     endpoint = Endpoint(found.api_key, found.auth_token, address)
     proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
