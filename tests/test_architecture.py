@@ -245,7 +245,12 @@ def imported(node: ast.AST) -> list[str]:
     return []
 
 
-ONLY_IN = {"anthropic": "providers/", "textual": "tui/", "typer": "cli/", "tiktoken": "providers/tokenizer.py"}
+ONLY_IN = {
+    "anthropic": "providers/",
+    "textual": "tui/",
+    "typer": "cli/",
+    "tiktoken": "providers/tokenizer.py",
+}
 
 
 def test_each_large_dependency_is_imported_in_one_place() -> None:

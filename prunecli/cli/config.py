@@ -8,6 +8,7 @@ import typer
 from prunecli.cli.shared import asked_before, configured, group
 from prunecli.config import user_files
 from prunecli.config.save import init
+from prunecli.errors import ConfigError
 from prunecli.paths import Places
 
 app = group("Show, check and create configuration.")
@@ -30,14 +31,20 @@ def path(ctx: typer.Context) -> None:
 
 @app.command("init")
 def init_() -> None:
-    """Writes a commented config.toml where there is none yet."""
+    """Write a commented config.toml where there is none yet."""
     typer.echo(f"wrote {init(Places.of(os.environ))}")
 
 
 @app.command("check")
 def check(ctx: typer.Context) -> None:
-    """Reads all files and says what is wrong."""
+    """Read all files and say what is wrong."""
+    from prunecli.tui.themes import load_theme
+
     config = configured(ctx)
+    try:
+        load_theme(Places.of(os.environ), config.ui.theme)
+    except ConfigError as error:
+        raise ConfigError(f"{config.origin('ui.theme')}: ui.theme: {error.message}", error.hint) from error
     for notice in config.notices:
         typer.echo(notice)
     typer.echo("the configuration is good")

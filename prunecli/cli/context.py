@@ -78,24 +78,35 @@ def _source(text: str) -> "Source":
 
 
 def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
-    """The user's configuration with `-o` options of the named strategy (of the first one for a list)."""
+    """The user's configuration with `-o` options: `pi.prune_minimum=0` is that strategy's, `prune_minimum=0` that of
+    each strategy given that has it."""
     config = configured(ctx)
-    owner = (strategy or "").split(",")[0]
-    if options and not owner:
+    names = _real(strategy.split(",")) if strategy else []
+    if options and not names:
         raise UsageError("-o: options of which strategy?", "name it with --strategy")
     for option in options:
         key, equals, value = option.partition("=")
         if not equals:
             raise ConfigError(f"-o {option}: expected KEY=VALUE")
-        config = config.with_value(f"{owner}.{key}", value, f"-o {key}")
+        if key.partition(".")[0] in names:
+            keys = [key]
+        else:
+            found = [f"{name}.{key}" for name in names]
+            keys = [one for one in found if config.has(one)] or found[:1]
+        for one in keys:
+            config = config.with_value(one, value, f"-o {key}")
     return config
 
 
-def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
+def _real(names: Sequence[str]) -> list[str]:
+    """The strategies that stand behind the names."""
     from prunecli.runtime.choices import AUTO
 
-    real = [one for name in names for one in (AUTO if name == "auto" else (name,))]
-    return tuple(chosen(config, name) for name in real)
+    return [one for name in names for one in (AUTO if name == "auto" else (name,))]
+
+
+def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
+    return tuple(chosen(config, name) for name in _real(names))
 
 
 def _counter(estimator: str) -> TokenCounter:
