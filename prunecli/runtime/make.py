@@ -98,31 +98,19 @@ def _check_sandbox(config: Config) -> None:
 
 
 def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
-    """Who answers for a model name: the demo model, or the configured provider."""
+    """Who answers for a model name: the demo model, or the configured provider. Raises UsageError for a variable of
+    the environment that says in a way which is not understood how the endpoint is reached."""
     if name == "demo" or config.model.provider == "demo":
         from prunecli.providers.demo import DemoProvider
 
         return DemoProvider()
     from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
+    from prunecli.providers.network import route
 
     address = config.model.base_url or DEFAULT_BASE_URL
     endpoint = Endpoint(found.api_key, found.auth_token, address)
-    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
-    return AnthropicProvider(endpoint, proxy=proxy, ca_file=ca_file, environ=environ)
-
-
-def _proxy(address: str, environ: Mapping[str, str]) -> str:
-    """The proxy that the environment names for an address, "" for none; NO_PROXY is heeded."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    named = {key.lower(): value.strip() for key, value in environ.items() if key.lower().endswith("_proxy")}
-    for spared in named.get("no_proxy", "").split(","):
-        suffix = spared.strip().lstrip("*").lstrip(".").lower()
-        if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
-            return ""
-    return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
+    way = route(address, environ)
+    return AnthropicProvider(endpoint, proxy=way.proxy, ca_file=way.ca_file, environ=environ)
 
 
 def _needs_demo(config: Config, found: Credentials) -> bool:
