@@ -96,3 +96,11 @@ async def test_the_provider_s_connections_join_their_chunks() -> None:
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     assert isinstance(transport._pool._network_backend, _Backend)
     await provider.close()
+
+
+def test_what_comes_before_a_response_goes_through_as_it_comes() -> None:
+    """A SOCKS proxy answers twice before the first response."""
+    rechunker = Rechunker()
+    assert rechunker.feed(b"\x05\x00") == b"\x05\x00"
+    assert rechunker.feed(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00").endswith(b"\x00\x00")
+    assert rechunker.feed(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").endswith(b"\r\n\r\nok")

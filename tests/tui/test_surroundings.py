@@ -12,7 +12,7 @@ from prunecli.tui.surroundings import check
     ("environ", "named"),
     [
         ({"TEXTUAL_COLOR_SYSTEM": "many"}, "TEXTUAL_COLOR_SYSTEM: there is no 'many'"),
-        ({"TEXTUAL_LOG": "/nonexistent/log"}, "TEXTUAL_LOG: /nonexistent/log: No such file or directory"),
+        ({"TEXTUAL_LOG": "/dev/null/log"}, "TEXTUAL_LOG: /dev/null/log: Not a directory"),
         ({"TEXTUAL_LOG": "/"}, "TEXTUAL_LOG: /: Is a directory"),
     ],
 )
