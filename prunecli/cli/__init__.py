@@ -3,7 +3,7 @@
 The main command's flags are read in `prunecli.flags`; a subcommand is imported when it is called.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from prunecli import __version__
+from prunecli.cli import completions
 from prunecli.cli.shared import complaining
 from prunecli.flags import COMMANDS, FLAGS, INSTANT, Flag, read
 
@@ -25,6 +26,9 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, _subcommand(args))
         with complaining():
             ctx.obj = line = read(args)
+        if line.at_once == "--install-completion":
+            completions.install()
+            raise typer.Exit
         if line.at_once:
             return super().parse_args(ctx, [line.at_once])
         return super().parse_args(ctx, list(line.command))
@@ -95,10 +99,18 @@ def _parameters() -> Iterator[Parameter]:
             yield _parameter(flag)
 
 
+def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer]] | None:
+    """What completes the flag's value; None where the shell completes it as a file, or nothing can."""
+    if flag.choices:
+        return lambda incomplete: [one for one in flag.choices if one.startswith(incomplete)]
+    known = {"--resume": completions.sessions, "--model": completions.models, "--theme": completions.themes}
+    return known.get(flag.name)
+
+
 def _parameter(flag: Flag) -> Parameter:
     """A flag as typer sees it. `read` has read its value already, so text is type enough."""
     metavar = "|".join(flag.choices) or flag.value or None
-    option = typer.Option(*flag.names, metavar=metavar, help=flag.help)
+    option = typer.Option(*flag.names, metavar=metavar, help=flag.help, autocompletion=_completer(flag))
     if flag.name == "--version":
         option = typer.Option(*flag.names, help=flag.help, callback=_version, is_eager=True)
     kind: Any = str | None if flag.value else bool

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prunecli.cli import completions
 from prunecli.cli.shared import configured, single
 from prunecli.cli.working import working
 from prunecli.config import Config
@@ -32,9 +33,18 @@ Option = typer.Option
 def context(
     ctx: typer.Context,
     source: Annotated[
-        str, typer.Argument(help="A session, or a file: a session's, agent-session/1, messages.")
+        str,
+        typer.Argument(
+            help="A session, or a file: a session's, agent-session/1, messages.",
+            autocompletion=completions.sessions,
+        ),
     ],
-    strategy: Annotated[str | None, Option("--strategy", help="A strategy, or several with commas.")] = None,
+    strategy: Annotated[
+        str | None,
+        Option(
+            "--strategy", help="A strategy, or several with commas.", autocompletion=completions.strategies
+        ),
+    ] = None,
     options: Annotated[
         list[str] | None, Option("-o", metavar="KEY=VALUE", help="An option of the strategy, dotted.")
     ] = None,

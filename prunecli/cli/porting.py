@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from prunecli.cli import completions
 from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain
@@ -54,7 +55,13 @@ def import_(
 
 
 def export(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix or name, or a file of any known kind.")],
+    session: Annotated[
+        str,
+        typer.Argument(
+            help="Id, unique prefix or name, or a file of any known kind.",
+            autocompletion=completions.sessions,
+        ),
+    ],
     format_: Annotated[
         str, typer.Option("--format", "-f", help="markdown, html, pi or messages.")
     ] = "markdown",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli import porting
+from prunecli.cli import completions, porting
 from prunecli.cli.shared import configured, group
 from prunecli.cli.working import working
 from prunecli.context.state import Context
@@ -28,6 +28,12 @@ from prunecli.session.verify import verify_session
 
 if TYPE_CHECKING:
     from prunecli.session.audit import Audit
+
+Readable = Annotated[
+    str,
+    typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions),
+]
+Kept = Annotated[str, typer.Argument(help="Id, unique prefix or name.", autocompletion=completions.sessions)]
 
 app = group("List, show, verify, audit, import and export sessions.")
 app.command("import")(porting.import_)
@@ -93,7 +99,9 @@ def search(
 
 @app.command("show")
 def show(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="The records, one a line.")] = False,
 ) -> None:
     """What was said and done in a session."""
@@ -108,7 +116,11 @@ def show(
 
 
 @app.command("verify")
-def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")]) -> None:
+def verify(
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
+) -> None:
     """Checks every line and recomputes the hash of every request from the log alone."""
     path = _path(session)
     with working("verifying"):
@@ -122,7 +134,9 @@ def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name,
 @app.command("audit")
 def audit_(
     ctx: typer.Context,
-    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Each request: what it was thought to be, what was reported and cached, and what it cost."""
@@ -154,7 +168,7 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
 
 @app.command("rm")
 def rm(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix or name.")],
+    session: Kept,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Deletes one session's file, after asking; one that is open in another process stays."""
