@@ -334,23 +334,19 @@ class Runtime:
 
         Raises ConfigError where those files are wrong: then the directory stays untrusted.
         """
-        config = self._read_again(trusted=True)
+        config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True
         self.use_config(config)
         return config.notices
 
     def reload(self) -> Sequence[str]:
-        """Reads the configuration again; what was set for the session stays. Raises ConfigError; the old values
-        then stay."""
-        config = self._read_again(self.gatekeeper.trusted)
+        """Reads the configuration again; values set for the session stay. Raises ConfigError."""
+        config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
         self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
         self._providers = {}
         return config.notices
-
-    def _read_again(self, trusted: bool) -> Config:
-        return self.setup.load_config(trusted).keeping(self.config.chosen)
 
     def use_config(self, config: Config) -> None:
         """Another configuration from now on."""
