@@ -4,7 +4,10 @@ Every error a user can meet is a `PrunecliError`: a message that names the file,
 that names the way out. The command line prints both and never a traceback.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class PrunecliError(Exception):
@@ -24,6 +27,14 @@ class UsageError(PrunecliError):
     """The command line is wrong or asks for what can't be: no key, no terminal."""
 
 
+class OutputFailed(PrunecliError):
+    """Standard output can't be written. `closed`: its reader has gone (`| head -1`), which needs no words."""
+
+    def __init__(self, why: str, *, closed: bool) -> None:
+        super().__init__(f"cannot write output: {why}")
+        self.closed = closed
+
+
 class SessionError(PrunecliError):
     """A session file can't be used."""
 
@@ -36,7 +47,7 @@ class SessionCorrupt(SessionError):
     """The file holds no usable session; `line` is the first bad one, counted from 1, or 0 for the
     whole file."""
 
-    def __init__(self, path: Path, line: int, why: str) -> None:
+    def __init__(self, path: "Path", line: int, why: str) -> None:
         where = f"{path}: line {line}" if line else str(path)
         super().__init__(f"{where}: {why}", "prunecli sessions verify shows what can be read" if line else "")
         self.path = path
@@ -54,7 +65,7 @@ class SessionTooNew(SessionReadOnly):
 class SessionLocked(SessionError):
     """Another process writes to the session; `pid` is that process, or None where it can't be told."""
 
-    def __init__(self, path: Path, pid: int | None) -> None:
+    def __init__(self, path: "Path", pid: int | None) -> None:
         who = f"process {pid}" if pid else "another process"
         super().__init__(
             f"{path.stem} is in use by {who}", "continue a copy with --fork, or close the other one"

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.agent.signals import RetryScheduled, SummaryStarted
-from prunecli.errors import PrunecliError, SessionError
+from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
     AssistantMessage,
@@ -216,8 +216,21 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
 async def run_headless(
     runtime: Runtime, prompts: Sequence[str], *, form: OutputFormat, out: Write, err: Write
 ) -> int:
-    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code."""
-    printer = Printer(runtime, form, out, err)
+    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code.
+
+    Raises OutputFailed of `out`, which ends the run: nobody reads on. The session says that it was interrupted.
+    """
+    lost: list[OutputFailed] = []
+
+    def write(line: str) -> None:
+        try:
+            if not lost:
+                out(line)
+        except OutputFailed as error:
+            lost.append(error)
+            task.cancel()
+
+    printer = Printer(runtime, form, write, err)
     unsubscribe = runtime.session.subscribe(printer.read)
     loop = asyncio.get_running_loop()
     caught: list[int] = []
@@ -249,6 +262,8 @@ async def run_headless(
     if note and subtype != "error":
         err(f"prunecli: {note}")
     printer.result(subtype, round((loop.time() - begun) * 1000), note)
+    if lost:
+        raise lost[0]
     if any(number != signal.SIGINT for number in caught):
         return EXIT_TERMINATED
     return code

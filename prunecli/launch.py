@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.asked import Launch
-from prunecli.errors import PrunecliError, SessionError, UsageError
+from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
 from prunecli.paths import Places
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def demo_launch(*, plain: bool = False) -> Launch:
 
 
 def working_directory() -> Path:
-    """The directory that the command was started in. Raises UsageError where it no longer exists."""
+    """The current directory. Raises UsageError where it has been deleted."""
     try:
         return Path.cwd()
     except OSError as error:
@@ -113,11 +113,14 @@ def _piped() -> str:
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code of an error that stopped a start."""
+    """The exit code of an error that stopped a start; 141 is what a shell reports for a closed pipe."""
+    if isinstance(error, OutputFailed):
+        return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2
 
 
 def complain(error: PrunecliError) -> int:
     """Prints an error as one line and one hint, and gives its exit code."""
-    sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
+    if not (isinstance(error, OutputFailed) and error.closed):
+        sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
     return exit_code(error)

@@ -205,6 +205,16 @@ def test_version_and_help_import_nothing_heavy(flag: str) -> None:
     assert modules & HEAVY == set()
 
 
+def test_the_version_needs_no_flags_and_a_start_with_flags_no_typer() -> None:
+    asked = "from prunecli.__main__ import run; run({}, {{}})"
+    assert (
+        loaded(asked.format("['--version']")) & {"typer", "click", "dataclasses", "pathlib", "asyncio"}
+        == set()
+    )
+    assert loaded(asked.format("['--theme', 'x', '-c', 'fix it']")) & {"typer", "click"} == set()
+    assert loaded(asked.format("['-p', '--model', 'nope', 'fix it']")) & {"typer", "click"} == set()
+
+
 @pytest.mark.parametrize(
     ("module", "may"),
     [
@@ -240,7 +250,12 @@ def imported(node: ast.AST) -> list[str]:
     return []
 
 
-ONLY_IN = {"anthropic": "providers/", "textual": "tui/", "typer": "cli", "tiktoken": "providers/tokenizer.py"}
+ONLY_IN = {
+    "anthropic": "providers/",
+    "textual": "tui/",
+    "typer": "cli/",
+    "tiktoken": "providers/tokenizer.py",
+}
 
 
 def test_each_large_dependency_is_imported_in_one_place() -> None:

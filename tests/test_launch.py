@@ -7,29 +7,7 @@ import pytest
 from prunecli.asked import Launch
 from prunecli.errors import UsageError
 from prunecli.launch import demo_launch
-from prunecli.runtime.make import _proxy, make_runtime
-
-ADDRESS = "https://api.example.com"
-
-
-@pytest.mark.parametrize(
-    ("environ", "proxy"),
-    [
-        ({}, ""),
-        ({"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
-        ({"https_proxy": "http://p:1"}, "http://p:1"),
-        ({"HTTP_PROXY": "http://p:1"}, ""),
-        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other.com, .example.com"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "no_proxy": "*"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ple.com,"}, "http://p:1"),
-    ],
-)
-def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
-    environ: dict[str, str], proxy: str
-) -> None:
-    assert _proxy(ADDRESS, environ) == proxy
+from prunecli.runtime.make import make_runtime
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:

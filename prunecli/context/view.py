@@ -139,12 +139,6 @@ class View:
         """The index of the first of `results` that is not before `seq`."""
         return bisect_left(self.results, seq, key=lambda entry: entry.seq)
 
-    def kept_between(self, first: Exchange, second: Exchange) -> bool:
-        """Whether the next request shows something between two exchanges."""
-        context = self.context
-        between = context.items[context.position(first.seq) + 1 : context.position(second.seq)]
-        return any(item.exchange is None or not context.dropped(item.exchange) for item in between)
-
     def text_edit(self, entry: Entry) -> Edit | None:
         """The edit that stands for the entry's text, a pending one first."""
         pending = self.pending.get(entry.seq)

@@ -59,6 +59,10 @@ class Rechunker:
         return False
 
     def _head(self) -> bool:
+        if (
+            self._buffer[:5] != b"HTTP/"[: len(self._buffer)]
+        ):  # a SOCKS proxy's answer: a response comes after it
+            return self._through()
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
             return self._give_up() if len(self._buffer) > _MOST_HEAD else False

@@ -23,6 +23,8 @@ from prunecli.tools.processes.environment import child_environment
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """One line of 80 columns: the first that a new user reads."""
+NO_KEY = "no API key"
+"""The origin of the model's name where it is nobody's choice."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
 
@@ -46,13 +48,13 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         )
         import_own(config)
         if _needs_demo(config, credentials(environ, places)):
-            return config.with_value("model.name", "demo")
+            return config.with_value("model.name", "demo", origin=NO_KEY)
         return config
 
     config = load_config(trusted)
-    demo = config.origin("model.name") == "session"  # nobody's choice but ours
+    demo = config.origin("model.name") == NO_KEY
     if demo and asked.headless:
-        raise UsageError("no API key", NO_KEY_HINT)
+        raise UsageError(NO_KEY, NO_KEY_HINT)
     _check_sandbox(config)
     setup = Setup(
         places,
@@ -98,33 +100,19 @@ def _check_sandbox(config: Config) -> None:
 
 
 def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
-    """Who answers for a model name: the demo model, or the configured provider."""
+    """Who answers for a model name: the demo model, or the configured provider. Raises UsageError for a variable of
+    the environment that says in a way which is not understood how the endpoint is reached."""
     if name == "demo" or config.model.provider == "demo":
         from prunecli.providers.demo import DemoProvider
 
         return DemoProvider()
     from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
+    from prunecli.providers.network import route
 
-    if config.model.provider != "anthropic":
-        raise UsageError(f"model.provider: there is no provider {config.model.provider!r}", "anthropic, demo")
     address = config.model.base_url or DEFAULT_BASE_URL
     endpoint = Endpoint(found.api_key, found.auth_token, address)
-    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
-    return AnthropicProvider(endpoint, proxy=proxy, ca_file=ca_file, environ=environ)
-
-
-def _proxy(address: str, environ: Mapping[str, str]) -> str:
-    """The proxy that the environment names for an address, "" for none; NO_PROXY is heeded."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    named = {key.lower(): value.strip() for key, value in environ.items() if key.lower().endswith("_proxy")}
-    for spared in named.get("no_proxy", "").split(","):
-        suffix = spared.strip().lstrip("*").lstrip(".").lower()
-        if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
-            return ""
-    return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
+    way = route(address, environ)
+    return AnthropicProvider(endpoint, proxy=way.proxy, ca_file=way.ca_file, environ=environ)
 
 
 def _needs_demo(config: Config, found: Credentials) -> bool:

@@ -334,15 +334,15 @@ class Runtime:
 
         Raises ConfigError where those files are wrong: then the directory stays untrusted.
         """
-        config = self.setup.load_config(True)
+        config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True
         self.use_config(config)
         return config.notices
 
     def reload(self) -> Sequence[str]:
-        """Reads the configuration again. Raises ConfigError; the old values then stay."""
-        config = self.setup.load_config(self.gatekeeper.trusted)
+        """Reads the configuration again; values set for the session stay. Raises ConfigError."""
+        config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
         self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
         self._providers = {}
@@ -350,9 +350,9 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Another configuration from now on."""
-        self.config = config
-        self.tools = toolbox.load_tools(config.tools.enabled)
-        self.gatekeeper.rules = _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
+        self.config, self.tools = config, tools
+        self.gatekeeper.use_rules(rules)
 
     async def close(self) -> None:
         """Closes connections and the session's file."""

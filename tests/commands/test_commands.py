@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli import __version__
+from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import (
     Choose,
     CompactNow,
@@ -260,13 +261,57 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
     effect = run_line(runtime, "/config")[0]
     assert effect == EditFile(runtime.setup.places.config_file, "reload")
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 7\n")
-    assert "Configuration read" in say(list(run_line(runtime, "/reload")))
+    assert "Configuration reloaded" in say(list(run_line(runtime, "/reload")))
     assert runtime.config.strategy_options("pi").prune_protect == 7
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
     wrong = say(list(run_line(runtime, "/reload")))
     assert "prune_protect" in wrong
     assert wrong.endswith("the values from before stay. /config opens it again.")
     assert runtime.config.strategy_options("pi").prune_protect == 7
+
+
+def test_reload_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    run_line(runtime, "/prune-config pi.prune_protect 7")
+    run_line(runtime, "/theme fjord")
+    runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 8\nprune_minimum = 9\n")
+    said = say(list(run_line(runtime, "/reload")))
+    options = runtime.config.strategy_options("pi")
+    assert (options.prune_protect, options.prune_minimum, runtime.config.ui.theme) == (7, 9, "fjord")
+    assert runtime.config.origin("pi.prune_protect") == "session"
+    assert "Kept for this session: pruning.pi.prune_protect, ui.theme" in said
+
+
+def test_trusting_a_directory_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path, trusted=False)
+    run_line(runtime, "/prune-config pi.prune_protect 7")
+    run_line(runtime, "/trust yes")
+    assert runtime.config.strategy_options("pi").prune_protect == 7
+
+
+async def test_a_changed_configuration_keeps_the_rules_that_the_user_granted(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+
+    async def always(asked: Asked) -> Answer:
+        return Answer("always")
+
+    runtime.gatekeeper.asker = always
+    call = ToolUse("t", "bash", {"command": "make test"})
+    await runtime.gatekeeper.ask(Asked(call, runtime.tools["bash"], "", "bash(make test)"))
+    for line in ("/theme fjord", "/prune-config pi.prune_protect 7", "/reload"):
+        run_line(runtime, line)
+        assert runtime.gatekeeper.judge(call, runtime.tools["bash"]).kind == "allow", line
+
+
+def test_a_rule_that_cannot_be_read_leaves_the_old_configuration(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runtime.setup.places.config_file.write_text(
+        '[tools]\nenabled = ["read"]\n[permissions]\nask = ["bash(("]\n'
+    )
+    assert "bash((" in say(list(run_line(runtime, "/reload")))
+    assert "bash" in runtime.tools
 
 
 def test_trust_is_asked_for_and_kept(tmp_path: Path) -> None:

@@ -169,3 +169,11 @@ def test_where_the_private_names_have_moved_nothing_is_touched(moved: Any) -> No
     before = getattr(pool, "_network_backend", None)
     join_chunks(moved)
     assert getattr(pool, "_network_backend", None) is before
+
+
+def test_what_comes_before_a_response_goes_through_as_it_comes() -> None:
+    """A SOCKS proxy answers twice before the first response."""
+    rechunker = Rechunker()
+    assert rechunker.feed(b"\x05\x00") == b"\x05\x00"
+    assert rechunker.feed(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00").endswith(b"\x00\x00")
+    assert rechunker.feed(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").endswith(b"\r\n\r\nok")

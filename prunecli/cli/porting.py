@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prunecli.cli_errors import complaining
-from prunecli.cli_working import working
+from prunecli.cli import completions
+from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain, working_directory
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
@@ -56,7 +56,13 @@ def import_(
 
 
 def export(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix or name, or a file of any known kind.")],
+    session: Annotated[
+        str,
+        typer.Argument(
+            help="Id, unique prefix or name, or a file of any known kind.",
+            autocompletion=completions.sessions,
+        ),
+    ],
     format_: Annotated[
         str, typer.Option("--format", "-f", help="markdown, html, pi or messages.")
     ] = "markdown",
@@ -75,21 +81,18 @@ def export(
     from prunecli.session.exporters.formats import exported
     from prunecli.session.exporters.output import write_new
 
-    with complaining():
-        path = Path(session) if Path(session).is_file() else _store().find(session)
-        source = _read(path)
-        done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
-        for notice in source.notices:
-            typer.echo(f"prunecli: {visible(notice)}", err=True)
-        if done.redacted:
-            typer.echo(
-                f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True
-            )
-        if output is None:
-            typer.echo(done.text, nl=False)
-        else:
-            write_new(output, done.text, force=force)
-            typer.echo(visible(f"wrote {output}"), err=True)
+    path = Path(session) if Path(session).is_file() else _store().find(session)
+    source = _read(path)
+    done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
+    for notice in source.notices:
+        typer.echo(f"prunecli: {visible(notice)}", err=True)
+    if done.redacted:
+        typer.echo(f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True)
+    if output is None:
+        typer.echo(done.text, nl=False)
+    else:
+        write_new(output, done.text, force=force)
+        typer.echo(visible(f"wrote {output}"), err=True)
 
 
 def _store() -> Store:

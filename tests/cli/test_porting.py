@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from prunecli.cli import app
 
-IMPORTS = sorted((Path(__file__).parent / "imports").glob("*.gz"))
+IMPORTS = sorted((Path(__file__).parents[1] / "imports").glob("*.gz"))
 
 
 @pytest.fixture
