@@ -1,6 +1,6 @@
 """What a command line asked for, as a value. Imports nothing: every start waits for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,21 +30,7 @@ class Launch:
     plain: bool = False
     inline: bool = False
     cwd: Path | None = None
+    introduction: str = ""
+    """What is said before anything else."""
     guide: tuple[str, ...] = ()
     """What Enter on an empty prompt says, one after the other."""
-
-
-def short_start(words: Sequence[str]) -> Launch | None:
-    """What the command lines ask for that people start with most: none, `-c` and `-r [ID]` alone. None for any other
-    one: that is typer's to read, which takes as long to import as the screen."""
-    match words:
-        case []:
-            return Launch()
-        case ["-c" | "--continue"]:
-            return Launch(continue_last=True)
-        case ["-r" | "--resume"]:
-            return Launch(resume=PICKER)
-        case ["-r" | "--resume", name] if name and not name.startswith("-"):
-            return Launch(resume=name)
-        case _:
-            return None

@@ -4,7 +4,10 @@ Every error a user can meet is a `PrunecliError`: a message that names the file,
 that names the way out. The command line prints both and never a traceback.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class PrunecliError(Exception):
@@ -24,6 +27,14 @@ class UsageError(PrunecliError):
     """The command line is wrong or asks for what can't be: no key, no terminal."""
 
 
+class OutputFailed(PrunecliError):
+    """Standard output can't be written. `closed`: its reader has gone (`| head -1`), which needs no words."""
+
+    def __init__(self, why: str, *, closed: bool) -> None:
+        super().__init__(f"cannot write output: {why}")
+        self.closed = closed
+
+
 class SessionError(PrunecliError):
     """A session file can't be used."""
 
@@ -33,10 +44,12 @@ class SessionNotFound(SessionError):
 
 
 class SessionCorrupt(SessionError):
-    """The file holds no usable session; `line` is the first bad one, counted from 1."""
+    """The file holds no usable session; `line` is the first bad one, counted from 1, or 0 for the
+    whole file."""
 
-    def __init__(self, path: Path, line: int, why: str) -> None:
-        super().__init__(f"{path}: line {line}: {why}", "prunecli sessions verify shows what can be read")
+    def __init__(self, path: "Path", line: int, why: str) -> None:
+        where = f"{path}: line {line}" if line else str(path)
+        super().__init__(f"{where}: {why}", "prunecli sessions verify shows what can be read" if line else "")
         self.path = path
         self.line = line
 
@@ -52,7 +65,7 @@ class SessionTooNew(SessionReadOnly):
 class SessionLocked(SessionError):
     """Another process writes to the session; `pid` is that process, or None where it can't be told."""
 
-    def __init__(self, path: Path, pid: int | None) -> None:
+    def __init__(self, path: "Path", pid: int | None) -> None:
         who = f"process {pid}" if pid else "another process"
         super().__init__(
             f"{path.stem} is in use by {who}", "continue a copy with --fork, or close the other one"
@@ -94,7 +107,11 @@ class Overloaded(ProviderError):
 
 
 class ConnectionLost(ProviderError):
-    """No connection, or a stream that ended before its end."""
+    """No connection, or a stream that ended before its end; `permanent` where trying again gives the same."""
+
+    def __init__(self, message: str, hint: str = "", *, permanent: bool = False) -> None:
+        super().__init__(message, hint)
+        self.permanent = permanent
 
 
 class ContextOverflow(ProviderError):
@@ -117,9 +134,13 @@ class FieldRefused(BadRequest):
         self.fields = fields
 
 
+class InvalidRequest(BadRequest):
+    """`validate` found before a send what the endpoint would refuse. Names its place as the endpoint would, so
+    that the same remedies apply."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"the request is not valid: {message}", "/rewind goes back to before that message")
+
+
 class ToolError(Exception):
     """Raised by a tool; its text becomes an error result for the model."""
-
-
-class InvalidRequest(Exception):
-    """`validate` found a broken invariant before a send: a defect of this program, not of the user."""

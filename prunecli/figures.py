@@ -1,4 +1,4 @@
-"""How figures are written everywhere: tokens as 45.2K, money as $0.42, shares as 38%."""
+"""How figures are written everywhere: tokens as 45.2K, money as $0.42, shares as 38%, times as 3m12s."""
 
 
 def short(tokens: int) -> str:
@@ -31,3 +31,17 @@ def age(milliseconds: int) -> str:
 def share(part: float) -> str:
     """A share from 0 to 1 as whole percent."""
     return f"{round(part * 100)}%"
+
+
+def duration(milliseconds: int) -> str:
+    """3ms, 2.1s, 48s, 3m12s, 2h05m: at most six characters below a hundred hours."""
+    if milliseconds < 1000:
+        return f"{milliseconds}ms"
+    if milliseconds < 9_950:
+        return f"{milliseconds / 1000:.1f}s"
+    seconds = round(milliseconds / 1000)
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m{seconds % 60:02}s"
+    return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"

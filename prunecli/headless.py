@@ -7,12 +7,12 @@ import asyncio
 import json
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from prunecli.agent.decide import Done
-from prunecli.agent.signals import Notice, RetryScheduled, SummaryStarted
-from prunecli.errors import PrunecliError, SessionError
+from prunecli.agent.decide import Done, at_rest
+from prunecli.agent.signals import RetryScheduled, SummaryStarted
+from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
     AssistantMessage,
@@ -22,10 +22,12 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, Usage, plain_text
+from prunecli.model.messages import Json, ToolUse, Usage, plain_text, tool_uses
 from prunecli.runtime import Runtime
+from prunecli.runtime.notices import notice_of, opening_notices
+from prunecli.runtime.rewinding import take_back_cut
 from prunecli.sanitize import visible
-from prunecli.session.session import FileMoved
+from prunecli.tools.tool import in_one_line
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 InputFormat: TypeAlias = Literal["text", "stream-json"]
@@ -34,6 +36,7 @@ Write: TypeAlias = Callable[[str], None]
 EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
+NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to go on"
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
@@ -48,6 +51,8 @@ class Printer:
     turns: int = 0
     text: str = ""
     usage: list[Usage] = field(default_factory=list)
+    calls: dict[str, ToolUse] = field(default_factory=dict)
+    denials: list[ToolUse] = field(default_factory=list)
 
     def init(self) -> None:
         """The first object of stream-json."""
@@ -61,6 +66,8 @@ class Printer:
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
         )
+        for notice in opening_notices(self.runtime):
+            self.notice(notice)
 
     def read(self, told: object) -> None:
         """A reader of the session."""
@@ -72,14 +79,17 @@ class Printer:
                 self._object(
                     type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
                 )
-            case Notice(text):
-                self.err(visible(text))
             case SummaryStarted():
                 self.err("summarising the older part of the session …")
-            case FileMoved(why, path):
-                self.err(visible(f"the session's file {why}; it goes on in {path}"))
             case _:
                 pass
+        if notice := notice_of(told, self.runtime):
+            self.notice(notice)
+
+    def notice(self, text: str) -> None:
+        """Something that the person should know."""
+        self.err(visible(f"prunecli: {text}"))
+        self._object(type="system", subtype="notice", text=text)
 
     def _event(self, event: object) -> None:
         match event:
@@ -87,8 +97,11 @@ class Printer:
                 self.turns += 1
                 self.text = plain_text(event.content)
                 self.usage.append(event.usage)
+                self.calls |= {call.id: call for call in tool_uses(event.content)}
                 self._message("assistant", content_to_json(event.content), model=event.model)
             case ToolResult():
+                if event.details.get("denied"):
+                    self._denied(event)
                 result = {
                     "type": "tool_result",
                     "tool_use_id": event.tool_use_id,
@@ -119,6 +132,15 @@ class Printer:
             case _:
                 pass
 
+    def _denied(self, event: ToolResult) -> None:
+        call = self.calls.get(event.tool_use_id, ToolUse(event.tool_use_id, event.tool_name, {}))
+        self.denials.append(call)
+        if self.form == "text":
+            tool = self.runtime.tools.get(call.name)
+            about = f" {in_one_line(tool.summary(call.input))}" if tool else ""
+            why = event.details.get("reason") or plain_text(event.content)
+            self.err(visible(f"prunecli: denied: {call.name}{about} ({why})"))
+
     def _message(self, role: str, content: list[dict[str, Json]], **more: Any) -> None:
         message = {"role": role, "content": content, **more}
         self._object(type=role, message=message, session_id=self.runtime.session.id)
@@ -147,6 +169,10 @@ class Printer:
                     "usage": usage_to_json(_total(self.usage)),
                     "total_cost_usd": round(status.bill.cost, 6),
                     "ledger": status.ledger.to_json(),
+                    "permission_denials": [
+                        {"tool_name": call.name, "tool_use_id": call.id, "tool_input": dict(call.input)}
+                        for call in self.denials
+                    ],
                     **({"note": note} if note else {}),
                 }
             )
@@ -179,6 +205,10 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
                 f"standard input: line {number}: not a user message of stream-json ({error})",
                 'one line each: {"type":"user","message":{"role":"user","content":"…"}}',
             ) from error
+        if not words.strip():
+            raise PrunecliError(
+                f"standard input: line {number}: the message is blank", "write something in it"
+            )
         prompts.append(words)
     return prompts
 
@@ -186,8 +216,21 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
 async def run_headless(
     runtime: Runtime, prompts: Sequence[str], *, form: OutputFormat, out: Write, err: Write
 ) -> int:
-    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code."""
-    printer = Printer(runtime, form, out, err)
+    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code.
+
+    Raises OutputFailed of `out`, which ends the run: nobody reads on. The session says that it was interrupted.
+    """
+    lost: list[OutputFailed] = []
+
+    def write(line: str) -> None:
+        try:
+            if not lost:
+                out(line)
+        except OutputFailed as error:
+            lost.append(error)
+            task.cancel()
+
+    printer = Printer(runtime, form, write, err)
     unsubscribe = runtime.session.subscribe(printer.read)
     loop = asyncio.get_running_loop()
     caught: list[int] = []
@@ -216,9 +259,11 @@ async def run_headless(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         unsubscribe()
-    if note and subtype in ("limit", "success"):
+    if note and subtype != "error":
         err(f"prunecli: {note}")
     printer.result(subtype, round((loop.time() - begun) * 1000), note)
+    if lost:
+        raise lost[0]
     if any(number != signal.SIGINT for number in caught):
         return EXIT_TERMINATED
     return code
@@ -226,10 +271,16 @@ async def run_headless(
 
 async def _runs(runtime: Runtime, prompts: Sequence[str]) -> Done:
     if not prompts:
+        take_back_cut(runtime)
+        rest = at_rest(runtime.session.context)
+        if rest and rest.reason == "finished":
+            return replace(rest, note=rest.note or NOTHING_TO_DO)
         return await runtime.go_on()
     done = Done("finished")
-    for prompt in prompts:
+    for number, prompt in enumerate(prompts, 1):
         done = await runtime.submit(prompt)
         if done.reason != "finished":
-            break
+            unsaid = len(prompts) - number
+            left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""
+            return replace(done, note="; ".join(filter(None, [done.note, left])))
     return done

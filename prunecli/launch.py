@@ -4,11 +4,12 @@ does not need, so that the plain `prunecli` waits for neither."""
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.asked import Launch
-from prunecli.errors import PrunecliError, SessionError, UsageError
+from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
 from prunecli.paths import Places
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
         return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
     from prunecli.tui import run_tui  # textual is imported only where it is shown
 
-    cwd = asked.cwd or _cwd()
+    cwd = asked.cwd or working_directory()
     return run_tui(
         lambda: _made(asked, environ),
         places=Places.of(environ),
@@ -44,7 +45,7 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
     from prunecli.runtime.make import make_runtime
     from prunecli.tools.processes.environment import hide_environment
 
-    runtime = make_runtime(asked, environ)
+    runtime = make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
     hide_environment()
     return runtime
 
@@ -53,19 +54,25 @@ def demo_launch(*, plain: bool = False) -> Launch:
     """The tour: the demo model in a new scratch folder, which is left for the person to look at."""
     from tempfile import mkdtemp
 
-    from prunecli.providers.demo_tour import GUIDE, STEP_BY_STEP
+    from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
 
     folder = Path(mkdtemp(prefix="prunecli-demo-"))
     return Launch(
-        prompt=STEP_BY_STEP, flags={"--model": "demo"}, trust=True, cwd=folder, guide=GUIDE, plain=plain
+        flags={"--model": "demo"},
+        trust=True,
+        cwd=folder,
+        introduction=INTRODUCTION,
+        guide=GUIDE,
+        plain=plain,
     )
 
 
-def _cwd() -> Path:
+def working_directory() -> Path:
+    """The current directory. Raises UsageError where it has been deleted."""
     try:
         return Path.cwd()
     except OSError as error:
-        raise UsageError("the current directory no longer exists", "change into another one") from error
+        raise UsageError("the current directory no longer exists", "change to one that does: cd ~") from error
 
 
 def _headless(asked: Launch, runtime: "Runtime") -> int:
@@ -79,6 +86,8 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
     else:
         whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
         prompts = [whole] if whole else []
+    if any(not prompt.strip() for prompt in prompts):
+        raise UsageError("the prompt is blank", "give one after -p, or pipe it in")
     if not prompts and not (asked.continue_last or asked.resume):
         raise UsageError("no prompt", "give one after -p, or pipe it in")
 
@@ -104,11 +113,14 @@ def _piped() -> str:
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code of an error that stopped a start."""
+    """The exit code of an error that stopped a start; 141 is what a shell reports for a closed pipe."""
+    if isinstance(error, OutputFailed):
+        return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2
 
 
 def complain(error: PrunecliError) -> int:
     """Prints an error as one line and one hint, and gives its exit code."""
-    sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
+    if not (isinstance(error, OutputFailed) and error.closed):
+        sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
     return exit_code(error)

@@ -11,8 +11,9 @@ README.md shows both as whole programs.
 """
 
 import json
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ from prunecli.errors import ConfigError
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
 from prunecli.runtime.make import make_runtime
+from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
+
+LOGGER = logging.getLogger("prunecli")
 
 
 class Pruner:
@@ -99,11 +103,13 @@ async def ask(
     trust: bool = False,
     mode: str = "ask",
     environ: Mapping[str, str] | None = None,
+    notice: Callable[[str], object] = LOGGER.warning,
     **settings: Json,
 ) -> str:
     """One run of the agent with the default tools and prun; its last words.
 
-    Nobody is asked: what `mode` (ask, edits, plan, auto) does not let pass is denied. `settings` are configuration
+    Nobody is asked: what `mode` (ask, edits, plan, auto) does not let pass is denied. `notice` gets each line that a
+    person should know, which else goes to the logger `prunecli`. `settings` are configuration
     keys with `__` for the dot: `model__name="opus"`. Raises PrunecliError.
     """
     sets = tuple(
@@ -112,8 +118,18 @@ async def ask(
     )
     asked = Launch(headless=True, trust=trust, cwd=cwd, sets=sets, flags={"--permission-mode": mode})
     runtime = make_runtime(asked, os.environ if environ is None else environ)
+
+    def tell(told: object) -> None:
+        if line := notice_of(told, runtime):
+            notice(line)
+
     try:
-        await runtime.submit(prompt)
+        for line in opening_notices(runtime):
+            notice(line)
+        runtime.session.subscribe(tell)
+        done = await runtime.submit(prompt)
+        if done.note:
+            notice(done.note)
         last: Any = runtime.session.context.items[-1].event
         return plain_text(last.content)
     finally:

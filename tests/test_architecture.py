@@ -1,9 +1,12 @@
 """What was agreed about the house, measured. The numbers change only with a reason in the same commit."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,7 +41,9 @@ def name(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+@cache
 def tree(path: Path) -> ast.Module:
+    """Parsed once for all tests; nothing changes it."""
     return ast.parse(path.read_text("utf-8"))
 
 
@@ -200,6 +205,16 @@ def test_version_and_help_import_nothing_heavy(flag: str) -> None:
     assert modules & HEAVY == set()
 
 
+def test_the_version_needs_no_flags_and_a_start_with_flags_no_typer() -> None:
+    asked = "from prunecli.__main__ import run; run({}, {{}})"
+    assert (
+        loaded(asked.format("['--version']")) & {"typer", "click", "dataclasses", "pathlib", "asyncio"}
+        == set()
+    )
+    assert loaded(asked.format("['--theme', 'x', '-c', 'fix it']")) & {"typer", "click"} == set()
+    assert loaded(asked.format("['-p', '--model', 'nope', 'fix it']")) & {"typer", "click"} == set()
+
+
 @pytest.mark.parametrize(
     ("module", "may"),
     [
@@ -235,7 +250,12 @@ def imported(node: ast.AST) -> list[str]:
     return []
 
 
-ONLY_IN = {"anthropic": "providers/", "textual": "tui/", "typer": "cli", "tiktoken": "providers/tokenizer.py"}
+ONLY_IN = {
+    "anthropic": "providers/",
+    "textual": "tui/",
+    "typer": "cli/",
+    "tiktoken": "providers/tokenizer.py",
+}
 
 
 def test_each_large_dependency_is_imported_in_one_place() -> None:
@@ -247,3 +267,21 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
         if module in ONLY_IN and not name(path).startswith(ONLY_IN[module])
     }
     assert wrong == set()
+
+
+DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "tomli-w": "tomli_w"}
+"""Distributions whose module has another name."""
+
+
+def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
+    used = {module for path in FILES for node in ast.walk(tree(path)) for module in imported(node)}
+    strangers = used - set(sys.stdlib_module_names) - {"prunecli", "_typeshed"}
+    assert strangers == {DISTRIBUTIONS.get(one, one) for one in declared}
+
+
+def test_every_dependency_has_a_lowest_and_a_first_version_that_is_too_high() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    bounds = r"[\w-]+(\[\w+\])?>=[\d.]+,<[\d.]+"
+    assert [line for line in project["dependencies"] if not re.fullmatch(bounds, line)] == []

@@ -163,7 +163,11 @@ def test_a_set_value_is_typed_by_its_declaration(here, given, value):
 
 
 def test_environment_variables_set_their_keys_and_empty_ones_nothing(here):
-    values = {"ANTHROPIC_BASE_URL": "http://localhost:11434", "PRUNECLI_STRATEGY": "pi"}
+    values = {
+        "PRUNECLI_PROVIDER": "demo",
+        "ANTHROPIC_BASE_URL": "http://localhost:11434",
+        "PRUNECLI_STRATEGY": "pi",
+    }
     for name, key in VARIABLES.items():
         assert here.load(environ={name: values.get(name, "x")}).value(key) == values.get(name, "x")
         assert here.load(environ={name: ""}).origin(key) == "default"

@@ -5,7 +5,9 @@ import tomllib
 
 from prunecli.config import Config
 from prunecli.config.sample import UNSET, sample
+from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
+from prunecli.flags import FLAGS
 from prunecli.paths import PACKAGE, Places
 from tests.configuring import desk
 
@@ -51,3 +53,14 @@ def test_the_shipped_one_uncommented_loads_too(tmp_path):
         "sandbox",
         "ui",
     }
+
+
+def test_it_names_no_flag_that_does_not_exist():
+    text = sample(shipped_strategies())
+    known = {name for flag in FLAGS for name in flag.names}
+    commands = {"--save"}  # of slash commands
+    assert set(re.findall(r"--[a-z][a-z-]+", text)) - known - commands == set()
+
+
+def test_the_flags_that_set_a_key_are_those_of_the_command_line():
+    assert {flag.name for flag in FLAGS if flag.field == "flags"} == set(CONFIG_FLAGS)

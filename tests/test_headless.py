@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from prunecli.errors import ConnectionLost, PrunecliError, Unauthorized
-from prunecli.headless import OutputFormat, run_headless, user_turns
-from prunecli.model.messages import Text, ToolUse
+from prunecli.headless import NOTHING_TO_DO, OutputFormat, run_headless, user_turns
+from prunecli.model.events import AssistantMessage, Pinned
+from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
+from prunecli.runtime import Runtime
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
 from tests.starting import start
 
 AUTO = ("permissions.mode=auto", "pruning.pi.protected_turns=0", "pruning.pi.prune_protect=10")
@@ -153,3 +157,146 @@ def test_stream_json_input_is_one_message_a_line() -> None:
 def test_a_malformed_line_of_input_is_named(line: str) -> None:
     with pytest.raises(PrunecliError, match="line 2"):
         user_turns('{"message":{"content":"x"}}\n' + line, "stream-json")
+
+
+FORMS: list[OutputFormat] = ["text", "json", "stream-json"]
+
+
+def damaged(tmp_path: Path) -> Runtime:
+    """A session of two turns whose first prompt can't be read, taken up again."""
+    before = start(tmp_path, [says("One."), says("Two.")])
+    asyncio.run(before.submit("first words"))
+    asyncio.run(before.submit("second words"))
+    path = before.session.path
+    assert path is not None
+    asyncio.run(before.close())
+    path.write_bytes(path.read_bytes().replace(b"first words", b"first w0rds"))
+    runtime = start(tmp_path, [says("Three.")])
+    runtime.open_session(path)
+    runtime.notices.append("a notice of the configuration")
+    return runtime
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_could_not_be_read_is_said_in_every_form(tmp_path: Path, form: OutputFormat) -> None:
+    runtime = damaged(tmp_path)
+    out: list[str] = []
+    err: list[str] = []
+    asyncio.run(run_headless(runtime, ["third"], form=form, out=out.append, err=err.append))
+    said = "\n".join(err)
+    assert "a notice of the configuration" in said
+    assert f"session {runtime.session.id}: line 3: " in said
+    assert ".quarantine" in said
+    if form == "stream-json":
+        notices = [one["text"] for line in out if (one := json.loads(line)).get("subtype") == "notice"]
+        assert any("line 3" in notice for notice in notices)
+
+
+DENIED = [
+    calls(ToolUse("t", "bash", {"command": "rm -rf x"})),
+    calls(ToolUse("u", "write", {"path": "f", "content": "c"})),
+    says("Ok."),
+]
+
+
+async def test_text_says_on_standard_error_which_tools_were_denied_and_why(tmp_path: Path) -> None:
+    runtime = start(tmp_path, DENIED)
+    out: list[str] = []
+    err: list[str] = []
+    await run_headless(runtime, ("hi",), form="text", out=out.append, err=err.append)
+    assert out == ["Ok."]
+    assert [line.partition(" (")[0] for line in err] == [
+        "prunecli: denied: bash rm -rf x",
+        "prunecli: denied: write f",
+    ]
+    assert all("--allowed-tools" in line for line in err)
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+async def test_json_lists_what_was_denied(tmp_path: Path, form: OutputFormat) -> None:
+    runtime = start(tmp_path, DENIED)
+    out: list[str] = []
+    await run_headless(runtime, ("hi",), form=form, out=out.append, err=lambda _: None)
+    assert json.loads(out[-1])["permission_denials"] == [
+        {"tool_name": "bash", "tool_use_id": "t", "tool_input": {"command": "rm -rf x"}},
+        {"tool_name": "write", "tool_use_id": "u", "tool_input": {"path": "f", "content": "c"}},
+    ]
+
+
+async def cut(tmp_path: Path) -> tuple[Path, bytes]:
+    """A session that a signal ended in the middle of an answer: its file and the request it had sent."""
+    answer = Scripted((Text("The answer is forty-two. " * 4),), after=2, until=asyncio.Event())
+    provider = ScriptedProvider([answer])
+    runtime = start(tmp_path, provider=provider)
+    running = asyncio.ensure_future(
+        run_headless(runtime, ["what is it?"], form="text", out=lambda _: None, err=lambda _: None)
+    )
+    await provider.paused.wait()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await running
+    path = runtime.session.path
+    assert path is not None
+    await runtime.close()
+    return path, provider.requests[0].body()
+
+
+async def test_an_answer_that_a_signal_cut_is_asked_for_again(tmp_path: Path) -> None:
+    path, asked = await cut(tmp_path)
+    provider = ScriptedProvider([says("42.")])
+    runtime = start(tmp_path, provider=provider)
+    runtime.open_session(path)
+    out: list[str] = []
+    code = await run_headless(runtime, (), form="text", out=out.append, err=lambda _: None)
+    assert (code, out) == (0, ["42."])
+    assert json.loads(provider.requests[0].body())["messages"] == json.loads(asked)["messages"]
+    assert any(
+        "forty-two" in plain_text(r.event.content)
+        for r in runtime.session.records
+        if r.seq and isinstance(r.event, AssistantMessage)
+    ), "what came before the signal stays in the log"
+    await runtime.close()
+    assert verify_session(path, read_log(path)).clean
+
+
+async def test_what_the_user_pruned_after_a_cut_answer_stays_pruned(tmp_path: Path) -> None:
+    path, _ = await cut(tmp_path)
+    runtime = start(tmp_path, [says("never")])
+    runtime.open_session(path)
+    runtime.emit(Pinned((3,), True))
+    err: list[str] = []
+    await run_headless(runtime, (), form="text", out=lambda _: None, err=err.append)
+    assert err == [f"prunecli: {NOTHING_TO_DO}"]
+
+
+async def test_a_session_with_nothing_left_to_do_says_so_and_sends_nothing(tmp_path: Path) -> None:
+    provider = ScriptedProvider([says("Done.")])
+    runtime = start(tmp_path, provider=provider)
+    await runtime.submit("go")
+    before = list(runtime.session.records)
+    err: list[str] = []
+    code = await run_headless(runtime, (), form="text", out=lambda _: None, err=err.append)
+    assert (code, err) == (0, [f"prunecli: {NOTHING_TO_DO}"])
+    assert len(provider.requests) == 1
+    assert runtime.session.records == before
+
+
+async def test_prompts_that_were_not_sent_are_counted(tmp_path: Path) -> None:
+    code, _, err = await run(tmp_path, [Scripted((Text("No."),), "refusal")], prompts=("a", "b", "c"))
+    assert code == 3
+    assert "2 more prompts were not sent" in err[-1]
+
+
+@pytest.mark.parametrize("content", ['" "', '""', "[]", '[{"type":"text","text":"\\n"}]'])
+def test_a_blank_message_of_stream_json_is_named(content: str) -> None:
+    line = f'{{"type":"user","message":{{"role":"user","content":{content}}}}}'
+    with pytest.raises(PrunecliError, match="line 2: the message is blank"):
+        user_turns('{"message":{"content":"x"}}\n' + line, "stream-json")
+
+
+@pytest.mark.parametrize("words", [" ", "\n\t", "\u2003"])
+async def test_a_blank_prompt_is_refused_in_one_line_and_recorded_nowhere(tmp_path: Path, words: str) -> None:
+    code, _, err = await run(tmp_path, [says("never")], prompts=(words,))
+    assert code == 1
+    assert len(err) == 1
+    assert "blank" in err[0]
+    assert not (tmp_path / "home" / ".local").exists(), "no session was begun"

@@ -7,29 +7,7 @@ import pytest
 from prunecli.asked import Launch
 from prunecli.errors import UsageError
 from prunecli.launch import demo_launch
-from prunecli.runtime.make import _proxy, make_runtime
-
-ADDRESS = "https://api.example.com"
-
-
-@pytest.mark.parametrize(
-    ("environ", "proxy"),
-    [
-        ({}, ""),
-        ({"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
-        ({"https_proxy": "http://p:1"}, "http://p:1"),
-        ({"HTTP_PROXY": "http://p:1"}, ""),
-        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other.com, .example.com"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "no_proxy": "*"}, ""),
-        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ple.com,"}, "http://p:1"),
-    ],
-)
-def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
-    environ: dict[str, str], proxy: str
-) -> None:
-    assert _proxy(ADDRESS, environ) == proxy
+from prunecli.runtime.make import make_runtime
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
@@ -41,7 +19,7 @@ def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_
 ) -> None:
     runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path))
     assert runtime.model_name == "demo"
-    assert any("prunecli login" in notice for notice in runtime.notices)
+    assert any("/login" in notice and '"tour"' in notice for notice in runtime.notices)
 
 
 def test_a_server_of_the_users_own_needs_no_key(tmp_path: Path) -> None:
@@ -81,6 +59,8 @@ def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path)
 
 def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
     asked = demo_launch()
+    assert "Press Enter to start" in asked.introduction
+    assert (asked.prompt, asked.guide[0]) == ("", "tour, step by step")
     assert asked.cwd is not None
     assert list(asked.cwd.iterdir()) == []
     asked.cwd.rmdir()

@@ -133,3 +133,29 @@ async def test_the_agent_answers_in_one_call(tmp_path: Path) -> None:
 async def test_without_a_key_the_agent_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no API key"):
         await ask("hello", cwd=tmp_path, environ={"HOME": str(tmp_path)})
+
+
+async def test_the_agent_says_every_notice(tmp_path: Path) -> None:
+    said: list[str] = []
+    with serve([Reply("No.", stop_reason="refusal")]) as endpoint:
+        await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url), notice=said.append)
+    assert said == ["the model refused to answer"]
+
+
+async def test_notices_go_to_the_log_of_the_program_where_nobody_takes_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve([Reply("No.", stop_reason="refusal")]) as endpoint:
+        await ask("hi", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
+    assert "the model refused to answer" in caplog.text
+
+
+async def test_a_turn_that_the_endpoint_pauses_is_sent_back_as_the_endpoint_wants_it(tmp_path: Path) -> None:
+    """Twice, with text at the end; sent back in any other way the strict endpoint refuses it as a prefill."""
+    script = [*[Reply("I look it up. ", stop_reason="pause_turn")] * 2, Reply("Found it.")]
+    with serve(script) as endpoint:
+        said = await ask("search", cwd=tmp_path, environ=environ(tmp_path, endpoint.base_url))
+        assert said == "Found it."
+        assert endpoint.rejected == []
+        last = json.loads(endpoint.requests[2].body)["messages"][-1]
+        assert [block["text"] for block in last["content"]] == ["I look it up. "] * 2

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -67,17 +68,18 @@ def test_an_installed_package_ignores_what_lies_beside_it(tmp_path):
     assert places.sample_config == package / "sample-config.toml"
 
 
-@pytest.mark.slow
-def test_a_wheel_carries_its_themes_and_sample(tmp_path):
-    pytest.importorskip("hatchling")
+def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
-    for name in ("pyproject.toml", "LICENSE", "sample-config.toml"):
+    for name in ("pyproject.toml", "LICENSE", "sample-config.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, checkout)
     (checkout / "README.md").touch()
     for name in ("prunecli", "themes"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-    build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
+    build = (
+        "import sys; from hatchling.build import build_sdist, build_wheel\n"
+        "print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", build, str(tmp_path)],
         cwd=checkout,
@@ -86,8 +88,13 @@ def test_a_wheel_carries_its_themes_and_sample(tmp_path):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(tmp_path / done.stdout.split()[-1]) as wheel:
+    built_wheel, built_sdist = done.stdout.split()[-2:]
+    with zipfile.ZipFile(tmp_path / built_wheel) as wheel:
         wheel.extractall(tmp_path / "site-packages")
+    with tarfile.open(tmp_path / built_sdist) as sdist:
+        shipped = {name.partition("/")[2] for name in sdist.getnames()}
+    assert (tmp_path / "site-packages" / "prunecli" / "py.typed").is_file()
+    assert {"prunecli/py.typed", "sample-config.toml", "CHANGELOG.md"} <= shipped
     shutil.rmtree(checkout)
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

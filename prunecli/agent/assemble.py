@@ -8,7 +8,7 @@ from prunecli.context.state import Context
 from prunecli.context.validate import validate
 from prunecli.context.wire import Wire
 from prunecli.model.codec import canonical
-from prunecli.model.events import RequestSent
+from prunecli.model.events import AssistantMessage, RequestSent
 from prunecli.model.messages import Json
 from prunecli.model.requests import CacheTtl, Request, WireMessage
 
@@ -42,7 +42,7 @@ def assemble(context: Context, model: ModelSettings) -> Request:
         context.sha256(),
         model.effort,
     )
-    validate(request, context.wire.unchanged)
+    validate(request, context.wire.unchanged, paused=paused(context))
     return request
 
 
@@ -63,6 +63,12 @@ def thinking_for(
 
 _RESULT = b'"type":"tool_result"}'
 _THOUGHTS = (b'"type":"thinking"}', b'"type":"redacted_thinking"}')
+
+
+def paused(context: Context) -> bool:
+    """Whether the endpoint broke the model's turn off: sent back unchanged, it goes on."""
+    last = context.items[-1].event if context.items else None
+    return isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn"
 
 
 def body_bytes(context: Context) -> int:

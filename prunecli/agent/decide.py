@@ -9,10 +9,13 @@ from typing import TypeAlias
 
 from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.compaction import CompactionPlan, last_word
-from prunecli.context.exchange import Exchange
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
+
+MAX_PAUSES = 10
+"""So many times in a row the endpoint may pause one turn of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def at_rest(context: Context) -> Done | None:
         return Done("limit", "the model refused to answer")
     if last.exchange and last.exchange.calls:
         return None
-    if last.event.stop_reason == "pause_turn":
+    if _paused(last):
         return None
     if last.event.stop_reason in ("max_tokens", "model_context_window_exceeded"):
         return Done("finished", "the answer was cut at its length limit; say 'continue' to go on")
@@ -127,10 +130,17 @@ def _limit(context: Context, limits: Limits) -> Done | None:
         return Done("limit", f"stopped after {limits.turns} turns (--max-turns)")
     if limits.max_cost is not None and limits.cost >= limits.max_cost:
         return Done("limit", f"stopped at ${limits.cost:.2f} (--max-cost)")
+    pauses = [item for item in context.items[-MAX_PAUSES:] if _paused(item)]
+    if len(pauses) == MAX_PAUSES and limits.turns >= MAX_PAUSES:
+        return Done("limit", f"stopped: the model's turn was paused {MAX_PAUSES} times in a row")
     recent = context.exchanges[-MAX_REPEATS:]
     if _repeats(recent) and recent[0].seq > last_word(context):
         return Done("limit", f"stopped: the same call gave the same answer {MAX_REPEATS} times")
     return None
+
+
+def _paused(item: Entry) -> bool:
+    return isinstance(item.event, AssistantMessage) and item.event.stop_reason == "pause_turn"
 
 
 def _repeats(exchanges: Sequence[Exchange]) -> bool:

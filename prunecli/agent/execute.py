@@ -166,12 +166,12 @@ class Executor:
         if verdict.kind == "allow":
             return None, False
         if verdict.kind == "deny":
-            return _error(f"Not allowed: {verdict.reason}", denied=True), False
+            return _error(f"Not allowed: {verdict.reason}", denied=True, reason=verdict.reason), False
         answer = await self.gatekeeper.ask(Asked(call, tool, verdict.reason, verdict.rule))
         if answer.kind != "deny":
             return None, True
         word = f" They said: {answer.word}" if answer.word else ""
-        return _error(f"The user did not allow this.{word}", denied=True), False
+        return _error(f"The user did not allow this.{word}", denied=True, reason=answer.word), False
 
     def _flaw(self, call: ToolUse) -> str | None:
         """What is wrong with the call itself."""
@@ -193,6 +193,7 @@ class Executor:
         context = replace(
             self.context(approved=approved),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
+            so_far=lambda text: self.session.hold(call.id, text),
         )
         begun = monotonic()
         try:

@@ -22,6 +22,7 @@ async def nobody(_: Asked) -> Answer:
 class SessionGatekeeper:
     """Judges by rules and mode and asks through `asker`; what is always allowed holds for this session.
 
+    `granted` are the rules that the user added by such an answer; a configuration that is read again keeps them.
     `secrets` are files that count as secret wherever they lie: the key file, the trust store.
     """
 
@@ -32,6 +33,11 @@ class SessionGatekeeper:
     home: Path | None = None
     secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
+    granted: tuple[str, ...] = ()
+
+    def use_rules(self, rules: Rules) -> None:
+        """Other configured rules from now on."""
+        self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
     def judge(self, call: ToolUse, tool: Tool) -> Verdict:
         """allow, ask or deny."""
@@ -58,5 +64,6 @@ class SessionGatekeeper:
         """Asks; an answer of "always" adds the rule that was shown."""
         answer = await self.asker(asked)
         if answer.kind == "always" and asked.rule:
+            self.granted = (*self.granted, asked.rule)
             self.rules = replace(self.rules, allow=(*self.rules.allow, asked.rule))
         return answer

@@ -22,6 +22,10 @@ class Journal(Protocol):
         written before anything else later. Raises StorageFailed all the same."""
         ...
 
+    def hold(self, key: str, text: str) -> None:
+        """Keeps the output so far of the running call with this id: what answers it where it is cut."""
+        ...
+
     def keep_bytes(self, data: bytes) -> Json:
         """Stores bytes beside the log: the block that names them, None where there is no log."""
         ...

@@ -34,6 +34,7 @@ from prunecli.agent.signals import (
     SummaryStarted,
 )
 from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.oversize import way_around
 from prunecli.context.repair import (
     leave_out_images,
     named_entry,
@@ -42,7 +43,14 @@ from prunecli.context.repair import (
     strip_thinking,
 )
 from prunecli.context.view import View
-from prunecli.errors import BadRequest, ContextOverflow, FieldRefused, ProviderError, SignatureRejected
+from prunecli.errors import (
+    BadRequest,
+    ContextOverflow,
+    FieldRefused,
+    InvalidRequest,
+    ProviderError,
+    SignatureRejected,
+)
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
 from prunecli.model.messages import Text, Usage, plain_text
 from prunecli.model.requests import MAX_BODY_BYTES, Request
@@ -148,7 +156,11 @@ class Run:
         try:
             await self._request()
         except ContextOverflow as refused:
-            await self._overflowed(refused)
+            try:
+                await self._overflowed(refused)
+            except ContextOverflow as length:
+                way = length.hint or way_around(self.session.context)
+                raise ContextOverflow(length.message, way) from refused
         except BadRequest as refused:
             view = self.policy().view(self.session.context)
             if (remedy := repair_image(view, refused.message)) is None and (
@@ -282,8 +294,8 @@ class Run:
         try:
             _, response = await self._answered(ask)
             self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
-        except ProviderError as error:
-            self.session.tell(Notice(f"no compaction: {error.message}", "warning"))
+        except (ProviderError, InvalidRequest) as error:
+            self.session.tell(Notice(f"no compaction: {error}", "warning"))
             return
         finally:
             self._partial.clear()
@@ -317,7 +329,10 @@ class Run:
                     self.session.tell(StreamDiscarded())
                 wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
                 if wait is None:
+                    error.hint = self.retry.hint(error)
                     raise
+                if attempt == 1 and error.hint:
+                    self.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
                 self.session.tell(RetryScheduled(attempt, wait, error.message))
                 await self.sleep(wait)
                 attempt += 1

@@ -6,7 +6,10 @@ that it is the same bytes in each request.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
+
+from prunecli.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """In each folder the first of these that exists is read."""
@@ -74,7 +77,8 @@ def _down_to(cwd: Path) -> list[Path]:
 
 def _read(path: Path) -> str | None:
     try:
-        text = path.read_text("utf-8", "replace")
+        with open_regular(path) as file:
+            text = TextIOWrapper(file, "utf-8", "replace").read()
     except OSError:
         return None
     if len(text) > MAX_INSTRUCTION_CHARS:

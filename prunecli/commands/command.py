@@ -15,6 +15,9 @@ from prunecli.errors import PrunecliError
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
 
+NEAR = 0.6
+"""From which similarity on, 0 to 1, a command is suggested for an unknown word."""
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -243,7 +246,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     command = find(word)
     if command is None:
         known = [name for one in all_commands() for name in (one.name, *one.aliases)]
-        near = get_close_matches(word, known, 1, 0.3)
+        near = get_close_matches(word, known, 1, NEAR)
         return [
             Say(f"There is no /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."), "error")
         ]
@@ -251,3 +254,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
+
+
+def switched(unheard: Sequence[str]) -> list[Effect]:
+    """Another session is there. What the one before was told and has not heard comes back into the prompt."""
+    return [SwitchSession(), *([FillPrompt("\n\n".join(unheard))] if unheard else [])]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, FillPrompt, Say, SwitchSession
+from prunecli.commands.command import Effect, FillPrompt, Say, switched
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
@@ -22,10 +22,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     record = next((one for one in session.records if one.seq == at), None)
     if record and isinstance(record.event, UserMessage) and record.event.origin != "command":
         at, again = record.seq - 1, plain_text(record.event.content)
-    before = session.id
+    before, unheard = session.id, runtime.status().waiting
     try:
         runtime.open_session(session.path, fork=True, at=at)
     except OSError as error:
         raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-    said: list[Effect] = [SwitchSession(), Say(f"A copy of {before}; /resume {before} goes back to it.")]
+    said = [*switched(unheard), Say(f"A copy of {before}; /resume {before} goes back to it.")]
     return [*said, FillPrompt(again)] if again else said

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Reconfigured, Say
+from prunecli.config.keys import shown
 from prunecli.errors import ConfigError
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Read the configuration again; when it is wrong, the old values stay."""
+    """Reload the configuration; values set for this session stay."""
     try:
         notices = runtime.reload()
     except ConfigError as error:
-        kept = "Nothing of it was taken over: the values from before stay. /config opens it again."
+        kept = "Nothing was changed: the values from before stay. /config opens it again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
-    said: list[Effect] = [Say(notice, "warning") for notice in notices]
-    return [*said, Reconfigured(), Say("Configuration read.")]
+    warnings: list[Effect] = [Say(notice, "warning") for notice in notices]
+    kept = ", ".join(shown(key) for key in runtime.config.chosen)
+    said = "Configuration reloaded." + (f" Kept for this session: {kept}" if kept else "")
+    return [*warnings, Reconfigured(), Say(said)]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, SwitchSession
+from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, switched
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
 
@@ -16,14 +16,14 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         wanted, _, how = arguments.rpartition(" ")
         if how not in ("--fork", "--view"):
             wanted, how = arguments, ""
-        path = runtime.store.find(wanted)
+        path, unheard = runtime.store.find(wanted), runtime.status().waiting
         try:
             runtime.resume(path, writable=how != "--view", fork=how == "--fork")
         except SessionLocked as locked:
             return [_offer(locked)]
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-        return [SwitchSession()]
+        return switched(() if runtime.resuming else unheard)  # a long one hears it when it is read
     if all(path == runtime.session.path for path in runtime.store.paths()):
         return [Say("No earlier session.")]
     return [PickSession(lambda: _choose(runtime))]

@@ -26,6 +26,9 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.errors import ConfigError
 
+SESSION = "session"
+"""The origin of a value that the user set for this session."""
+
 
 class Found(NamedTuple):
     """A merged value and the layers that made it, the one that counts most last."""
@@ -71,6 +74,13 @@ class Config:
         "environment PRUNECLI_MODEL", "flag --model", "session". Raises ConfigError for an unknown key."""
         return self._origin(self._key(key))
 
+    def has(self, key: str) -> bool:
+        """Whether a dotted key, which may leave out `pruning`, names a value. Raises ConfigError for a strategy that
+        can't be imported."""
+        schema, parts = Schema(self.strategies), parse(key)
+        item = schema.find(schema.resolve(parts)) if parts else None
+        return item is not None and not is_table(item.type) and not is_mapping(item.type)
+
     def value(self, key: str) -> Any:
         """The value of a dotted key, which may leave out `pruning`. Raises ConfigError for an unknown key."""
         full = self._key(key)
@@ -82,13 +92,31 @@ class Config:
                 value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
         return value
 
-    def with_value(self, key: str, text: str, label: str = "") -> "Config":
+    def with_value(self, key: str, text: str, label: str = "", origin: str = SESSION) -> "Config":
         """The configuration with one value changed for the session; the key may leave out `pruning`.
 
         Raises ConfigError, as `label` if given, for an unknown key or a value that does not fit.
         """
         full, value = text_value(key, text, label, Schema(self.strategies))
-        return self._replaced("session", full, value, "session")
+        return self._replaced("session", full, value, origin)
+
+    @property
+    def chosen(self) -> Mapping[Key, Any]:
+        """The values that the user set for this session."""
+        layers = [layer for layer in self.layers if layer.kind == "session"]
+        return {
+            key: value
+            for layer in layers
+            for key, value in layer.values.items()
+            if layer.where(key) == SESSION
+        }
+
+    def keeping(self, chosen: Mapping[Key, Any]) -> "Config":
+        """The configuration with values set for the session. Raises ConfigError where they no longer fit."""
+        config = self
+        for key, value in chosen.items():
+            config = config._replaced("session", key, value, SESSION)
+        return config
 
     def saved(self, key: Key, value: Any, place: str) -> "Config":
         """The configuration with a typed value in settings.toml (`place`) and none for the session."""

@@ -49,9 +49,9 @@ class Model(Section):
     """Which model answers, and where it is."""
 
     name: Annotated[str, "A model's name, or an alias: opus, sonnet, haiku, demo."] = "sonnet"
-    provider: Annotated[str, "Who speaks to the endpoint: anthropic (its wire protocol), or demo."] = (
-        "anthropic"
-    )
+    provider: Annotated[
+        Literal["anthropic", "demo"], "Who speaks to the endpoint: anthropic (its wire protocol), or demo."
+    ] = "anthropic"
     base_url: Annotated[
         str, "The endpoint's address; empty: the provider's own. Never from a project's file."
     ] = ""

@@ -11,6 +11,7 @@ from prunecli.config.keys import dotted, nearest
 from prunecli.config.options import SECTIONS, Pruning
 from prunecli.config.strategies import Strategies
 from prunecli.config.typed import MistypedError, expected, from_text, from_toml, got
+from prunecli.errors import ConfigError
 
 Fault = Callable[[Key, str, str], NoReturn]
 """(key, what is wrong, hint): raises the ConfigError that names the source too."""
@@ -104,13 +105,33 @@ class Schema(NamedTuple):
             yield key, typed
 
     def _check(self, key: Key, value: Any, fault: Fault) -> None:
-        """The rules that no declared type can state."""
+        """The rules that no declared type can state. Imports only what a layer sets."""
         if key == ("pruning", "strategy"):
             known = self.strategies.names()
             for name in (value,) if isinstance(value, str) else value:
                 if name not in known:
                     near = nearest(name, known)
                     fault(key, f"there is no strategy {got(name)}, the nearest is {near}", _all(known))
+
+        if key == ("tools", "enabled"):
+            from prunecli.tools.registry import ALIASES, names
+
+            tools = names()
+            for name in value:
+                if name not in tools and name not in ALIASES:
+                    fault(
+                        key,
+                        f"there is no tool {got(name)}, the nearest is {nearest(name, tools)}",
+                        _all(tools),
+                    )
+        if key[0] == "permissions" and key[1] != "mode":
+            from prunecli.agent.judging.rules import parse_rule
+
+            for rule in value:
+                try:
+                    parse_rule(rule)
+                except ConfigError as error:
+                    fault(key, error.message, error.hint)
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
         """Names the nearest valid key: among the neighbours, or the same name in another table."""

@@ -34,7 +34,6 @@ FLAGS: Mapping[str, str] = {
     "--sandbox": "sandbox.mode",
     "--allowed-tools": "permissions.allow",
     "--disallowed-tools": "permissions.deny",
-    "--estimator": "pruning.estimator",
 }
 """The flags that set a key. Their values are text as --set takes it, a list being JSON."""
 

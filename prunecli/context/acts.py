@@ -1,4 +1,4 @@
-"""What the user may do to a node of the context by hand, as events, or why not (PRUNING.md sections 1, 2, 10).
+"""What the user may do to a node of the context by hand, as events, or why not.
 
 Nothing is asked of the model and no gate holds anything back. Doing the same twice does nothing the second time.
 """
@@ -13,6 +13,7 @@ from prunecli.context.labels import Key
 from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
+from prunecli.context.state import RESTORED
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, PrunReverted
@@ -70,6 +71,8 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
     entry = view.context.entries[key.seq]
     if key.kind == "result":
         return _clear(view, [entry], "this result")
+    if key.kind == "prompt":
+        return _prune_prompt(view, entry)
     assert entry.exchange is not None  # noqa: S101  # every other node is a part of one
     return _drop(view, [entry.exchange], "")
 
@@ -77,14 +80,29 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
 def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
     turn = outline.turn(key.seq)
     if turn.head is not None and turn.head.kind == "summary":
-        return refused("a summary stands for what is gone; /rewind goes back before it")
+        return _prune_prompt(view, turn.head)
     results = [entry for head in turn.items for entry in _results(head)]
     if not results:
         return refused("no tool result in this turn, and your words always stay")
     if results == [turn.head]:
-        return _clear(view, results, "the output of this command")
-    free = [entry for entry in results if not view.locked(entry)]
-    return _clear(view, free or results, "the only result of this turn")
+        return _prune_prompt(view, results[0])
+    free = _clear(
+        view, [entry for entry in results if not _is_kept(view, entry)], "the only result of this turn"
+    )
+    return free if free.allowed else _clear(view, results, "the only result of this turn")
+
+
+def _prune_prompt(view: View, head: Entry) -> Plan:
+    if head.kind == "summary":
+        return refused("a summary stands for what is gone; /rewind goes back before it")
+    if head.kind == "command":
+        return _clear(view, [head], "the output of this command")
+    return refused("your words always stay")
+
+
+def _is_kept(view: View, item: Entry | Exchange) -> bool:
+    """Whether an edit of a whole turn passes this over. An undo holds back strategies, not the user."""
+    return view.locked(item) not in ("", RESTORED)
 
 
 def _results(head: Entry) -> list[Entry]:
@@ -97,7 +115,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     edits: list[Edit] = []
     why = ""
     for entry in entries:
-        reason, edit = _cleared(view, entry)
+        reason, edit = cleared(view, entry)
         why = why or reason
         edits += [edit] if edit else []
     if not edits:
@@ -108,7 +126,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     return Plan((*free, _applied(view, edits)), f"{'unpins and ' if pinned else ''}clears {count}")
 
 
-def _cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
+def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
     """The edit that clears a result, or why there is none."""
     if why := _untouchable(view, entry):
         return why, None
@@ -128,8 +146,7 @@ def _untouchable(view: View, item: Entry | Exchange) -> str:
     home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
     if home < view.context.boundary:
         return "it survived a compaction: it counts as your words now"
-    whys = {view.locked(entry) for entry in entries}
-    return "in progress: the model has not answered to it yet" if "in progress" in whys else ""
+    return "in progress: the model has not answered it yet" if view.in_progress(item) else ""
 
 
 def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
@@ -177,11 +194,13 @@ def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
         return refused("it is a memo already; p removes it, r restores what it stands for")
     if len(words) > MAX_MEMO_CHARS:
         return refused(f"a memo has at most {MAX_MEMO_CHARS:,} characters, this has {len(words):,}")
+    if key.kind == "prompt":
+        return refused("your words always stay")
     words = words.strip() or "(your words)"
     if key.kind == "turn":
         turn = outline.turn(key.seq)
         exchanges = [head.exchange for head in turn.exchanges if head.exchange]
-        free = [one for one in exchanges if not view.context.dropped(one) and not view.locked(one)]
+        free = [one for one in exchanges if not view.context.dropped(one) and not _is_kept(view, one)]
         if not exchanges:
             return refused("no exchange in this turn, and your words always stay")
         return _drop(view, free or exchanges, words)
@@ -241,7 +260,7 @@ def _undo(view: View) -> Plan:
         return refused("no prune is in force")
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
     count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
-    return Plan((PrunReverted((live[-1].seq,)),), f"takes {who[event.source]} newest prune back: {count}")
+    return Plan((PrunReverted((live[-1].seq,)),), f"undoes {who[event.source]} last prune ({count})")
 
 
 # Pins --------------------------------------------------------------------------------------------------------
@@ -250,7 +269,7 @@ def _undo(view: View) -> Plan:
 def _pin(view: View, outline: Outline, key: Key) -> Plan:
     context = view.context
     if key.kind == "memo":
-        return refused("no strategy removes a memo anyway")
+        return refused("a memo is never pruned automatically anyway")
     if key.kind == "turn":
         turn = outline.turn(key.seq)
         seqs = [head.seq for head in turn.exchanges]
@@ -259,18 +278,19 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
     else:
         entry = context.entries[key.seq]
         seqs = [entry.seq] if key.kind == "result" or not entry.exchange else [entry.exchange.seq]
+        seqs = seqs if entry.exchange or entry.kind == "command" else []
     seqs = [seq for seq in seqs if seq > context.boundary]
     if not seqs:
-        return refused("nothing prunes it anyway")
+        return refused("never pruned automatically anyway")
     pinned = tuple(seq for seq in seqs if seq in context.pinned)
     if len(pinned) == len(seqs):
         return Plan(
-            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: strategies may prune it again"
+            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: may be pruned automatically again"
         )
     free = tuple(seq for seq in seqs if seq not in pinned and not _is_pruned(context.entries[seq], view))
     if not free:
         return refused("it is pruned: r restores and pins it")
-    return Plan((Pinned(free),), f"pins {_entries(free)}: no strategy and no prun touches it")
+    return Plan((Pinned(free),), f"pins {_entries(free)}: never pruned automatically")
 
 
 def _is_pruned(entry: Entry, view: View) -> bool:

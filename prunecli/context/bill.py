@@ -1,15 +1,19 @@
 """The bill of a session: reported tokens and what they cost, summed over its responses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from prunecli.model.events import AssistantMessage, CompactionApplied, Record
+from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Totals so far; `cost` in USD. The cache fields are reported ones, 0 where the endpoint reports none."""
+    """Totals so far; `cost` in USD. The cache fields are reported ones, 0 where the endpoint reports none.
+
+    `model` is the one that was asked last, "" where nothing was sent from here (an imported session). Since then
+    `model_read` of `model_prompt` prompt tokens were read from its cache: each model has a cache of its own.
+    """
 
     requests: int = 0
     input_tokens: int = 0
@@ -18,14 +22,20 @@ class Bill:
     cache_write: int = 0
     cost: float = 0.0
     last_at: int = 0
+    model: str = ""
+    model_read: int = 0
+    model_prompt: int = 0
 
     def after(self, record: Record, price: Callable[[str, Usage], float]) -> "Bill":
         """The bill after a record; `price` gives USD of a model's usage."""
         event = record.event
+        if isinstance(event, RequestSent) and event.model != self.model:
+            return replace(self, model=event.model, model_read=0, model_prompt=0)
         if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
-        return Bill(
+        return replace(
+            self,
             requests=self.requests + 1,
             input_tokens=self.input_tokens + usage.input_tokens,
             output_tokens=self.output_tokens + usage.output_tokens,
@@ -33,6 +43,8 @@ class Bill:
             cache_write=self.cache_write + (usage.cache_creation_input_tokens or 0),
             cost=self.cost + price(event.model, usage),
             last_at=record.timestamp,
+            model_read=self.model_read + (self.model != "") * (usage.cache_read_input_tokens or 0),
+            model_prompt=self.model_prompt + (self.model != "") * usage.prompt_tokens,
         )
 
     @property
@@ -44,3 +56,8 @@ class Bill:
     def hit_share(self) -> float:
         """Share of all prompt tokens that were read from the cache, 0 to 1."""
         return self.cache_read / self.prompt_tokens if self.prompt_tokens else 0.0
+
+    @property
+    def model_hit_share(self) -> float:
+        """`hit_share` since the model that was asked last is asked."""
+        return self.model_read / self.model_prompt if self.model_prompt else 0.0

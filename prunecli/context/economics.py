@@ -105,7 +105,8 @@ def cold(context: Context, market: Market) -> str:
     """Why the endpoint has nothing cached of this session, or ""."""
     if context.last_response is None:
         return "nothing is cached yet"
-    if market.model and context.last_model and context.last_model != market.model:
+    before = context.requested or context.last_model  # an endpoint may answer an alias with a longer name
+    if market.model and before and before != market.model:
         return "the model changed: its cache is cold"
     if market.now is not None and market.now - context.last_response > market.ttl_ms:
         return f"cache cold: idle for {_span(market.now - context.last_response)}"

@@ -237,7 +237,7 @@ def user_entry(record: Record, event: UserMessage) -> Entry:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
         call = ToolUse("", "bash", {"command": command.removeprefix("!").strip()})
         return Entry(record.seq, record.timestamp, "command", event, call=call)
-    return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_sent, event.content)))
+    return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_said, event.content)))
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:

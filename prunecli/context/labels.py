@@ -5,16 +5,38 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, call_argument
-from prunecli.context.state import Context
+from prunecli.context.state import RESTORED, Context
+from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
 
 NodeKind: TypeAlias = Literal[
-    "system", "instructions", "tools", "turn", "exchange", "memo", "text", "thinking", "calls", "result"
+    "system",
+    "instructions",
+    "tools",
+    "turn",
+    "prompt",
+    "exchange",
+    "memo",
+    "text",
+    "thinking",
+    "calls",
+    "result",
 ]
+"""A turn is everything up to the next prompt, a prompt what the user typed (or a summary) alone."""
 State: TypeAlias = Literal[
-    "live", "trimmed", "cleared", "repaired", "dropped", "memo", "summary", "in progress", "pinned", "kept"
+    "live",
+    "trimmed",
+    "cleared",
+    "repaired",
+    "dropped",
+    "memo",
+    "summary",
+    "in progress",
+    "pinned",
+    "kept",
+    "restored",
 ]
 Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool, input) -> its one-line description, "" for a tool that is not known."""
@@ -95,14 +117,28 @@ def state(context: Context, key: Key) -> State:
         return "summary"
     if entry.exchange and context.dropped(entry.exchange):
         return "dropped"
-    if key.kind in ("result", "turn") and (edit := context.text_edit(entry.seq)):
+    if key.kind in ("result", "turn", "prompt") and (edit := context.text_edit(entry.seq)):
         return _STATES[edit.kind]
     if entry.exchange and entry.exchange is context.in_progress:
         return "in progress"
     home = entry.exchange.seq if entry.exchange else entry.seq
     if entry.seq in context.pinned or home in context.pinned:
         return "pinned"
-    return "kept" if home < context.boundary else "live"
+    if home < context.boundary:
+        return "kept"
+    return "restored" if RESTORED in (context.locked(entry.seq), context.locked(home)) else "live"
+
+
+def restored(context: Context) -> set[int]:
+    """The results that an undo brought back and that strategies leave alone because of it."""
+    found: set[int] = set()
+    for seq in context.sheltered:
+        entry = context.entries.get(seq)
+        if entry is not None and context.locked(seq) == RESTORED:
+            is_head = entry.exchange is not None and entry.exchange.seq == seq
+            parts = entry.exchange.results if entry.exchange and is_head else [entry]
+            found.update(part.seq for part in parts if part.prunable)
+    return found
 
 
 def why(context: Context, key: Key) -> str:
@@ -121,9 +157,11 @@ def why(context: Context, key: Key) -> str:
         case "memo":
             return decided(context, key.part)
         case "in progress":
-            return "the model has not answered to it yet"
+            return "the model has not answered it yet"
         case "pinned":
-            return "no strategy and no prun touches it"
+            return "never pruned automatically"
+        case "restored":
+            return "not pruned automatically until after your next prompt"
         case "kept":
             return "survived a compaction"
         case "summary":
@@ -191,3 +229,16 @@ def _memo_words(text: str) -> str:
 
 def _first_line(text: str) -> str:
     return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
+
+
+def prune_in_words(event: PrunApplied) -> str:
+    """A prune in a line; a memo below it."""
+    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+    count = event.messages_removed
+    if event.reason and all(edit.kind == "strip" for edit in event.edits):
+        return f"✂ {event.reason}"
+    text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
+    text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
+    if event.source == "strategy" and event.reason:
+        text += f": {event.reason}"
+    return text + (f"\nIts memo: {event.memo}" if event.memo else "")

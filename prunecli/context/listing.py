@@ -15,7 +15,7 @@ from prunecli.context.labels import Key
 from prunecli.context.outline import Outline, Row, Turn
 from prunecli.context.state import Context
 
-_AT_A_TIME = 64
+AT_A_TIME = 64
 """Items that are looked at in one step."""
 
 
@@ -103,9 +103,9 @@ class Listing(Rows):
                 exchanges = ()
             for head in exchanges:
                 heights.append(1 + len(_memos(context, head)) + self._below(head))
-                if not len(heights) % _AT_A_TIME:
+                if not len(heights) % AT_A_TIME:
                     yield
-            if not len(heights) % _AT_A_TIME:
+            if not len(heights) % AT_A_TIME:
                 yield
         self._starts = list(accumulate(heights, initial=len(self._rows)))
 
@@ -136,7 +136,7 @@ class Listing(Rows):
             key = Key("turn", turn.seq)
             unfolds = bool(turn.exchanges)
             return [Row(0, key, unfolds, unfolds and self._is_open(key))]
-        return _rows_of(self._outline.context, head, is_open=self._is_open(Key("exchange", head.seq)))
+        return rows_of(self._outline.context, head, is_open=self._is_open(Key("exchange", head.seq)))
 
     def _turn_at(self, slot: int) -> Turn:
         return self._turns[bisect_right(self._turns, slot, key=lambda turn: turn.start) - 1]
@@ -182,13 +182,13 @@ class Found(Rows):
         """Compares."""
         outline, seen = self._outline, 0
         for row in _preamble(outline):
-            if self._wanted in _text(outline, row.key):
+            if self._wanted in text_of(outline, row.key):
                 self._list(row)
         for turn, exchanges in _parted(list(outline.turns), outline.slots):
             key = Key("turn", turn.seq)
             unfolds = bool(turn.exchanges)
             above = [Row(0, key, unfolds, unfolds)]
-            if self._wanted in _text(outline, key):
+            if self._wanted in text_of(outline, key):
                 self._list(above.pop())
             for head in exchanges:
                 for row in self._found_at(head):
@@ -196,7 +196,7 @@ class Found(Rows):
                         self._list(above.pop())
                     self._list(row)
                 seen += 1
-                if not seen % (_AT_A_TIME // 4):
+                if not seen % (AT_A_TIME // 4):
                     yield
             yield
 
@@ -205,11 +205,11 @@ class Found(Rows):
         outline = self._outline
         texts = outline.texts.get(head.seq)
         if texts is None:
-            rows = _rows_of(outline.context, head, is_open=True)
-            texts = outline.texts[head.seq] = "\n".join([_text(outline, row.key) for row in rows])
+            rows = rows_of(outline.context, head, is_open=True)
+            texts = outline.texts[head.seq] = "\n".join([text_of(outline, row.key) for row in rows])
         if self._wanted not in texts:
             return []
-        rows = _rows_of(outline.context, head, is_open=True)
+        rows = rows_of(outline.context, head, is_open=True)
         found = [self._wanted in text for text in texts.split("\n")]
         below = any(one and row.depth == 2 for one, row in zip(found, rows, strict=False))
         return [
@@ -250,7 +250,7 @@ def _parts_below(head: Entry) -> list[Key]:
     return [*parts, *(Key("result", result.seq) for result in exchange.results)]
 
 
-def _rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
+def rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
     """The rows of an exchange: the memos before it, its own, and if it is open what is below."""
     below = _parts_below(head)
     return [
@@ -263,6 +263,7 @@ def _rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
     ]
 
 
-def _text(outline: Outline, key: Key) -> str:
+def text_of(outline: Outline, key: Key) -> str:
+    """What a filter looks through: number, label and state, in lower case."""
     text = f"{key.seq} {outline.label(key)} {labels.state(outline.context, key)}"
     return text.replace("\n", " ").lower()

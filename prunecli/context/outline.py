@@ -6,7 +6,7 @@ Measuring costs O(entries) once, in steps, and O(touched) afterwards; a node is 
 """
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -19,6 +19,7 @@ from prunecli.context.labels import Key, State, Summary
 from prunecli.context.measured import NOTHING, Sums, measured
 from prunecli.context.rides import Rides
 from prunecli.context.state import Context
+from prunecli.context.tool_totals import ToolTotals
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -37,12 +38,21 @@ _AT_ONCE = 300
 """A turn of so many exchanges is measured when it is asked for."""
 
 
+class Figures(NamedTuple):
+    """What the next request holds of a node (`tokens`), what it had before any edit (`original`), the requests since
+    it came (`age`), and its tokens counted once for each of them (`carried`)."""
+
+    tokens: int
+    original: int
+    carried: int
+    age: int
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One line of the tree. `tokens` is what the next request holds of it, `original` what it had before any edit.
+    """One line of the tree. `pruned` of `results` results in it are edited or dropped, `restored` by an undo.
 
-    `age` is the number of requests since it came, `carried` its tokens counted once for each of them. `pruned` of
-    `results` results in it are edited or dropped. Of a turn that is not measured yet the figures are not `known`.
+    Of a turn that is not measured yet the figures are not `known`.
     """
 
     key: Key
@@ -55,6 +65,7 @@ class Node:
     why: str
     results: int = 0
     pruned: int = 0
+    restored: int = 0
     known: bool = True
 
 
@@ -106,6 +117,7 @@ class Outline:
         self._rides = Rides()
         self._batches: dict[int, set[int]] = {}
         self._preamble: tuple[object, list[tuple[Key, int]]] = (None, [])
+        self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
         self._begin()
 
     def _begin(self) -> None:
@@ -116,6 +128,7 @@ class Outline:
         self._measured: dict[int, Sums] = {}
         self._turn_sums: dict[int, Sums] = {}
         self._whole = Sums()
+        self.tools = ToolTotals()
         self.texts: dict[int, str] = {}
         self.below: dict[int, int] = {}
         self._grow()
@@ -251,6 +264,7 @@ class Outline:
             sums, turn = self.sums(item), self.turn_at(place).seq
             self._whole = self._whole.plus(sums)
             self._turn_sums[turn] = self._turn_sums.get(turn, NOTHING).plus(sums)
+            self.tools.count(self.context, self.rides, item)
 
     def _measure_again(self, place: int) -> None:
         item = self.slots[place]
@@ -263,6 +277,7 @@ class Outline:
             turn, more = self.turn_at(place).seq, self.sums(item).minus(old)
             self._whole = self._whole.plus(more)
             self._turn_sums[turn] = self._turn_sums[turn].plus(more)
+            self.tools.count(self.context, self.rides, item)
 
     def sums(self, item: Entry) -> Sums:
         """The tokens of an item of the context: a user message, a summary, or an exchange by its head."""
@@ -307,54 +322,66 @@ class Outline:
 
     def node(self, key: Key) -> Node:
         """The node of a key that `rows` gave. Raises KeyError once it is gone."""
-        if key.seq == -1 and key.kind != "turn":
+        label, state = self.label(key), labels.state(self.context, key)
+        if key.kind in ("turn", "exchange"):
+            sums = self._sums_of(key)
+            why = labels.why(self.context, key)
+            if sums is None:
+                return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
+            figures, restored = self._of_sums(key, sums), self._restored(key)
+            return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored)
+        why = "stands before everything" if key.seq == -1 else labels.why(self.context, key)
+        return Node(key, label, *self.figures(key), state, why)
+
+    def figures(self, key: Key) -> Figures:
+        """The figures of a node. Raises KeyError once it is gone."""
+        if key.kind in ("turn", "exchange"):
+            sums = self._sums_of(key)
+            return self._of_sums(key, sums) if sums else Figures(0, 0, 0, self._age(key))
+        age, tally = self._age(key), self.context.tally
+        if key.seq == -1:
             tokens = dict(self.preamble)[key]
-            rides = self.rides.requests
-            why = "stands before everything"
-            return Node(key, self.label(key), tokens, tokens, tokens * rides, rides, "live", why)
-        if key.kind == "turn":
-            turn = self._by_seq[key.seq]
-            return self._of_sums(key, self.of_turn(turn), turn.items[0])
-        entry = self.context.entries[key.seq]
-        if key.kind == "exchange":
-            return self._of_sums(key, self.total([entry]), entry, without_memos=True)
+            return Figures(tokens, tokens, tokens * age, age)
         if key.kind == "memo":
-            prun, count = key.part, self.context.tally.counter.count
-            found = [memo for one, memo in self.context.memos_of(key.seq) if one == prun]
-            tokens = sum(count(memo.text or "") for memo in found)
-            age = self.rides.since(prun)
-            return Node(
-                key, self.label(key), tokens, tokens, tokens * age, age, "memo", labels.why(self.context, key)
-            )
-        tally = self.context.tally
-        if key.kind == "result":
-            original = tally.tokens(entry)
-            hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
+            found = [memo for one, memo in self.context.memos_of(key.seq) if one == key.part]
+            tokens = sum(tally.counter.count(memo.text or "") for memo in found)
+            return Figures(tokens, tokens, tokens * age, age)
+        entry = self.context.entries[key.seq]
+        hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
+        if key.kind in ("result", "prompt"):
             shown = 0 if hidden else tally.shown_tokens(entry, self.context.text_edit(entry.seq))
-            carried = self.rides.carried(entry, tally)
-        else:
-            original = sum(map(tally.counter.count, labels.texts_of(entry, key.kind)))
-            hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
-            shown, carried = 0 if hidden else original, original * self.rides.since(entry.seq)
-        age = self.rides.since(entry.seq)
-        return Node(
-            key,
-            self.label(key),
-            shown,
-            original,
-            carried,
-            age,
-            labels.state(self.context, key),
-            labels.why(self.context, key),
+            return Figures(shown, tally.tokens(entry), self.rides.carried(entry, tally), age)
+        original = sum(map(tally.counter.count, labels.texts_of(entry, key.kind)))
+        return Figures(0 if hidden else original, original, original * age, age)
+
+    def _age(self, key: Key) -> int:
+        return (
+            self.rides.requests
+            if key.seq == -1
+            else self.rides.since(key.part if key.kind == "memo" else key.seq)
         )
 
-    def _of_sums(self, key: Key, sums: Sums | None, head: Entry, *, without_memos: bool = False) -> Node:
-        age, label = self.rides.since(head.seq), self.label(key)
-        state, why = labels.state(self.context, key), labels.why(self.context, key)
-        if sums is None:
-            return Node(key, label, 0, 0, 0, age, state, why, known=False)
-        tokens, carried = sums.shown - (sums.memos if without_memos else 0), sums.carried(self.rides.requests)
-        return Node(key, label, tokens, sums.original, carried, age, state, why, sums.prunable, sums.pruned)
+    def _sums_of(self, key: Key) -> Sums | None:
+        if key.kind == "turn":
+            return self.of_turn(self._by_seq[key.seq])
+        return self.sums(self.context.entries[key.seq])
+
+    def _of_sums(self, key: Key, sums: Sums) -> Figures:
+        tokens = sums.shown - (sums.memos if key.kind == "exchange" else 0)
+        return Figures(tokens, sums.original, sums.carried(self.rides.requests), self._age(key))
+
+    def _restored(self, key: Key) -> int:
+        """How many results of a turn or an exchange an undo brought back. Counted once for all after a change."""
+        context, made_for = self.context, (self.read, self.context.turns)
+        if self._restored_in[0] != made_for:
+            counts: Counter[Key] = Counter()
+            for seq in labels.restored(context):
+                if (place := self.place(seq)) is not None:
+                    home = context.entries[seq].exchange
+                    counts[Key("turn", self.turn_at(place).seq)] += 1
+                    counts[Key("exchange", home.seq if home else seq)] += 1
+            self._restored_in = (made_for, counts)
+        return self._restored_in[1][key]
 
     def label(self, key: Key) -> str:
         """What the node is, in one line; not yet fit for a terminal."""

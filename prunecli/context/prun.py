@@ -106,16 +106,21 @@ def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tu
 
 
 def entry_ranges(view: View, exchanges: Sequence[Exchange]) -> str:
-    """The entries of these exchanges as runs: `12-14,18-20` where something kept lies between.
+    """The entries of these exchanges as runs: `12-14,18-20` where another entry lies between, kept or dropped before.
 
-    Records that are no entries (a tool's start, a request) break no run, nor do exchanges dropped before.
+    Records that are no entries (a tool's start, a request) break no run.
     """
+    entries, position = view.context.entries, view.context.position
+    places = {exchange.seq: position(exchange.seq) for exchange in exchanges}
     runs: list[tuple[int, int]] = []
-    for index, exchange in enumerate(exchanges):
-        if runs and not view.kept_between(exchanges[index - 1], exchange):
-            runs[-1] = (runs[-1][0], exchange.last_seq)
+    place = -1
+    for seq in sorted(entry.seq for exchange in exchanges for entry in exchange.entries):
+        apart = not runs or any(other in entries for other in range(runs[-1][1] + 1, seq))
+        if apart or places.get(seq, place) > place + 1:
+            runs.append((seq, seq))
         else:
-            runs.append((exchange.seq, exchange.last_seq))
+            runs[-1] = (runs[-1][0], seq)
+        place = places.get(seq, place)
     return ",".join(f"{a}-{b}" if a != b else f"{a}" for a, b in runs)
 
 

@@ -6,6 +6,7 @@ Source: PRUNING.md section 10.
 from collections.abc import Iterable, Sequence
 
 from prunecli.context.ledger import prun_applied
+from prunecli.context.state import RESTORED
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PrunReverted, Record
 
@@ -53,4 +54,4 @@ def _may(view: View, seq: int) -> bool:
     if entry is None or not view.shows(entry):
         return False
     target = entry.exchange if entry.exchange and entry.kind == "assistant" else entry
-    return view.locked(target) in ("", "restored by undo")
+    return view.locked(target) in ("", RESTORED)

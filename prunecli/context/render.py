@@ -7,8 +7,8 @@ import json
 from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
-from prunecli.model.codec import canonical, canonical_string
-from prunecli.model.events import ToolResult
+from prunecli.model.codec import block_to_json, canonical, canonical_string
+from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
 from prunecli.model.messages import (
     Blob,
     Block,
@@ -25,7 +25,7 @@ NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
 """Stands before a conversation that would begin with the assistant (PRUNING.md section 10)."""
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
-"""Answers a call that has no result: what a crash or Esc left open (ROBUSTNESS.md rule 2)."""
+"""Answers a call that has no result: what a crash or Esc left open."""
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -80,18 +80,53 @@ def is_sent(value: Block) -> bool:
             return True
 
 
+_OF_USERS = frozenset(("image", "document", "search_result"))
+_OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result"))
+
+
+def is_out_of_place(value: Block, *, answer: bool) -> bool:
+    """Whether no endpoint takes the block where it stands: in an answer of the model, else in what a user or a tool
+    said. It is left out of requests, for one such block makes every later request fail."""
+    match value:
+        case Image() if answer:
+            return True
+        case ToolUse() | Thinking() | RedactedThinking():
+            return not answer
+        case Opaque(unknown):
+            kind = unknown.get("type")
+            return kind in _OF_NO_ANSWER if answer else kind not in _OF_USERS
+        case _:
+            return False
+
+
+def out_of_place(seq: int, event: Event) -> list[str]:
+    """What to say of the blocks of record `seq` that are left out of requests: a line for each type."""
+    if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
+        return []
+    answer = isinstance(event, AssistantMessage)
+    blocks = [block for block in event.content if is_out_of_place(block, answer=answer)]
+    kinds = dict.fromkeys(str(block_to_json(block).get("type") or "nameless")[:40] for block in blocks)
+    return [f"record {seq}: a {kind} block can't be sent there and is left out" for kind in kinds]
+
+
+def is_said(value: Block) -> bool:
+    """Whether a block of the user's or of a tool's is sent."""
+    return is_sent(value) and not is_out_of_place(value, answer=False)
+
+
 def is_answer(content: tuple[Block, ...]) -> bool:
     """Whether an assistant message has something to say or to do, beside thinking: else it is not sent."""
     return any(
-        is_sent(block)
+        is_sent(block) and not is_out_of_place(block, answer=True)
         for block in content
-        if not isinstance(block, Thinking | RedactedThinking | Image | Blob)
+        if not isinstance(block, Thinking | RedactedThinking | Blob)
     )
 
 
 def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
-    """The blocks of a content that are sent."""
-    return tuple(piece for piece in map(block, content) if piece is not None)
+    """The blocks of a user's or a tool's content that are sent."""
+    said = (block(value) for value in content if not is_out_of_place(value, answer=False))
+    return tuple(piece for piece in said if piece is not None)
 
 
 def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:
@@ -100,7 +135,8 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
     Empty where nothing but thinking would be left: such a message is not sent.
     """
     kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
-    found = (block(value, ids) for value in kept) if is_answer(kept) else ()
+    fit = [value for value in kept if not is_out_of_place(value, answer=True)] if is_answer(kept) else []
+    found = (block(value, ids) for value in fit)
     return tuple(piece for piece in found if piece is not None)
 
 
@@ -111,6 +147,11 @@ def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes
     error = b',"is_error":true' if event.is_error else b""
     use = canonical_string(ids.get(event.tool_use_id, event.tool_use_id))
     return head + error + b',"tool_use_id":' + use + b',"type":"tool_result"}'
+
+
+def interrupted_text(printed: str) -> str:
+    """The text of a result that was interrupted: what the call had printed, then that it did not finish."""
+    return f"{printed.rstrip()}\n{INTERRUPTED}" if printed.strip() else INTERRUPTED
 
 
 def interrupted(call: ToolUse, ids: Ids) -> bytes:

@@ -46,6 +46,8 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
+RESTORED = "restored by undo"  # strategies leave it alone for a while; the user may prune it again at once
+
 
 def _seq(entry: Entry) -> int:
     return entry.seq
@@ -61,6 +63,7 @@ class Context:
         self.run_ended: RunEnded | None = None
         self.last_response: int | None = None
         self.last_model = ""
+        self.requested = ""
         self.caches = True
         self.tally = Tally(counter, factor)
         self.tracker = Tracker()
@@ -148,7 +151,7 @@ class Context:
         if seq < self.boundary:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
-            return "restored by undo"
+            return RESTORED
         entry = self.entries.get(seq)
         exchange = entry.exchange if entry else None
         if exchange and exchange is self.in_progress:
@@ -187,7 +190,8 @@ class Context:
                 self._clear()
                 for earlier in lineage:
                     self._fold(earlier)
-            case RequestSent():
+            case RequestSent(model):
+                self.requested = model
                 self.wire.sent()
                 self.tally.sent()
                 self.thoughts.requested(record.seq)

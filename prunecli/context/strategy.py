@@ -8,12 +8,15 @@ costs it O(new entries): what it needs of older ones it keeps in an index (`View
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.view import View
 from prunecli.errors import PrunecliError
 from prunecli.model.edits import Edit
+
+Size: TypeAlias = Annotated[int, (0, None)]
+"""An option that counts something: tokens, characters, turns."""
 
 
 class FunctionFailed(PrunecliError):

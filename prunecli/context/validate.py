@@ -16,9 +16,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _MAX_MARKS = 4
 
 
-def validate(request: Request, known_good: int = 0) -> None:
+def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:
     """Raises InvalidRequest that names the message and the broken rule; `known_good` leading messages are
-    byte-identical to those of a request that passed."""
+    byte-identical to those of a request that passed. `paused`: the last message is the model's, sent back as it
+    came so that its turn goes on."""
     messages = request.messages
     if not messages:
         raise InvalidRequest("no messages")
@@ -32,7 +33,7 @@ def validate(request: Request, known_good: int = 0) -> None:
     start = max(0, min(known_good, len(messages)) - 1)
     _check_messages(messages, start)
     last = messages[-1]
-    if last.role != "user" and not _continues(last):
+    if last.role != "user" and not paused:
         raise InvalidRequest("the last message must be the user's")
 
 
@@ -91,7 +92,3 @@ def _check_answers(blocks: list[dict[str, Any]], calls: list[str], index: int) -
         raise InvalidRequest(f"messages.{index}: results {answers} do not answer calls {calls}")
     if kinds != sorted(kinds, reverse=True):
         raise InvalidRequest(f"messages.{index}: tool results must come first")
-
-
-def _continues(last: WireMessage) -> bool:
-    return b'"type":"server_tool_use"' in last.canonical

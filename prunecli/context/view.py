@@ -108,10 +108,18 @@ class View:
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
             return next((why for seq in seqs if (why := context.locked(seq))), "")
-        if entry.kind == "command" and not (context.exchanges and context.exchanges[-1].seq > entry.seq):
+        if entry.kind == "command" and self.in_progress(entry):
             return "in progress"
         home = entry.exchange.seq if entry.exchange else entry.seq
         return context.locked(entry.seq) or (context.locked(home) if home != entry.seq else "")
+
+    def in_progress(self, item: Entry | Exchange) -> bool:
+        """Whether the model has not answered this yet, pinned or not."""
+        context = self.context
+        if isinstance(item, Entry) and item.kind == "command":
+            return not (context.exchanges and context.exchanges[-1].seq > item.seq)
+        exchange = item if isinstance(item, Exchange) else item.exchange
+        return exchange is not None and exchange is context.in_progress
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""
@@ -132,12 +140,6 @@ class View:
     def since(self, seq: int) -> int:
         """The index of the first of `results` that is not before `seq`."""
         return bisect_left(self.results, seq, key=lambda entry: entry.seq)
-
-    def kept_between(self, first: Exchange, second: Exchange) -> bool:
-        """Whether the next request shows something between two exchanges."""
-        context = self.context
-        between = context.items[context.position(first.seq) + 1 : context.position(second.seq)]
-        return any(item.exchange is None or not context.dropped(item.exchange) for item in between)
 
     def text_edit(self, entry: Entry) -> Edit | None:
         """The edit that stands for the entry's text, a pending one first."""

@@ -119,15 +119,22 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
                 return Image(
                     string(source["media_type"]),
                     string(source["data"]),
-                    int(value.get("width", 0)),
-                    int(value.get("height", 0)),
+                    _size(value.get("width")),
+                    _size(value.get("height")),
                 )
             case "blob":
-                return Blob(string(value["sha256"]), int(value["bytes"]), string(value["media_type"]))
-            case _:
+                return Blob(string(value["sha256"]), _size(value["bytes"]), string(value["media_type"]))
+            case None | str():
                 return Opaque(dict(value))
+            case other:
+                raise ValueError(f"a block whose type is no text: {other!r:.40}")
     except KeyError as error:
         raise ValueError(f"a {value.get('type')} block without {error.args[0]}") from error
+
+
+def _size(value: Json) -> int:
+    """A size, 0 where it is none that can be: it is only shown and estimated with."""
+    return value if type(value) is int and 0 <= value < 10**12 else 0
 
 
 def content_from_json(value: Json) -> tuple[Block, ...]:

@@ -176,10 +176,14 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A record of a kind this version does not know: kept in the file, without effect."""
+    """A record of a kind this version does not know: kept in the file, without effect.
+
+    `why` says what is wrong with one of a known kind that is malformed, "" for a kind not known.
+    """
 
     type: str
     payload: Mapping[str, Json]
+    why: str = ""
 
 
 Event: TypeAlias = (

@@ -5,32 +5,34 @@ ASCII, so that no byte of text can be taken for a line end.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 from zlib import crc32
 
+from prunecli.model import fields
 from prunecli.model.codec import (
     MAX_DEPTH,
-    content_from_json,
     content_to_json,
-    mapping,
     strict_loads,
-    string,
-    usage_from_json,
     usage_to_json,
 )
-from prunecli.model.edits import Edit
+from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    EndReason,
     Event,
     FilesSaved,
+    Origin,
     Pinned,
     PrunApplied,
+    PruneSource,
     PrunReverted,
     Record,
     RequestSent,
     Rewound,
     RunEnded,
+    SavedMoment,
+    SavedReason,
     SessionStarted,
     SettingChanged,
     ToolResult,
@@ -56,14 +58,17 @@ def edit_to_json(edit: Edit) -> dict[str, Json]:
 
 
 def edit_from_json(value: Mapping[str, Json]) -> Edit:
-    """The edit that the log recorded. Raises KeyError or ValueError for a malformed one."""
+    """The edit that the log recorded. Raises ValueError for a malformed one."""
+    kind = fields.text(value, "kind")
+    if kind not in _EDIT_KINDS:
+        raise ValueError(f"kind: no edit is called {kind[:40]!r}")
     return Edit(
-        value["kind"],
-        int(value["seq"]),
-        value.get("tool_use_id"),
-        value.get("text"),
-        int(value.get("tokens_before", 0)),
-        int(value.get("tokens_after", 0)),
+        cast("EditKind", kind),
+        fields.whole(value, "seq"),
+        fields.optional_text(value, "tool_use_id"),
+        fields.optional_text(value, "text"),
+        fields.whole(value, "tokens_before", 0),
+        fields.whole(value, "tokens_after", 0),
     )
 
 
@@ -122,89 +127,85 @@ def _reported(event: AssistantMessage) -> dict[str, Json]:
     return {key: value for key, value in optional.items() if value is not None}
 
 
-def _objects(value: Json) -> tuple[Mapping[str, Json], ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise ValueError("expected a list of objects")
-    return tuple(map(mapping, value))
-
-
-def _seqs(value: Json) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(type(item) is int for item in value):
-        raise ValueError("expected a list of integers")
-    return tuple(value)
-
-
 _Read = Callable[[Mapping[str, Any]], Event]
 _READERS: dict[str, _Read] = {
     "SessionStarted": lambda p: SessionStarted(
-        id=string(p["id"]),
-        cwd=string(p["cwd"]),
-        model=string(p["model"]),
-        version=int(p["version"]),
-        parent=p.get("parent"),
-        requires=tuple(p.get("requires") or ()),
+        id=fields.text(p, "id"),
+        cwd=fields.text(p, "cwd"),
+        model=fields.text(p, "model"),
+        version=fields.whole(p, "version"),
+        parent=fields.part(p, "parent") or None,
+        requires=fields.requirements(p),
     ),
-    "UserMessage": lambda p: UserMessage(content_from_json(p["content"]), p.get("origin", "prompt")),
+    "UserMessage": lambda p: UserMessage(
+        fields.content(p), cast("Origin", fields.text(p, "origin", "prompt"))
+    ),
     "AssistantMessage": lambda p: AssistantMessage(
-        content_from_json(p["content"]),
-        p.get("model") or "",
-        p.get("stop_reason") or "",
-        usage_from_json(p.get("usage") or {}),
-        p.get("request_id") or "",
-        int(p.get("duration_ms") or 0),
-        _objects(p.get("input_transformations")),
-        None if p.get("thinking_tokens") is None else int(p["thinking_tokens"]),
+        fields.content(p),
+        fields.text(p, "model", ""),
+        fields.text(p, "stop_reason", ""),
+        fields.usage(p),
+        fields.text(p, "request_id", ""),
+        fields.whole(p, "duration_ms", 0),
+        fields.objects(p, "input_transformations"),
+        fields.optional_whole(p, "thinking_tokens"),
     ),
     "ToolStarted": lambda p: ToolStarted(
-        string(p["tool_use_id"]), string(p["tool_name"]), mapping(p["input"])
+        fields.text(p, "tool_use_id"), fields.text(p, "tool_name"), fields.arguments(p)
     ),
     "ToolResult": lambda p: ToolResult(
-        string(p["tool_use_id"]),
-        string(p.get("tool_name") or ""),
-        content_from_json(p["content"]),
-        bool(p.get("is_error", False)),
-        p.get("details") or {},
-        int(p.get("duration_ms") or 0),
+        fields.text(p, "tool_use_id"),
+        fields.text(p, "tool_name", ""),
+        fields.content(p),
+        fields.flag(p, "is_error", False),
+        fields.part(p, "details"),
+        fields.whole(p, "duration_ms", 0),
     ),
     "PrunApplied": lambda p: PrunApplied(
-        p["source"],
-        tuple(edit_from_json(edit) for edit in p["edits"]),
-        p.get("strategy"),
-        _seqs(p.get("pruned_timestamps") or []),
-        int(p.get("tokens_removed") or 0),
-        int(p.get("messages_removed") or 0),
-        p.get("memo"),
-        p.get("reason") or "",
+        cast("PruneSource", fields.text(p, "source")),
+        tuple(map(edit_from_json, fields.parts(p, "edits"))),
+        fields.optional_text(p, "strategy"),
+        fields.wholes(p, "pruned_timestamps"),
+        fields.whole(p, "tokens_removed", 0),
+        fields.whole(p, "messages_removed", 0),
+        fields.optional_text(p, "memo"),
+        fields.text(p, "reason", ""),
     ),
-    "PrunReverted": lambda p: PrunReverted(_seqs(p["seqs"])),
-    "Pinned": lambda p: Pinned(_seqs(p["seqs"]), bool(p.get("pinned", True))),
-    "Rewound": lambda p: Rewound(int(p["to_seq"])),
+    "PrunReverted": lambda p: PrunReverted(fields.wholes(p, "seqs")),
+    "Pinned": lambda p: Pinned(fields.wholes(p, "seqs"), fields.flag(p, "pinned", True)),
+    "Rewound": lambda p: Rewound(fields.whole(p, "to_seq")),
     "CompactionApplied": lambda p: CompactionApplied(
-        string(p["summary"]),
-        int(p["head_end"]),
-        int(p["tail_start"]),
-        int(p.get("tokens_before") or 0),
-        int(p.get("tokens_after") or 0),
-        p.get("focus") or "",
-        p.get("model") or "",
-        usage_from_json(p.get("usage") or {}),
+        fields.text(p, "summary"),
+        fields.whole(p, "head_end"),
+        fields.whole(p, "tail_start"),
+        fields.whole(p, "tokens_before", 0),
+        fields.whole(p, "tokens_after", 0),
+        fields.text(p, "focus", ""),
+        fields.text(p, "model", ""),
+        fields.usage(p),
     ),
     "RequestSent": lambda p: RequestSent(
-        p["model"], int(p["tokens"]), string(p["sha256"]), _seqs(p.get("cache_marks") or [])
+        fields.text(p, "model"),
+        fields.whole(p, "tokens"),
+        fields.text(p, "sha256"),
+        fields.wholes(p, "cache_marks"),
     ),
     "FilesSaved": lambda p: FilesSaved(
-        string(p["tree"]),
-        string(p["root"]),
-        p["moment"],
-        p.get("reason") or "tools",
-        tuple(map(string, p.get("skipped") or ())),
-        int(p.get("duration_ms") or 0),
+        fields.text(p, "tree"),
+        fields.text(p, "root"),
+        cast("SavedMoment", fields.text(p, "moment")),
+        cast("SavedReason", fields.text(p, "reason", "tools")),
+        fields.texts(p, "skipped"),
+        fields.whole(p, "duration_ms", 0),
     ),
-    "SettingChanged": lambda p: SettingChanged(string(p["key"]), p["value"]),
-    "RunEnded": lambda p: RunEnded(p["reason"]),
+    "SettingChanged": lambda p: SettingChanged(
+        fields.text(p, "key"), fields.setting(p, fields.text(p, "key"))
+    ),
+    "RunEnded": lambda p: RunEnded(cast("EndReason", fields.text(p, "reason"))),
 }
+
+EVENT_TYPES = frozenset(_READERS)
+"""The names of the events that this version knows."""
 
 
 _KEYS: dict[str, frozenset[str]] = {
@@ -218,8 +219,9 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "image": frozenset(("type", "source", "width", "height")),
     "blob": frozenset(("type", "sha256", "bytes", "media_type")),
 }
-_USAGE_KEYS = frozenset(usage_to_json(Usage(0, 0, 0, 0)))
+_USAGE_KEYS = frozenset(Usage.__slots__)
 _EDIT_KEYS = frozenset(Edit.__slots__)
+_EDIT_KINDS = frozenset(get_args(EditKind))
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
@@ -277,13 +279,23 @@ def decode_record(line: bytes) -> Record:
     return record_from_json(strict_loads(str(whole[:end], "utf-8"), _LEVELS))
 
 
+_LATEST = 253_402_214_400_000
+"""The end of the year 9999, a day before: later moments have no date in any time zone."""
+
+
 def record_from_json(value: Json) -> Record:
-    """The record of a JSON object. Raises ValueError for a malformed one."""
+    """The record of a JSON object. Raises ValueError for one without number, time or type.
+
+    A known kind whose fields have other shapes than they should becomes an `Unknown` that says why: it has no
+    effect, and what stands around it is used.
+    """
     if not isinstance(value, dict):
         raise ValueError("not an object")
     seq, timestamp, kind = value.pop("seq", None), value.pop("timestamp", None), value.pop("type", None)
-    if type(seq) is not int or type(timestamp) is not int or seq < 0:
-        raise ValueError("seq and timestamp must be integers")
+    if type(seq) is not int or not 0 <= seq <= fields.MOST:
+        raise ValueError("seq must be an integer from 0 on")
+    if type(timestamp) is not int or not 0 <= timestamp <= _LATEST:
+        raise ValueError("timestamp must be an integer from 0 to the year 9999")
     if not isinstance(kind, str):
         raise ValueError("no type")
     value.pop("crc", None)
@@ -292,5 +304,5 @@ def record_from_json(value: Json) -> Record:
         return Record(seq, timestamp, Unknown(kind, value))
     try:
         return Record(seq, timestamp, read(value), _unknown(kind, value))
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"malformed {kind}: {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        return Record(seq, timestamp, Unknown(kind, value, f"malformed {kind}: {error}"))

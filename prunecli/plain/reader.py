@@ -15,7 +15,8 @@ from prunecli.figures import short
 from prunecli.model.events import Record
 from prunecli.plain.words import entry_lines, ours
 from prunecli.providers.provider import TextDelta
-from prunecli.sanitize import one_line, source
+from prunecli.sanitize import one_line, source, visible
+from prunecli.session.session import FileMoved
 from prunecli.tui.showing.changes import Add, Anew, Put
 from prunecli.tui.showing.present import Presenter
 from prunecli.tui.transcript.entries import Assistant, Entry, Origin, Prompt, ToolCall
@@ -28,11 +29,16 @@ class PlainReader:
     """Prints what a session tells. An answer is printed line by line, as its lines are complete."""
 
     def __init__(
-        self, presenter: Presenter, out: Callable[[str], None], clock: Callable[[], float] = monotonic
+        self,
+        presenter: Presenter,
+        out: Callable[[str], None],
+        clock: Callable[[], float] = monotonic,
+        moved: Callable[[FileMoved], str] = lambda moved: f"The session's file {moved.why}.",
     ) -> None:
         self._presenter = presenter
         self._out = out
         self._clock = clock
+        self._moved = moved
         self._line = ""
         self._streamed = ""
         self._summary: int | None = None
@@ -60,6 +66,8 @@ class PlainReader:
                 self._say(f"({one_line(reason)}; attempt {attempt + 1} in {seconds:.0f} s, Ctrl+C stops)")
             case ToolProgress(_, text):
                 self._still(text)
+            case FileMoved():
+                self.notice(visible(self._moved(told)))
             case Record() | Notice():
                 self._present(told)
             case _:

@@ -17,8 +17,10 @@ from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
 from prunecli.runtime import Runtime
+from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
+from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
 from prunecli.tui import outside
@@ -66,7 +68,9 @@ class Talk:
             self.out(f"({hidden} earlier entries are not shown)")
         for line in joined(entry_lines(entry, afterwards=True) for entry in entries[hidden:]):
             self.out(line)
-        self._reader = PlainReader(presenter, self.out)
+        self._reader = PlainReader(presenter, self.out, moved=lambda moved: notice_of(moved, self.runtime))
+        for notice in session_notices(self.runtime, session):
+            self._reader.notice(notice)
         self._leave_session = session.subscribe(self._reader.read)
         self._can_go_on = self.runtime.session is session and self.runtime.unfinished
         if self._can_go_on:
@@ -94,7 +98,7 @@ class Talk:
             entry = session.context.entries.get(seq)
             return None if entry is None else session.context.tally.tokens(entry)
 
-        return Presenter(lambda name, given: tools[name].summary(given) if name in tools else "", tokens)
+        return Presenter(summaries(tools, self.runtime.setup.cwd), tokens)
 
     # The talk ------------------------------------------------------------------------------------------------
 
@@ -104,6 +108,8 @@ class Talk:
         self.out(f"prunecli {__version__}, model {runtime.model_name}.")
         self.out("/help lists the commands, Ctrl+C interrupts, Ctrl+D leaves.")
         self.read_resumed()
+        if runtime.introduction:
+            self.out(runtime.introduction)
         for notice in runtime.notices:
             self._reader.notice(notice)
         for line in runtime.opening:
@@ -191,9 +197,7 @@ class Talk:
     def _shell(self, command: str, *, show_model: bool) -> None:
         if command:
             said: list[str] = []
-            text = self.work(
-                lambda: shell(self.runtime, command, show_model=show_model, progress=said.append)
-            )
+            text = self.work(lambda: shell(self.runtime, command, show_model=show_model, so_far=said.append))
             for line in source((text or "".join(said[-1:])).rstrip("\n")).split("\n"):
                 self.out(line)
 

@@ -287,9 +287,11 @@ class AnthropicProvider:
             timeout=httpx2.Timeout(None, connect=self._patience.connect),
             open_telemetry=False,
             middleware=[self._refuse],
+            default_headers=headers,
             http_client=httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False),
         )
-        # Assigned, not passed: the SDK adds ANTHROPIC_CUSTOM_HEADERS of the environment to what is passed.
+        # The SDK adds ANTHROPIC_CUSTOM_HEADERS of the environment to what is passed, so the sum is replaced. The name
+        # is private: an SDK that no longer has it still sends the headers passed above.
         client._custom_headers = headers
         return client
 

@@ -26,7 +26,8 @@ SUMMARY = "[Earlier messages were replaced by this summary.]"
 _OWN_ID = r"demo_\d+_([a-z0-9]+)_\d+"
 _REMEMBERED_MESSAGES = 40
 _DENIED = ("The user did not allow", "Not allowed:")
-_INTERRUPTED = "[interrupted"
+_INTERRUPTED = "[interrupted: "
+"""Begins the last line of a result that was cut; above it is what the call had printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Answered:
     @property
     def interrupted(self) -> bool:
         """Whether it did not finish."""
-        return self.is_error and self.text.startswith(_INTERRUPTED)
+        return self.is_error and self.text.rpartition("\n")[2].startswith(_INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ TEST_PARSER = f'''"""{MARK}: the test of parser.py."""
 from parser import parse
 
 CASES = {{"90": 90, "2m": 120, "45s": 45, "1h30m": 5400, "1h0m5s": 3605}}
+CASES |= {{f"{{m}}m{{s}}s": 60 * m + s for m in range(1, 8) for s in (5, 20, 35, 50)}}
 
 failed = 0
 for text, expected in CASES.items():
@@ -50,13 +51,19 @@ MEMO = (
     f"{FOLDER}/parser.py parses durations; parse() set total instead of adding to it. Fixed with +=, "
     "checked with test_parser.py."
 )
-PRUNE_TOKENS = 600
+PRUNE_TOKENS = 800
+"""Both runs of the test, whichever way tokens are counted, and not the files before them."""
 LINGER = 0.8
 """Seconds between the words of a step and its calls, so that a person can read along."""
 
-GUIDE = ("go on with the tour", "go on with the tour", "/undo", "/cost")
-"""What follows `STEP_BY_STEP`, when the person is ready for it: the model's steps, then commands of their own."""
 STEP_BY_STEP = "tour, step by step"
+GUIDE = (STEP_BY_STEP, "go on with the tour", "go on with the tour", "/undo", "/cost")
+"""What Enter says, when the person is ready for it: the model's steps, then commands of their own."""
+INTRODUCTION = """\
+A two-minute tour: the model is a script, everything else is real.
+It fixes a bug in a new folder, prunes, and shows the bill.
+You are asked before anything is written or run.
+Press Enter to start. When the prompt proposes a line, Enter sends it."""
 
 _FILES = {f"{FOLDER}/parser.py": PARSER, f"{FOLDER}/test_parser.py": TEST_PARSER}
 _TEST = Call("bash", {"command": f"python3 -B {FOLDER}/test_parser.py"})
@@ -188,9 +195,9 @@ def _prune(said: Conversation, words: str) -> Reply:
     return _step(
         said,
         "prune",
-        f"{words} The files and the test's output now only fill the context: every further request would carry "
-        "them. I remove them and leave a memo of what I learned. The user's words are never removed, and "
-        "the session's file keeps everything.",
+        f"{words} The test's output now only fills the context: every further request would carry it. I remove it "
+        "and leave a memo of what I learned. The user's words are never removed, and the session's file keeps "
+        "everything.",
         Call("prun_with_memo", {"tokens": PRUNE_TOKENS, "memo": MEMO}),
     )
 
@@ -225,9 +232,9 @@ of what an agent sends, again with every request.
 **Enter** goes on: I run the test and fix the bug."""
 
 _PAUSE_FIXED = """\
-It passes. The files and the test's output are of no more use now, but every request would still carry them.
+It passes. The test's output is of no more use now, but every request would still carry it.
 
-**Enter** goes on: I prune them. Nothing is lost by it, as you will see."""
+**Enter** goes on: I prune it. Nothing is lost by it, as you will see."""
 
 _COMMANDS_NEXT = f"""\
 Now it is your turn. The line at the bottom proposes the next command, **Enter** runs it:

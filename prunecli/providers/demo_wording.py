@@ -110,7 +110,7 @@ def outcome(answered: Answered) -> str:
     lines, notes = _body(text)
     if not lines:
         return f"{_subject(call)}: {' '.join(notes) or '(no output)'}"
-    if len(lines) == 1 and lines[0] in ("No matches.", "Nothing found."):
+    if len(lines) == 1 and lines[0].startswith(("No matches", "Nothing found")):
         return " ".join([f"{_subject(call)}: {lines[0].lower()}", *notes])
     shown = fenced(lines[:_SHOWN_LINES], _language(call))
     more = ", the first of them:" if len(lines) > _SHOWN_LINES else ":"

@@ -39,7 +39,9 @@ _TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTAL
 
 _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
-    r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window",
+    r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window"
+    r"|(?:total|prompt|input|request|message)[ _]tokens?\b[^.]{0,80}\bexceed"
+    r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b",
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(
@@ -101,15 +103,19 @@ class Failures:
         cause = _root(error)
         place = self._endpoint()
         if isinstance(cause, ssl.SSLError):
-            why = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            refused = isinstance(cause, ssl.SSLCertVerificationError)
+            why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
             return ConnectionLost(
                 f"{place}: no trusted TLS connection: {self.shown(why)}",
                 "a proxy that inspects TLS needs its certificate in the system's store",
+                permanent=refused,
             )
         if isinstance(cause, socket.gaierror):
             host = urlsplit(self.base_url).hostname
             return ConnectionLost(
-                f"{place}: the name {host} can't be resolved", "check the network and base_url"
+                f"{place}: the name {host} can't be resolved",
+                "check the network and base_url",
+                permanent=cause.errno != socket.EAI_AGAIN,
             )
         if isinstance(cause, ConnectionRefusedError):
             return ConnectionLost(f"{place}: nobody answers there", "is the server running? check base_url")

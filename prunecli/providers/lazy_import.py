@@ -87,6 +87,9 @@ class _Postponed(SourceFileLoader):
             found, value = resolve(name)
             if not found and (not name.startswith("__") or name == "__all__"):
                 self.run(module)
+                own = vars(module).get("__getattr__")
+                if name not in vars(module) and own is not __getattr__ and own is not None:
+                    return own(name)  # the package has one of its own, which the code has just bound
                 found, value = name in vars(module), vars(module).get(name)
             if not found:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")

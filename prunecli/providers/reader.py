@@ -116,10 +116,13 @@ class EventReader:
         return True
 
     def ended_early(self) -> ProviderError:
-        """The error for a body that ended before the message did (API-05)."""
-        if not self._heard:
-            return self._failures.no_stream(self._response.headers.get("content-type", ""), self._head)
-        return self._failures.cut("the answer was cut off before its end")
+        """The error for a body that ended before the message did, or before anything was said."""
+        kind = self._response.headers.get("content-type", "")
+        if not self._heard and self._head.strip():
+            return self._failures.no_stream(kind, self._head)
+        return self._failures.cut(
+            "the answer was cut off before its end" if self._heard else "an empty answer"
+        )
 
     async def close(self) -> None:
         """Frees the connection: for the next request when the body was read to its end."""

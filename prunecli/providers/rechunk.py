@@ -59,6 +59,10 @@ class Rechunker:
         return False
 
     def _head(self) -> bool:
+        if (
+            self._buffer[:5] != b"HTTP/"[: len(self._buffer)]
+        ):  # a SOCKS proxy's answer: a response comes after it
+            return self._through()
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
             return self._give_up() if len(self._buffer) > _MOST_HEAD else False
@@ -138,21 +142,28 @@ class Rechunker:
 
 
 def join_chunks(transport: "httpx2.AsyncHTTPTransport") -> None:
-    """Has all connections that a transport opens from now on join their chunks.
+    """Join the chunks of all connections that a transport opens from now on.
 
-    The pool and its backend are private names of httpx2 and httpcore2; without them nothing is joined.
+    The pool and its backend are private names of httpx2 and httpcore2: where one is missing or cannot be replaced,
+    nothing is joined and everything works, more slowly.
     """
     pool: Any = getattr(transport, "_pool", None)
     backend = getattr(pool, "_network_backend", None)
     if backend is not None:
-        pool._network_backend = _Backend(backend)
+        try:
+            pool._network_backend = _Backend(backend)
+        except AttributeError:  # a property or a slot by now
+            return
 
 
 class _Backend:
-    """Opens connections as the backend in it does."""
+    """Opens connections as the backend in it does; methods that are not known here are the backend's."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
 
     async def connect_tcp(self, *given: Any, **named: Any) -> "_Stream":
         return _Stream(await self._backend.connect_tcp(*given, **named))
@@ -160,17 +171,16 @@ class _Backend:
     async def connect_unix_socket(self, *given: Any, **named: Any) -> "_Stream":
         return _Stream(await self._backend.connect_unix_socket(*given, **named))
 
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)
-
 
 class _Stream:
-    """A connection; what it reads is joined. What TLS is begun on is read again, decrypted."""
+    """A connection that joins what it reads. After start_tls, reads come from the decrypted stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._rechunker = Rechunker()
-        self.write, self.aclose, self.get_extra_info = stream.write, stream.aclose, stream.get_extra_info
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     async def read(self, *given: Any, **named: Any) -> bytes:
         while data := await self._stream.read(*given, **named):

@@ -192,10 +192,14 @@ async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:
         await provider.close()
 
 
-def _sandbox(patient: Patient, config: Config) -> Finding:
+def sandbox_words(environ: Mapping[str, str]) -> str:
     """No sandbox is built in so far: it is said, and what one could be made of."""
-    there = "is" if program_in(patient.environ, "bwrap") else "is not"
-    said = f"none so far: commands run with your rights (bwrap {there} there)"
+    there = "is" if program_in(environ, "bwrap") else "is not"
+    return f"none so far: commands run with your rights (bwrap {there} there)"
+
+
+def _sandbox(patient: Patient, config: Config) -> Finding:
+    said = sandbox_words(patient.environ)
     return Finding("sandbox", "ok" if config.sandbox.mode == "off" else "warning", said)
 
 

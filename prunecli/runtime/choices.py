@@ -34,7 +34,8 @@ AUTO = ("pi",)
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
-    `caches` says whether the endpoint reports what it caches; `refused_by` gives the optional fields that it
+    `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
+    `kept` the one that a resumed session had; "" for none. `refused_by` gives the optional fields that the endpoint
     refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
 
     config: Config
@@ -43,6 +44,8 @@ class Choices:
     recall: bool = False
     now: int | None = None
     caches: bool = True
+    asked: str = ""
+    kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
     prompt_tokens: int = 0
 
@@ -54,7 +57,8 @@ class Choices:
     @property
     def model(self) -> ModelInfo:
         """Window, prices and limits of the session's model."""
-        return self.info_of(str(self.settings.get("model.name") or self.config.model.name))
+        recorded = str(self.settings.get("model.name") or "")
+        return self.info_of(self.asked or recorded or self.kept or self.config.model.name)
 
     @property
     def window(self) -> int:

@@ -12,7 +12,9 @@ from prunecli.context.labels import Key
 from prunecli.context.map import WindowMap, undivided, window_map
 from prunecli.context.outline import Node, Outline
 from prunecli.context.pressure import room
+from prunecli.context.ranking import largest_result
 from prunecli.runtime.runtime import Runtime
+from prunecli.runtime.toolbox import summaries
 
 _FEW = 64
 """So many messages are measured when it is asked."""
@@ -32,7 +34,7 @@ class Inspecting:
         self.outline = Outline(
             session.context,
             session.records,
-            lambda name, given: tools[name].summary(given) if name in tools else "",
+            summaries(tools, runtime.setup.cwd),
         )
         self._look()
 
@@ -85,6 +87,18 @@ class Inspecting:
     def why(self, key: Key) -> str:
         """Why a live result stays, by the strategies in force; "" for one that would go, and for anything else."""
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
+
+    def largest(self) -> Key | None:
+        """The largest result that can be pruned by hand; None for none."""
+        return largest_result(self._runtime.policy.view(self._session.context))
+
+    def above(self, key: Key) -> list[Key]:
+        """The nodes that a node stands below in the tree."""
+        place = self.outline.place(key.seq) if key.seq >= 0 else None
+        if place is None or key.kind in ("turn", "prompt"):
+            return []
+        turn, head = self.outline.turn_at(place), self.outline.slots[place]
+        return [Key("turn", turn.seq), *([Key("exchange", head.seq)] if head else [])]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
         """What an act would do now, or why nothing."""

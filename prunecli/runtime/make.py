@@ -22,8 +22,10 @@ from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
-DEMO_NOTICE = "No API key: this is the demo model. `prunecli login` or /login enters one."
+DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """One line of 80 columns: the first that a new user reads."""
+NO_KEY = "no API key"
+"""The origin of the model's name where it is nobody's choice."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
 
@@ -47,13 +49,13 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         )
         import_own(config)
         if _needs_demo(config, credentials(environ, places)):
-            return config.with_value("model.name", "demo")
+            return config.with_value("model.name", "demo", origin=NO_KEY)
         return config
 
     config = load_config(trusted)
-    demo = config.origin("model.name") == "session"  # nobody's choice but ours
+    demo = config.origin("model.name") == NO_KEY
     if demo and asked.headless:
-        raise UsageError("no API key", NO_KEY_HINT)
+        raise UsageError(NO_KEY, NO_KEY_HINT)
     _check_sandbox(config)
     setup = Setup(
         places,
@@ -74,14 +76,11 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         return provider_for(name, runtime.config, credentials(environ, places), environ)
 
     runtime = Runtime(setup, provider, table.info)
-    _check_effort(config, runtime)
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    runtime.notices = [
-        *config.notices,
-        *([DEMO_NOTICE] if demo else []),
-        *filter(None, [_thinking_note(config, runtime)]),
-    ]
-    runtime.guide = list(asked.guide)
+    runtime.notices = [*config.notices, *([DEMO_NOTICE] if demo else []), *_model_notes(config, runtime)]
+    runtime.introduction, runtime.guide = asked.introduction, list(asked.guide)
+    if config.origin("model.name").startswith("flag "):
+        runtime.session_model.asked = config.model.name
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
@@ -90,8 +89,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     return runtime
 
 
-def _check_effort(config: Config, runtime: Runtime) -> None:
-    """Refuses an effort that the configured model does not take."""
+def _model_notes(config: Config, runtime: Runtime) -> list[str]:
+    """What a configured budget of thinking does not do. Raises ConfigError for an effort the model does not take."""
     wanted, taken = runtime.choices.wanted_effort, runtime.choices.efforts
     if wanted and wanted not in taken:
         where, name = config.origin("model.effort"), runtime.model_name
@@ -99,14 +98,9 @@ def _check_effort(config: Config, runtime: Runtime) -> None:
         off = (runtime.choices.model_settings.thinking or {}).get("type") == "disabled"
         more = "; with model.thinking = 1024 or more also xhigh and max" if off else ""
         raise ConfigError(f"{where}: model.effort: {wanted!r} is not for this model", f"{listed}{more}")
-
-
-def _thinking_note(config: Config, runtime: Runtime) -> str:
-    """What the configured budget of thinking does not do, where somebody configured one."""
-    if config.origin("model.thinking") == "default":
-        return ""
-    note = budget_note(runtime.choices.model, config.model.thinking)
-    return note and f"{config.origin('model.thinking')}: {note}."
+    origin = config.origin("model.thinking")
+    note = "" if origin == "default" else budget_note(runtime.choices.model, config.model.thinking)
+    return [f"{origin}: {note}."] if note else []
 
 
 def _check_sandbox(config: Config) -> None:
@@ -118,33 +112,19 @@ def _check_sandbox(config: Config) -> None:
 
 
 def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
-    """Who answers for a model name: the demo model, or the configured provider."""
+    """Who answers for a model name: the demo model, or the configured provider. Raises UsageError for a variable of
+    the environment that says in a way which is not understood how the endpoint is reached."""
     if name == "demo" or config.model.provider == "demo":
         from prunecli.providers.demo import DemoProvider
 
         return DemoProvider()
     from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
+    from prunecli.providers.network import route
 
-    if config.model.provider != "anthropic":
-        raise UsageError(f"model.provider: there is no provider {config.model.provider!r}", "anthropic, demo")
     address = config.model.base_url or DEFAULT_BASE_URL
     endpoint = Endpoint(found.api_key, found.auth_token, address)
-    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
-    return AnthropicProvider(endpoint, proxy=proxy, ca_file=ca_file, environ=environ)
-
-
-def _proxy(address: str, environ: Mapping[str, str]) -> str:
-    """The proxy that the environment names for an address, "" for none; NO_PROXY is heeded."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    named = {key.lower(): value.strip() for key, value in environ.items() if key.lower().endswith("_proxy")}
-    for spared in named.get("no_proxy", "").split(","):
-        suffix = spared.strip().lstrip("*").lstrip(".").lower()
-        if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
-            return ""
-    return named.get(f"{parts.scheme}_proxy") or named.get("all_proxy") or ""
+    way = route(address, environ)
+    return AnthropicProvider(endpoint, proxy=way.proxy, ca_file=way.ca_file, environ=environ)
 
 
 def _needs_demo(config: Config, found: Credentials) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 
 from prunecli.errors import SnapshotFailed
-from prunecli.model.events import Rewound
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Rewound
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.restoring import Outlook, Restored, outlooks, restore
 from prunecli.session.timeline import Point, points
@@ -54,3 +54,16 @@ async def _files(runtime: Runtime, seq: int) -> Restored:
         return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
     finally:
         runtime.files.record(await asyncio.to_thread(runtime.files.save), "after", "rewind")
+
+
+def take_back_cut(runtime: Runtime) -> None:
+    """An answer that was interrupted in the middle of its text leaves the conversation, so that going on asks for
+    it again, as after a kill; it stays in the log. Nothing is taken back where the user pruned or restored since.
+    """
+    items = runtime.session.context.items
+    last = items[-1] if items else None
+    if last is None or getattr(last.event, "stop_reason", "") != "interrupted":
+        return
+    since = [record.event for record in runtime.session.records if record.seq > last.seq]
+    if not any(isinstance(event, PrunApplied | PrunReverted | Pinned | Rewound) for event in since):
+        runtime.emit(Rewound(last.seq - 1))

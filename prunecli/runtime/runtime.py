@@ -20,13 +20,14 @@ from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.errors import UsageError
 from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
-from prunecli.runtime import standing
+from prunecli.runtime import standing, toolbox
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
@@ -34,19 +35,19 @@ from prunecli.runtime.precise import recount
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
+from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
-from prunecli.runtime.toolbox import load_tools
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
 class Runtime:
     """The agent of one directory. `provider_for` gives who answers for a model name.
 
     `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
-    `guide` is what Enter on an empty prompt says, one after the other.
+    `introduction` is said before them; `guide` is what Enter on an empty prompt says, one after the other.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
+        self.introduction = ""
         self.guide: list[str] = []
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
@@ -76,7 +78,7 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.tools: dict[str, Tool] = load_tools(self.config.tools.enabled)
+        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -87,6 +89,7 @@ class Runtime:
             self._ask,
         )
         self.resuming: Resuming | None = None
+        self.session_model = SessionModel(info_of)
         self.session = self._new_session()
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -133,6 +136,7 @@ class Runtime:
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
+        self.session_model.resumed(session, self.config)
         for told in self.on_session:
             told(session)
 
@@ -171,12 +175,13 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Says something to the idle agent and runs until it is idle again.
 
-        Raises ProviderError, StorageFailed; cancelling the caller interrupts the run and leaves a valid history.
+        Raises UsageError for blank words, ProviderError, StorageFailed. Cancelling the caller interrupts the run.
         """
+        if not words.strip() and not images:
+            raise UsageError("the prompt is blank", "type something")
         self.prepare()
         note = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        content: tuple[Block, ...] = (Text(words), *images, *note)
-        self.session.emit(UserMessage(content, origin))
+        self.session.emit(UserMessage((Text(words), *images, *note), origin))
         return await self.go_on()
 
     async def go_on(self) -> Done:
@@ -247,20 +252,12 @@ class Runtime:
         found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
         if found != self.session.context.preamble:
             self.session.emit(SettingChanged(PREAMBLE, value))
+        if name := self.session_model.unrecorded(self.session):
+            self.session.emit(SettingChanged("model.name", name))
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its
-        tokens), or a single result could never be sent."""
-        tools = self.config.tools
-        return ToolContext(
-            self.setup.cwd,
-            self.setup.cwd,
-            self.setup.approved_env if approved else self.setup.child_env,
-            self.files_seen,
-            ToolLimits(min(tools.max_output_bytes, self.choices.window), tools.bash_timeout),
-            plan_prun=lambda tokens, memo: self.policy.plan(self.session.context, tokens, memo),
-            recall=lambda seq: standing.original(self.session.context, seq),
-        )
+        """What tools may use now."""
+        return toolbox.tool_context(self, approved=approved)
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -268,9 +265,12 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
-        recall, now, tokens = "recall" in self.tools, self.setup.clock(), context.tally.context_tokens
-        endpoint = context.caches, self._refusals.of
-        return Choices(self.config, context.settings, self._info_of, recall, now, *endpoint, tokens)
+        now, model = self.setup.clock(), self.session_model
+        endpoint = context.caches, model.asked, model.kept, self._refusals.of
+        tokens = context.tally.context_tokens
+        return Choices(
+            self.config, context.settings, self._info_of, "recall" in self.tools, now, *endpoint, tokens
+        )
 
     @property
     def policy(self) -> Policy:
@@ -310,6 +310,7 @@ class Runtime:
         """Another model for this session from the next request on. Raises PrunecliError where nobody answers
         for it."""
         self._provider_for(self._info_of(name).name)
+        self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 
@@ -334,15 +335,15 @@ class Runtime:
 
         Raises ConfigError where those files are wrong: then the directory stays untrusted.
         """
-        config = self.setup.load_config(True)
+        config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True
         self.use_config(config)
         return config.notices
 
     def reload(self) -> Sequence[str]:
-        """Reads the configuration again. Raises ConfigError; the old values then stay."""
-        config = self.setup.load_config(self.gatekeeper.trusted)
+        """Reads the configuration again; values set for the session stay. Raises ConfigError."""
+        config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
         self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
         self._providers = {}
@@ -350,14 +351,15 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Another configuration from now on."""
-        self.config = config
-        self.tools = load_tools(config.tools.enabled)
-        self.gatekeeper.rules = _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
+        self.config, self.tools = config, tools
+        self.gatekeeper.use_rules(rules)
 
     async def close(self) -> None:
         """Closes connections and the session's file."""
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
+        await self.files.close()
         self.drop_resuming()
         self.session.close()
 

@@ -1,5 +1,9 @@
 """When the files of the workspace are saved: before the agent's first change after each word of the user's, and
-when its work is over."""
+when its work is over.
+
+The first time in a large directory may take minutes. A change waits a few seconds for it; then it goes on in the
+background for a while, and what it took in counts for the next attempt.
+"""
 
 import asyncio
 import shutil
@@ -12,16 +16,31 @@ from prunecli.model.events import FilesSaved, SavedMoment, SavedReason
 from prunecli.model.messages import ToolUse
 from prunecli.runtime.setup import Setup
 from prunecli.session.copies import Copies
+from prunecli.session.own_git import OutOfTime
 from prunecli.session.restoring import Kept
 from prunecli.session.session import Session
 from prunecli.session.snapshots import Saved, Snapshots
 from prunecli.session.timeline import is_open, is_saved, trees_after
 
+PATIENCE = 5.0
+"""So many seconds a change waits for the files to be saved before it."""
+FIRST_SECONDS = 60.0
+"""So many seconds the saving then goes on behind it: the first time in a large directory takes that long."""
+
 
 class FileSaver:
-    """Saves the files of one runtime and records it. What goes wrong is said once and holds nothing up."""
+    """Saves the files of one runtime and records it. What goes wrong is said once, and nothing waits for it again
+    in that session."""
 
-    def __init__(self, setup: Setup, config: Callable[[], Config], session: Callable[[], Session]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        config: Callable[[], Config],
+        session: Callable[[], Session],
+        *,
+        patience: float = PATIENCE,
+        first_seconds: float = FIRST_SECONDS,
+    ) -> None:
         folder, environ = setup.places.snapshots, setup.child_env
         self.snapshots: Kept = (
             Snapshots(folder, setup.cwd, environ, setup.places.home)
@@ -32,21 +51,61 @@ class FileSaver:
         self._session = session
         self._said: set[str] = set()
         self._keeps = setup.keep_log
+        self._patience, self._first_seconds = patience, first_seconds
+        self._work: asyncio.Task[Saved] | None = None
+        self._given_up: dict[str, str] = {}
 
     @property
     def off(self) -> str:
-        """Why files are not saved, or ""."""
+        """Why no files can go back, or ""."""
         if not self._config().tools.snapshots:
             return "tools.snapshots is false"
-        return self.snapshots.refusal() if self._keeps else "no session is kept"
+        if not self._keeps:
+            return "no session is kept"
+        if why := self.snapshots.refusal():
+            return why
+        if any(isinstance(record.event, FilesSaved) for record in self._session().records):
+            return ""  # what was saved before something went wrong can go back all the same
+        return "they are still being saved" if self._work else self._failure
+
+    @property
+    def _failure(self) -> str:
+        """Why nothing more is saved in the present session, or ""."""
+        return self._given_up.get(self._session().id, "")
 
     async def before(self, call: ToolUse) -> None:
         """This call is about to change something."""
-        if self.off:
+        if self.off or self._failure or self._work:
             return
         new = isinstance(self.snapshots, Copies) and self._watched(self.snapshots, call)
         if new or not is_saved(self._session().records, str(self.snapshots.workspace)):
-            await self._try("before")
+            await self._before()
+
+    async def _before(self) -> None:
+        """Saves the files, for as long as a change may wait for it; then it goes on behind the work, so that the
+        next change finds it done."""
+        self._work = work = asyncio.ensure_future(asyncio.to_thread(self.save, self._first_seconds))
+        work.add_done_callback(self._ended)
+        await asyncio.wait({work}, timeout=self._patience)
+        if not work.done():
+            self._say(
+                "Saving this directory's files takes long. Until it is done, /rewind can't restore files."
+            )
+        elif not isinstance(work.exception(), SnapshotFailed):
+            self.record(work.result(), "before")
+
+    def _ended(self, work: "asyncio.Task[Saved]") -> None:
+        """It is done, or has failed."""
+        self._work = None
+        if not work.cancelled() and isinstance(error := work.exception(), SnapshotFailed):
+            self._give_up(error)
+
+    def _give_up(self, error: SnapshotFailed) -> None:
+        why = error.message
+        if isinstance(error, OutOfTime):
+            why = f"saving the files takes longer than {self._first_seconds:g}s; the next session goes on with it"
+        self._given_up[self._session().id] = why
+        self._say(f"File rewind is off for this session: {why}")
 
     def _watched(self, copies: Copies, call: ToolUse) -> bool:
         """Without git: the file that the call names is saved from now on. Whether that is new."""
@@ -59,14 +118,13 @@ class FileSaver:
 
     async def after(self) -> None:
         """The agent is idle again."""
-        if not self.off and is_open(self._session().records, str(self.snapshots.workspace)):
-            await self._try("after")
-
-    async def _try(self, moment: SavedMoment) -> None:
-        try:
-            self.record(await asyncio.to_thread(self.save), moment)
-        except SnapshotFailed as error:
-            self._say(f"/rewind can't bring back files that are changed now: {error.message}")
+        if self.off or self._failure or self._work:
+            return
+        if is_open(self._session().records, str(self.snapshots.workspace)):
+            try:
+                self.record(await asyncio.to_thread(self.save), "after")
+            except SnapshotFailed as error:
+                self._give_up(error)
 
     def _say(self, text: str) -> None:
         """Says it once."""
@@ -74,12 +132,22 @@ class FileSaver:
             self._said.add(text)
             self._session().tell(Notice(text, "warning"))
 
-    def save(self) -> Saved:
+    def save(self, seconds: float | None = None) -> Saved:
         """Saves the files as they are now; may block. Raises SnapshotFailed."""
         if isinstance(self.snapshots, Copies):
             root = str(self.snapshots.workspace)
             self.snapshots.know(trees_after(tuple(self._session().records), -1, root))
-        return self.snapshots.save()
+            return self.snapshots.save()
+        return self.snapshots.save(seconds)
+
+    async def close(self) -> None:
+        """Ends what goes on behind the work; what was taken in until then is kept."""
+        if self._work is not None:
+            self._work.remove_done_callback(self._ended)
+            if isinstance(self.snapshots, Snapshots):
+                self.snapshots.stop()
+            await asyncio.wait({self._work})
+            self._work.exception()  # looked at, so that it is not reported as lost
 
     def record(self, saved: Saved, moment: SavedMoment, reason: SavedReason = "tools") -> None:
         """Writes into the log that the files were saved. Raises StorageFailed."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.runtime import Runtime
@@ -12,19 +13,42 @@ from prunecli.tools.tool import bounded_output
 
 
 async def shell(
-    runtime: Runtime, command: str, *, show_model: bool, progress: Callable[[str], None] = lambda _: None
+    runtime: Runtime,
+    command: str,
+    *,
+    show_model: bool,
+    progress: Callable[[str], None] = lambda _: None,
+    so_far: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Runs the user's own command; the model sees it and its output unless `!!` was typed.
 
-    Returns the output; `progress` gets its last lines while it runs. Raises ToolError where it can't be run.
+    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it when it is cut. Cancelled,
+    the command is recorded with what it had printed. Raises ToolError where it can't be run, StorageFailed.
     """
     tool = runtime.tools.get("bash") or load_tools(("bash",))["bash"]
-    context = replace(runtime.tool_context(approved=True), progress=progress)
-    output = await tool.run(tool.Input(command=command), context)
+    session, key = runtime.session, f"!{command}"
+
+    def hold(text: str) -> None:
+        so_far(text)
+        if show_model:
+            session.hold(key, text)
+
+    context = replace(runtime.tool_context(approved=True), progress=progress, so_far=hold)
+    if show_model:
+        runtime.prepare()
+        session.hold(key, "")
+    try:
+        output = await tool.run(tool.Input(command=command), context)
+    except asyncio.CancelledError:
+        session.answer_open_calls()
+        await asyncio.to_thread(session.commit)
+        raise
+    except ToolError:
+        session.running.forget()  # it never ran
+        raise
     output = bounded_output(output, runtime.config.tools.max_output_bytes)
     text = "\n".join(block.text for block in output.content if isinstance(block, Text))
     if show_model:
-        runtime.prepare()
-        runtime.session.emit(UserMessage((Text(f"!{command}"), Text(text)), "command"))
-        await asyncio.to_thread(runtime.session.commit)
+        session.emit(UserMessage((Text(key), Text(text)), "command"))
+        await asyncio.to_thread(session.commit)
     return text

@@ -1,10 +1,19 @@
-"""Which tools the model gets: the enabled names, with `prun` standing for both of its calls."""
+"""Which tools the model gets (the enabled names, with `prun` standing for both of its calls), with what they may use,
+and how their calls are shown."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.errors import ConfigError, ToolError
+from prunecli.model.messages import Json
+from prunecli.runtime import standing
+from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.registry import load
-from prunecli.tools.tool import Tool
+from prunecli.tools.tool import Tool, ToolContext, ToolLimits
+
+if TYPE_CHECKING:
+    from prunecli.runtime.runtime import Runtime
 
 
 def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
@@ -18,3 +27,31 @@ def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
                 raise ConfigError(f"tools.enabled: {error}") from error
             tools[tool.name] = tool
     return tools
+
+
+def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
+    """What a call's line says, by the tool's name and the input; "" for a tool that is not there. A path below the
+    working directory is shown relative to it."""
+
+    def summary(name: str, given: Mapping[str, Json]) -> str:
+        tool, path = tools.get(name), given.get("path")
+        if tool is None:
+            return ""
+        return tool.summary({**given, "path": seen_from(path, cwd)} if isinstance(path, str) else given)
+
+    return summary
+
+
+def tool_context(runtime: "Runtime", *, approved: bool) -> ToolContext:
+    """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its tokens),
+    or a single result could never be sent."""
+    tools, setup, session = runtime.config.tools, runtime.setup, runtime.session
+    return ToolContext(
+        setup.cwd,
+        setup.cwd,
+        setup.approved_env if approved else setup.child_env,
+        runtime.files_seen,
+        ToolLimits(min(tools.max_output_bytes, runtime.choices.window), tools.bash_timeout),
+        plan_prun=lambda tokens, memo: runtime.policy.plan(session.context, tokens, memo),
+        recall=lambda seq: standing.original(session.context, seq),
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 from prunecli.errors import StorageFailed
 from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
 from prunecli.model.messages import Blob, Block, Image, Text
+from prunecli.regular import read_regular
 from prunecli.session.folders import make_private, sync_folder
 from prunecli.session.writer import WAY_OUT
 
@@ -121,7 +122,7 @@ class Blobs:
         try:
             if not _NAME.fullmatch(block.sha256):
                 raise OSError("not a blob's name")
-            data = path.read_bytes()
+            data = read_regular(path)
         except OSError as error:
             notices.append(f"blob {block.sha256[:12]}: {error.strerror or error}")
             return block
@@ -176,7 +177,7 @@ def _decoded(text: str) -> bytes | None:
 def _holds(path: Path, data: bytes) -> bool:
     """Whether a file holds exactly this; one that was altered is stored anew."""
     try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
+        return path.stat().st_size == len(data) and read_regular(path) == data
     except FileNotFoundError:
         return False
 

@@ -8,6 +8,7 @@ from prunecli.errors import SessionNotFound, StorageFailed
 from prunecli.model.events import Record, SettingChanged
 from prunecli.session.clock import Clock, next_timestamp
 from prunecli.session.loading import last_record
+from prunecli.session.running import SUFFIX
 from prunecli.session.writer import LogWriter
 
 
@@ -33,13 +34,15 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
 
 
 def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
-    """Deletes a session's file for good. What lies beside it stays: other sessions may name the same blobs.
+    """Deletes a session's file for good, and the output of a call that was running. Blobs stay: other sessions may
+    name them too.
 
     Raises SessionLocked where another process has it open, SessionNotFound, StorageFailed.
     """
     log = _locked(path, open_log)
     try:
         path.unlink()
+        path.with_suffix(SUFFIX).unlink(missing_ok=True)
     except OSError as error:
         raise StorageFailed(f"{path}: {error.strerror}", "the session stays where it is") from error
     finally:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, whole_record
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Index:
 def read(file: File, known: Row | None = None) -> Row | None:
     """Reads a file, or what was added to it since; None where it can't be read."""
     try:
-        with open(file.path, "rb") as stream:
+        with open_regular(file.path) as stream:
             digest, place, mark = Digest(), 0, b""
             if known and _has_grown(file, known):
                 stream.seek(known.read - len(known.mark))

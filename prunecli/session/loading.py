@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, Record, Rewound, UserMessage
+from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded, take_line
 
@@ -33,10 +34,10 @@ def _last_records(path: Path, most_bytes: int) -> list[Record]:
     size = path.stat().st_size
     while True:
         start = max(0, size - most_bytes)
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(start)
             lines = file.read(size - start).split(b"\n")
-        loaded = Loaded()
+        loaded = Loaded(is_end=start > 0)
         for line in lines[1 if start else 0 :]:
             if line:
                 take_line(loaded, line)

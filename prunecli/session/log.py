@@ -1,42 +1,93 @@
-"""Reading a session file: all that is good is kept, all that is not is named (ROBUSTNESS.md rule 2).
+"""Reading a session file: all that is good is kept, all that is not is named.
 
 Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` is who appends.
+
+Where a user's message can't be read, or may be among what can't, `LOST_WORDS` takes its place: the model is told that
+something is missing instead of going on as if nobody had said it. The record is derived from the damage each time the
+file is read, under the number of the first missing record, so it is always the same and never written.
 """
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import Record
-from prunecli.model.record_codec import decode_record
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    Record,
+    RequestSent,
+    Unknown,
+    UserMessage,
+)
+from prunecli.model.messages import Text
+from prunecli.model.record_codec import EVENT_TYPES, decode_record
+from prunecli.regular import open_regular, read_regular
+
+LOST_WORDS = UserMessage(
+    (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
+)
+"""Stands where words of the user were, or may have been."""
+
+_AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
+"""What comes next after a user's message: a request, what goes before one, or in an imported session the answer."""
+
+_TYPE = re.compile(rb'"type":"(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that can't be used: its number from 1, its bytes, and why."""
+    """A line that can't be used: its number from 1, its bytes (none where they need no copy), and why.
+
+    `seq` is the number of its record, None where it can't be told.
+    """
 
     number: int
     data: bytes
     why: str
+    seq: int | None = None
+
+    def __str__(self) -> str:
+        record = "" if self.seq is None else f", record {self.seq}"
+        return f"line {self.number}{record}: {self.why}"
+
+
+MOST_SAID = 20
+"""So many complaints about a file are said one by one."""
+
+
+def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
+    """What is wrong with a session file, a line each with its name; the first ones only where there are many."""
+    found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
+    left = len(found) - MOST_SAID
+    rest = [f"{path.name}: {left:,} more; `prunecli sessions verify` lists the bad lines"] if left > 0 else []
+    return [*found[:MOST_SAID], *rest]
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What a file holds: good records in order, and what was passed over."""
+    """What a file holds: good records in order, and what was passed over. `is_end`: it is read from somewhere in
+    the middle on, so nothing is missing before its first record."""
 
     records: list[Record] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
+    is_end: bool = False
     complete: bool = True
     """Whether the file ends with a line end."""
     lines: int = 0
+    last_line: int = 0
+    """The line of the last good record."""
+    unread: list[bytes] = field(default_factory=list)
+    """Damaged lines since the last good record."""
 
 
 def read_log(path: Path) -> Loaded:
     """Every good record of a file. Raises SessionCorrupt where not one is, OSError where it can't be read."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return read_lines(path, file)
 
 
@@ -45,15 +96,19 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
     loaded = Loaded()
     for line in lines:
         take_line(loaded, line)
-    require_records(path, loaded)
+    loaded.records += at_end(path, loaded)
     return loaded
 
 
-def require_records(path: Path, loaded: Loaded) -> None:
-    """Raises SessionCorrupt where there is no good record."""
+def at_end(path: Path, loaded: Loaded) -> list[Record]:
+    """When all lines are taken: `LOST_WORDS` where they end with a damaged message of the user's, whole but
+    unreadable. Raises SessionCorrupt where there is no good record."""
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
         raise SessionCorrupt(path, first.number, first.why)
+    last = loaded.records[-1]
+    said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)
+    return [Record(last.seq + 1, last.timestamp + 1, LOST_WORDS)] if said else []
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
@@ -69,31 +124,70 @@ def take_line(loaded: Loaded, line: bytes) -> None:
                 loaded.bad.append(BadLine(number, line, "a hole of zero bytes"))
             return
         try:
-            record = _decoded(data)
+            record, stub = _decoded(data)
         except ValueError as error:
             loaded.bad.append(BadLine(number, line, str(error)))
+            loaded.unread.append(line)
             return
         if b"\0" in line:
             loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
+        if stub:
+            loaded.unread.append(stub)
     last = loaded.records[-1].seq if loaded.records else -1
     if record.seq <= last:
         loaded.bad.append(BadLine(number, line, f"seq {record.seq} after {last}"))
         return
     if record.seq != last + 1:
-        missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
-        loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
+        if not _told(loaded, last + 1, record.seq):
+            missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
+            loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
+        if not (loaded.is_end and last < 0) and _words_lost(loaded.unread, record.seq - last - 1, record):
+            before = loaded.records[-1].timestamp if loaded.records else record.timestamp - 2
+            loaded.records.append(Record(last + 1, before + 1, LOST_WORDS))
+    if isinstance(record.event, Unknown) and record.event.why:
+        loaded.bad.append(BadLine(number, b"", record.event.why, record.seq))
+    loaded.unread.clear()
     loaded.records.append(record)
+    loaded.last_line = number
 
 
-def _decoded(data: bytes) -> Record:
-    """The record of a line, or of a good record that stands behind a stub on the same line (LOG-05)."""
+def _told(loaded: Loaded, first: int, end: int) -> bool:
+    """Whether the bad lines since the last good one are the records from `first` to before `end`, one each; they get
+    their numbers then."""
+    bad = loaded.bad
+    since = [at for at, one in enumerate(bad) if one.number > loaded.last_line and one.data.endswith(b"\n")]
+    numbers = [bad[at].number for at in since]
+    if numbers != list(range(loaded.last_line + 1, loaded.lines)) or len(since) != end - first:
+        return False
+    for seq, at in enumerate(since, first):
+        bad[at] = replace(bad[at], seq=seq)
+    return True
+
+
+def _words_lost(unread: list[bytes], missing: int, following: Record) -> bool:
+    """Whether a user's message is among so many missing records, or may be: damaged lines mostly still show of
+    which type they were. Of a single line that left no trace, what follows it tells."""
+    if not unread and missing == 1:
+        by_user = isinstance(following.event, PrunApplied) and following.event.source == "user"
+        return isinstance(following.event, _AFTER_WORDS) and not by_user
+    types = [_type(line) for line in unread]
+    return "UserMessage" in types or sum(one in EVENT_TYPES for one in types) < missing
+
+
+def _type(line: bytes) -> str:
+    found = _TYPE.search(line)
+    return found[1].decode() if found else ""
+
+
+def _decoded(data: bytes) -> tuple[Record, bytes]:
+    """The record of a line, or a good record that stands behind a stub on the same line, and the stub."""
     try:
-        return decode_record(data)
+        return decode_record(data), b""
     except ValueError as error:
         at = data.rfind(b'{"seq":')
         if at > 0:
             with suppress(ValueError):
-                return decode_record(data[at:])
+                return decode_record(data[at:]), data[:at]
         raise error from None
 
 
@@ -104,7 +198,7 @@ def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
         return None
     place = path.with_suffix(".quarantine")
     try:
-        known = place.read_bytes() if place.exists() else b""
+        known = read_regular(place) if place.exists() else b""
         new = [line for line in lines if line not in known]
         if new:
             fd = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

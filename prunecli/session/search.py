@@ -10,6 +10,7 @@ from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, plain_text
+from prunecli.regular import open_regular
 from prunecli.session.digest import whole_record
 
 STEP_BYTES = 1 << 18
@@ -43,7 +44,7 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
     done = 0
     for path in paths if words else ():
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 found = 0
                 while found < MOST_IN_ONE and (lines := file.readlines(STEP_BYTES)):
                     done += sum(map(len, lines))

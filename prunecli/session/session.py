@@ -19,13 +19,14 @@ from prunecli.model.events import (
     Record,
     SessionStarted,
     SettingChanged,
-    ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, Text, ToolUse
+from prunecli.model.messages import Json, Text
+from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.log import Loaded, quarantine, require_records, take_line
+from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
+from prunecli.session.running import RunningOutput
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
@@ -95,6 +96,7 @@ class Session:
         self._open_log = open_log
         self._log: LogWriter | None = None
         self._blobs = Blobs(path.parent / "blobs") if path else None
+        self.running = RunningOutput(path)
         self._readers: list[Reader] = []
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -146,6 +148,11 @@ class Session:
             self._owed.append((self._clock(), event))
             raise
 
+    def hold(self, key: str, text: str) -> None:
+        """Keeps the output so far of a running call, by its id or as the user typed it, in case it is cut."""
+        if not self.read_only:
+            self.running.hold(key, text, self.records)
+
     def keep_bytes(self, data: bytes) -> Json:
         """Stores bytes beside the log and gives the blob block that names them; None for a session without a
         file. Raises StorageFailed."""
@@ -166,13 +173,10 @@ class Session:
                 self._log.mend()
 
     def settle(self) -> None:
-        """Before a run: writes what is owed, and answers each call that was started and has no result: it may
-        have partly run and is never run again. Raises StorageFailed."""
+        """Before a run: writes what is owed and answers calls that started and never ended. Raises StorageFailed."""
         self._pay()
-        exchange = self.context.in_progress
-        for call in exchange.unanswered if exchange else ():
-            if exchange and call.id in exchange.started:
-                self._answer(call)
+        for result in self.running.interrupted_calls(self.context.in_progress):
+            self.emit(result)
 
     def _pay(self) -> None:
         while self._owed:
@@ -199,6 +203,7 @@ class Session:
                 self._move(lost)
                 self._write(self._log, record)
         self.records.append(record)
+        self.running.recorded(event)
         self.context.apply(record)
         self.tell(record)
         return record
@@ -224,7 +229,7 @@ class Session:
             raise
         if self._log is not None:
             self._log.close()
-        self._log, self.path = log, path
+        self._log, self.path, self.running.log = log, path, path
         self.tell(FileMoved(lost.why, path))
 
     def tell(self, signal: object) -> None:
@@ -288,7 +293,7 @@ class Session:
         try:
             yield Step([])
             loaded, read = Loaded(), 0
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 while lines := file.readlines(STEP_BYTES):
                     known = len(loaded.records)
                     for line in lines:
@@ -296,7 +301,7 @@ class Session:
                     read += sum(map(len, lines))
                     yield Step(session._take(loaded.records[known:]), read)
                     del loaded.records[:-1]
-            require_records(path, loaded)
+            session._take(at_end(path, loaded))
         except BaseException:
             session.close()
             raise
@@ -309,15 +314,16 @@ class Session:
         if isinstance(first, SessionStarted):
             self._started, self.id = first, first.id
         started = self._started
-        self.notices[:0] = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
+        self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
+        self.running.read()
         unknown = [name for name in started.requires if name not in KNOWN_FEATURES]
         if unknown or started.version > LOG_VERSION:
             self._too_new = True
             self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
-        elif not writable:
-            self.read_only = "read-only: it was opened to be looked at"
-        if self.read_only:
             self.notices.append(self.read_only)
+        elif not writable:
+            self.read_only = "read-only: opened to view"
+        if self.read_only:
             self.close()
         elif self.path and self._blobs:
             self._blobs.clear_leftovers()
@@ -346,6 +352,7 @@ class Session:
             for record in records:
                 if not isinstance(record.event, SessionStarted):
                     copy._append(record.event, record.timestamp, record.extra, record.seq)
+            copy.running.take_over(self.running, at)
             if copy.name:
                 copy._append(SettingChanged("session.name", store.free_name(copy.name)))
             copy.answer_open_calls()
@@ -359,7 +366,7 @@ class Session:
     def _move_to(self, path: Path) -> None:
         if self._log is not None:
             self._log.move_to(path)
-        self.path = path
+        self.path = self.running.log = path
 
     def _discard(self) -> None:
         """Takes back the file of a session that could not be written whole."""
@@ -375,15 +382,12 @@ class Session:
                 self.notices += missing
                 records[at] = replace(record, event=event)
             self.context.apply(records[at])
+            self.notices += render.out_of_place(record.seq, event)
         self.records += records
         return records
 
     def answer_open_calls(self) -> None:
-        """Answers every call that has no result as interrupted: it may have partly run and is never run again."""
-        exchange = self.context.in_progress
-        for call in exchange.unanswered if exchange else ():
-            self._answer(call)
-
-    def _answer(self, call: ToolUse) -> None:
-        content = (Text(render.INTERRUPTED),)
-        self.emit(ToolResult(call.id, call.name, content, is_error=True, details={"interrupted": True}))
+        """Answers every call that has no result as interrupted, and records a command of the user's that did not
+        finish: each may have partly run, is never run again, and keeps what it had printed."""
+        for event in self.running.interrupted(self.context.in_progress, self.records):
+            self.emit(event)

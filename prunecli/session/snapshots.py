@@ -1,16 +1,12 @@
-"""Snapshots of a directory's files in a git repository of our own: the user's repository is never touched.
+"""Snapshots of a directory's files, as trees of a git repository of our own (`own_git`).
 
-Its folder lies beside the sessions; index, objects and configuration are ours, so no filter, hook, monitor or
-setting of anybody else takes part (CFG-08). What git ignores is not saved; links are saved as links.
+What git ignores is not saved; links are saved as links. The first snapshot of a large directory takes long: new files
+are taken in by portions, and those that are in are not read again, also after it was given up.
 """
 
-import contextlib
-import fcntl
 import os
 import re
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +15,17 @@ from pathlib import Path
 from prunecli.errors import SnapshotFailed
 from prunecli.model.codec import well_formed
 from prunecli.paths import slug
+from prunecli.session.own_git import OutOfTime, OwnGit
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """Larger files are left out, and said to be."""
-SECONDS = 15.0
-"""What takes longer is given up: the agent waits for it."""
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """git's name for a tree without files."""
+SECONDS = 15.0
+"""What takes longer is given up."""
 _MAX_SKIPPED = 1_000
+PORTION = 1_000
+"""So many files are taken in at a time: what is given up keeps the portions before."""
 _AT_ONCE = 32
 """Contents that are read by one git and held in memory."""
 _MANY = 100
@@ -36,32 +35,6 @@ _ENTRY = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]{40}) ([0-9a-f]{40}) ([A-Z])\d*
 _COUNT = re.compile(rb"(\d+|-)\t(\d+|-)\t([^\0]*)\0")
 _HEADER = re.compile(rb"[0-9a-f]{40} [0-9a-f]{40}\n")
 _TREE = re.compile(r"[0-9a-f]{40}")
-
-_CONFIG = """\
-[core]
-	repositoryformatversion = 0
-	bare = false
-	filemode = true
-	symlinks = true
-	ignorecase = {folded}
-	precomposeunicode = {folded}
-	autocrlf = false
-	safecrlf = false
-	attributesfile = /dev/null
-	fsmonitor = false
-	hookspath = /dev/null
-	compression = 1
-	untrackedcache = false
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-[submodule]
-	recurse = false
-"""
-_ATTRIBUTES = "* -text !eol -crlf -ident !filter !working-tree-encoding !diff\n"
-"""Bytes are saved as they are, whatever the .gitattributes of the directory say."""
-_EXCLUDES = ".prunecli-*.tmp\n.prunecli-*.journal\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +80,15 @@ class Snapshots:
         home: Path,
         *,
         seconds: float = SECONDS,
+        portion: int = PORTION,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.workspace = workspace
-        self._place = folder / slug(workspace)
+        self._own = OwnGit(folder / slug(workspace), workspace, environ, clock)
         self._home = home
         self._seconds = seconds
+        self._portion = portion
         self._clock = clock
-        self._environ = _environment(environ)
 
     def refusal(self) -> str:
         """Why this directory is not saved, or ""."""
@@ -122,32 +96,40 @@ class Snapshots:
             return f"{self.workspace} is too much to save: start in a project's folder"
         return ""
 
-    def save(self) -> Saved:
-        """Saves the files as they are now."""
+    def stop(self) -> None:
+        """Ends what is at work in another thread; nothing is saved any more."""
+        self._own.stopped.set()
+
+    def save(self, seconds: float | None = None) -> Saved:
+        """Saves the files as they are now, in `seconds` where they are given. Raises OutOfTime where that is not
+        enough: what was taken in until then need not be read again."""
         if why := self.refusal():
             raise SnapshotFailed(why)
+        if not self.workspace.is_dir():
+            raise SnapshotFailed(f"the working directory {self.workspace} no longer exists")
         begun = self._clock()
-        with self._locked(begun) as root:
+        until = begun + (self._seconds if seconds is None else seconds)
+        with self._own.locked(until) as root:
             try:
-                tree, skipped = self._saved(root, begun)
+                tree, skipped = self._saved(root, until)
+            except OutOfTime:
+                raise
             except SnapshotFailed:
-                if self._clock() - begun > self._seconds / 2:
-                    raise
-                (self._place / "index").unlink(missing_ok=True)  # damaged, or of objects that are lost
-                tree, skipped = self._saved(root, begun)
+                self._own.forget()  # damaged, or of objects that are lost
+                tree, skipped = self._saved(root, until)
         return Saved(tree, skipped, round((self._clock() - begun) * 1000))
 
-    def _saved(self, root: Path, begun: float) -> tuple[str, tuple[str, ...]]:
+    def _saved(self, root: Path, until: float) -> tuple[str, tuple[str, ...]]:
         prefix = self.workspace.relative_to(root).as_posix()
         where = [] if prefix == "." else ["--", f":(literal){prefix}"]
-        seen = self._git(root, begun, "ls-files", "-z", "-o", "-m", "-d", "--exclude-standard", *where)
+        seen = self._own.git(root, until, "ls-files", "-z", "-o", "-m", "-d", "--exclude-standard", *where)
         changed, gone, skipped = _chosen(root, seen)
         gone += [path for path in skipped if not path.endswith(b"/")]
-        self._update(root, begun, ["--force-remove"], gone)
-        self._update(root, begun, ["--add", "--remove", "--replace"], changed)
+        self._update(root, until, ["--force-remove"], gone)
+        self._update(root, until, ["--add", "--remove", "--replace"], changed)
         inside = len(prefix) + 1 if prefix != "." else 0
         names = tuple(well_formed(os.fsdecode(path)[inside:]) for path in skipped)
-        return self._tree(root, begun, prefix), names
+        return self._tree(root, until, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
         """How each pair of trees differs, old to new."""
@@ -167,7 +149,8 @@ class Snapshots:
         while left:
             asked, left = left[:_AT_ONCE], left[_AT_ONCE:]
             given = "".join(f"{blob}\n" for blob in asked).encode("ascii")
-            out = self._git(self.workspace, self._clock(), "cat-file", "--batch", given=given)
+            until = self._clock() + self._seconds
+            out = self._own.git(self.workspace, until, "cat-file", "--batch", given=given)
             for _ in asked:
                 head, _, out = out.partition(b"\n")
                 if not head.endswith(b" missing") and b" blob " in head:
@@ -179,13 +162,15 @@ class Snapshots:
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """Which of these paths the ignore rules of now leave out."""
-        begun = self._clock()
         if not paths:
             return set()
-        with self._locked(begun) as root:
+        until = self._clock() + self._seconds
+        with self._own.locked(until) as root:
             full = [os.fsencode(self.workspace.relative_to(root) / path) for path in paths]
             words = ("check-ignore", "--no-index", "-z", "--stdin")
-            out = self._git(root, begun, *words, given=b"".join(path + b"\0" for path in full), fine=(0, 1))
+            out = self._own.git(
+                root, until, *words, given=b"".join(path + b"\0" for path in full), fine=(0, 1)
+            )
         hidden = set(out.split(b"\0"))
         return {path for path, whole in zip(paths, full, strict=True) if whole in hidden}
 
@@ -196,118 +181,25 @@ class Snapshots:
             return []
         words = ("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--raw", "--numstat", "--stdin")
         asked = "".join(f"{old} {new}\n" for old, new in pairs).encode()
-        begun = self._clock()
-        with self._locked(begun):
-            out = self._git(self.workspace, begun, *words, given=asked)
+        until = self._clock() + self._seconds
+        with self._own.locked(until):
+            out = self._own.git(self.workspace, until, *words, given=asked)
         found = _parsed(out)
         if len(found) != len(pairs):
             raise SnapshotFailed("the snapshots can't be compared: one is missing or damaged")
         return found
 
-    def _update(self, root: Path, begun: float, how: Sequence[str], paths: Sequence[bytes]) -> None:
-        if paths:
-            given = b"".join(path + b"\0" for path in paths)
-            options = _PACKED if len(paths) > _MANY else ()
-            self._git(root, begun, "update-index", "-z", *how, "--stdin", given=given, options=options)
+    def _update(self, root: Path, until: float, how: Sequence[str], paths: Sequence[bytes]) -> None:
+        for at in range(0, len(paths), self._portion):
+            portion = paths[at : at + self._portion]
+            given = b"".join(path + b"\0" for path in portion)
+            options = _PACKED if len(portion) > _MANY else ()
+            self._own.git(root, until, "update-index", "-z", *how, "--stdin", given=given, options=options)
 
-    def _tree(self, root: Path, begun: float, prefix: str) -> str:
+    def _tree(self, root: Path, until: float, prefix: str) -> str:
         inside = [] if prefix == "." else [f"--prefix={prefix}/"]
-        out = self._git(root, begun, "write-tree", *inside, fine=(0, 128) if inside else (0,))
+        out = self._own.git(root, until, "write-tree", *inside, fine=(0, 128) if inside else (0,))
         return out.decode("ascii").strip() or EMPTY
-
-    def _git(
-        self,
-        root: Path,
-        begun: float,
-        *words: str,
-        given: bytes = b"",
-        fine: Sequence[int] = (0,),
-        options: Sequence[str] = (),
-    ) -> bytes:
-        """What git answers. The work tree is `root`, the repository always ours."""
-        command = ["git", f"--git-dir={self._place}", f"--work-tree={root}", *options, *words]
-        left = self._seconds - (self._clock() - begun)
-        try:
-            done = subprocess.run(
-                command,
-                cwd=root,
-                env=self._environ,
-                input=given,
-                capture_output=True,
-                timeout=max(0.1, left),
-                start_new_session=True,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise SnapshotFailed(f"saving the files took longer than {self._seconds:g} seconds") from error
-        except OSError as error:
-            raise SnapshotFailed(f"git can't be run: {error.strerror}") from error
-        if done.returncode not in fine:
-            said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
-            raise SnapshotFailed(f"git {words[0]}: {said or f'exit code {done.returncode}'}")
-        return done.stdout
-
-    @contextlib.contextmanager
-    def _locked(self, begun: float) -> Iterator[Path]:
-        """The repository, made ready and held against other processes; gives the root of the work tree."""
-        try:
-            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("", "info", "objects", "refs"):
-                (self._place / name).mkdir(mode=0o700, exist_ok=True)
-            lock = os.open(self._place / "held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise SnapshotFailed(f"{self._place}: {error.strerror}") from error
-        try:
-            self._wait_for(lock, begun)
-            yield self._ready()
-        except OSError as error:
-            raise SnapshotFailed(f"{error.filename or self._place}: {error.strerror}") from error
-        finally:
-            os.close(lock)
-
-    def _wait_for(self, lock: int, begun: float) -> None:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if self._clock() - begun > self._seconds:
-                    raise SnapshotFailed("another prunecli is saving the same files") from None
-                time.sleep(0.01)
-
-    def _ready(self) -> Path:
-        """Writes what the repository is made of, where it is missing or was changed. Raises OSError."""
-        root = next(
-            (up for up in (self.workspace, *self.workspace.parents) if os.path.lexists(up / ".git")),
-            self.workspace,
-        )
-        excludes = _EXCLUDES
-        if self._place.is_relative_to(root):
-            ours = self._place.parent.relative_to(root).as_posix()
-            excludes += "/" + re.sub(r"([][*?\\! ])", r"\\\1", ours) + "/\n"
-        folded = "true" if sys.platform == "darwin" else "false"
-        _keep(self._place / "HEAD", "ref: refs/heads/none\n")
-        _keep(self._place / "config", _CONFIG.format(folded=folded))
-        _keep(self._place / "info" / "attributes", _ATTRIBUTES)
-        _keep(self._place / "info" / "exclude", excludes + _own_excludes(root))
-        if _keep(self._place / "root", f"{root}\n"):
-            (self._place / "index").unlink(missing_ok=True)
-        (self._place / "index.lock").unlink(missing_ok=True)
-        return root
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What git gets: nothing of the user's git settings but the ignore file of their own."""
-    kept = {name: environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in environ}
-    return {
-        **kept,
-        "LC_ALL": "C",
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": "/dev/null",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
 
 
 def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
@@ -364,26 +256,3 @@ def _parsed(out: bytes) -> list[tuple[FileChange, ...]]:
 
 def _version(mode: bytes, blob: bytes) -> Version | None:
     return None if mode == b"000000" else Version(mode.decode("ascii"), blob.decode("ascii"))
-
-
-def _keep(path: Path, text: str) -> bool:
-    """Writes a small file of ours unless it says just that; whether it was written. Raises OSError."""
-    data = os.fsencode(text)
-    with contextlib.suppress(FileNotFoundError):
-        if path.read_bytes() == data:
-            return False
-    path.unlink(missing_ok=True)
-    path.write_bytes(data)
-    return True
-
-
-def _own_excludes(root: Path) -> str:
-    """What the user's repository ignores without saying so in a .gitignore."""
-    path = root / ".git" / "info" / "exclude"
-    try:
-        state = os.lstat(path)
-        if stat.S_ISREG(state.st_mode) and state.st_size < 100_000:
-            return os.fsdecode(path.read_bytes())
-    except OSError:
-        pass
-    return ""

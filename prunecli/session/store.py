@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from prunecli.errors import SessionNotFound
 from prunecli.paths import slug
+from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.index import File, Index
 
@@ -121,6 +123,8 @@ class Store:
             )
         if prefixed:
             raise SessionNotFound(f"{len(prefixed)} sessions begin with {wanted}", "give more of the id")
+        if odd := next(self.root.glob(f"*/{wanted}.jsonl"), None) if _ID.fullmatch(wanted) else None:
+            raise SessionNotFound(f"{odd} holds no session", "prunecli sessions list shows those there are")
         raise SessionNotFound(f"no session {wanted!r}", "prunecli sessions list shows them")
 
     def free_name(self, name: str) -> str:
@@ -137,6 +141,8 @@ class Store:
                     if entry.name.endswith(".jsonl"):
                         with suppress(OSError):
                             status = entry.stat()
+                            if not stat.S_ISREG(status.st_mode):
+                                continue  # a folder, FIFO, socket or device is no session, whatever its name
                             yield File(entry.path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -149,7 +155,7 @@ def free_path(path: Path) -> Path:
 def _is_session(path: Path) -> bool:
     """Whether there is a good record among the first lines: the very first one may be damaged."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return any(whole_record(line) for line in islice(file, 20) if begins_record(line))
     except OSError:
         return False

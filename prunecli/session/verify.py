@@ -20,7 +20,7 @@ class Report:
 
 def verify_session(path: Path, loaded: Loaded) -> Report:
     """Folds the log anew and compares every RequestSent; the first that differs is named."""
-    lines = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
+    lines = list(map(str, loaded.bad))
     context = Context(Chars4())
     blobs = Blobs(path.parent / "blobs")
     requests = 0

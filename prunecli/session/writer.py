@@ -21,6 +21,7 @@ from prunecli.session.holder import lock_holder
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 WAY_OUT = "free some space or check the disk"
+NO_LINK = "put the file itself there, or continue a copy with --fork"
 NO_SESSION = "make the folder writable, or start with --no-session"
 
 
@@ -151,13 +152,14 @@ class LogWriter:
     def _size(self) -> int:
         """The file's size. Raises LogLost where it is not the file that was opened, or is shorter than it was."""
         try:
-            there, size = os.stat(self.path), os.fstat(self._fd).st_size
+            there, size = os.stat(self.path, follow_symlinks=False), os.fstat(self._fd).st_size
         except FileNotFoundError:
             raise LogLost(self.path, "was deleted while it was open") from None
         except OSError as error:
             raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
         if _identity(there) != self._identity:
-            raise LogLost(self.path, "was replaced by another file while it was open")
+            other = "a symbolic link" if stat.S_ISLNK(there.st_mode) else "another file"
+            raise LogLost(self.path, f"was replaced by {other} while it was open")
         if size < self._end:
             raise LogLost(self.path, "was cut by another program while it was open")
         return size
@@ -225,6 +227,10 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
             changed += make_private(path.parent)
             descriptor = os.open(path, _OPEN, 0o600)
         except OSError as error:
+            if path.is_symlink():
+                raise StorageFailed(
+                    f"{path} is a symbolic link, which is not written through", NO_LINK
+                ) from error
             raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
         try:
             state = os.fstat(descriptor)

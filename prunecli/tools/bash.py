@@ -18,6 +18,9 @@ from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutp
 MAX_TIMEOUT = 3600.0
 GRACE = 1.0
 PROGRESS_INTERVAL = 0.1
+KEEP_INTERVAL = 0.5
+KEPT_BYTES = 16_384
+"""What is kept of a command's output while it runs: more than a screen shows, little enough to write often."""
 
 FIXED_ENVIRONMENT = {
     "EDITOR": "false",
@@ -67,19 +70,31 @@ class Bash:
         if not 0 < timeout <= MAX_TIMEOUT:
             raise ToolError(f"timeout is in seconds, more than 0 and at most {MAX_TIMEOUT:.0f}.")
         output = HeadAndTail(context.limits.max_output_bytes)
-        progress = _Progress(output, context.progress)
+        shown = _Paced(PROGRESS_INTERVAL, lambda: context.progress(output.latest()))
+        kept = _Paced(KEEP_INTERVAL, lambda: context.so_far(output.text(KEPT_BYTES)[0]))
+
+        def take(data: bytes) -> bool:
+            output.add(data)
+            shown.ask()
+            kept.ask()
+            return True
+
         shell = _shell(context.env)
         try:
             ended = await run(
                 [*context.command_prefix, shell, "-c", "--", well_formed(given.command)],
                 cwd=context.cwd,
                 env={**context.env, **FIXED_ENVIRONMENT},
-                take=progress.take,
+                take=take,
                 time_limit=timeout,
                 grace=GRACE,
             )
+        except asyncio.CancelledError:
+            context.so_far(output.text(context.limits.max_output_bytes)[0])
+            raise
         finally:
-            progress.close()
+            shown.close()
+            kept.close()
         notes = _notes(ended, timeout)
         if ended.exit_code and not shell.endswith("bash"):
             notes.insert(0, "[run by sh: bash was not found]")
@@ -90,32 +105,30 @@ def _shell(env: Mapping[str, str]) -> str:
     return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"
 
 
-class _Progress:
-    """Passes output on and shows its last lines, at most ten times a second."""
+class _Paced:
+    """Does something at once when it is asked to, and then at most once in `interval` seconds."""
 
-    def __init__(self, output: HeadAndTail, show: Callable[[str], None]) -> None:
-        self._output = output
-        self._show_text = show
+    def __init__(self, interval: float, act: Callable[[], None]) -> None:
+        self._interval = interval
+        self._act = act
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._next = 0.0
 
-    def take(self, data: bytes) -> bool:
-        """Takes a chunk; always wants more."""
-        self._output.add(data)
+    def ask(self) -> None:
+        """Has it done as soon as it may be."""
         if self._timer is None:
-            self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._show)
-        return True
+            self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._do)
 
     def close(self) -> None:
-        """Shows nothing any more."""
+        """Does nothing any more."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _show(self) -> None:
+    def _do(self) -> None:
         self._timer = None
-        self._next = self._loop.time() + PROGRESS_INTERVAL
-        self._show_text(self._output.latest())
+        self._next = self._loop.time() + self._interval
+        self._act()
 
 
 def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> ToolOutput:

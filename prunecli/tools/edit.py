@@ -1,5 +1,6 @@
 """The tool that replaces a text in a file by another, and leaves every other byte as it is."""
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.saving import Current, digest_of, locked, replace_content
-from prunecli.tools.files.workspace import Place, opened_place
+from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
 
 
@@ -59,7 +60,7 @@ class Edit:
 def _edited(
     place: Place, current: Current, given: EditInput, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
-    name = well_formed(place.path)
+    name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     if context.files_seen.state(current.identity, place.path, digest_of(current.data)) == "changed":
         raise ToolError(f"{name} has changed since you read it; read it again before you edit it.")
     if is_binary(current.data):

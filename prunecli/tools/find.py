@@ -51,7 +51,8 @@ class Find:
         ended = await scan(arguments, scope.root, context.env, names.take)
         paths = [shown_name(os.path.join(scope.prefix, name)) for name in names.kept]
         limit = context.limits.max_output_bytes
-        text = bounded("\n".join(paths) or "Nothing found.", max(limit - _NOTES_BYTES, limit // 2))
+        nothing = "Nothing found before the search was stopped." if ended.timed_out else "Nothing found."
+        text = bounded("\n".join(paths) or nothing, max(limit - _NOTES_BYTES, limit // 2))
         notes = list[str]()
         if names.cut:
             notes.append(f"[the first {MAX_PATHS}; narrow pattern or path]")

@@ -101,7 +101,7 @@ def _result(matches: Matches, ended: Ended, limit: int, *, separated: bool) -> T
     if ended.timed_out:
         notes.append(f"[stopped after {MAX_SECONDS:g} s; narrow pattern, path or glob]")
     if not matches.count:
-        text = "No matches."
+        text = "No matches before the search was stopped." if ended.timed_out else "No matches."
     details: dict[str, Json] = {
         "matches": matches.count,
         "files": len(matches.files),

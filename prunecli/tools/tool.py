@@ -111,8 +111,9 @@ class ToolContext:
     """What a call may use.
 
     `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
-    complete environment of children (no key in it); `progress` shows the last lines while a call runs;
-    `command_prefix` are the words that put a command into the sandbox.
+    complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
+    keeps what it has printed in case it does not finish; `command_prefix` are the words that put a command into
+    the sandbox.
     """
 
     workspace: Path
@@ -121,6 +122,7 @@ class ToolContext:
     files_seen: FilesSeen
     limits: ToolLimits = ToolLimits()
     progress: Callable[[str], None] = lambda _: None
+    so_far: Callable[[str], None] = lambda _: None
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
     command_prefix: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """The tool that writes a whole file: a new one, or over one that the model has seen as it is now."""
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from prunecli.tools.files.encoding import (
 )
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.saving import Current, create_file, digest_of, locked, replace_content
-from prunecli.tools.files.workspace import Place, opened_place
+from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
 
 
@@ -66,14 +67,16 @@ def _created(place: Place, content: str, context: ToolContext, stop: threading.E
     identity = create_file(place, data, stop)
     context.files_seen.note(identity, digest_of(data), place.path)
     made = change("", content)
-    text = f"Created {well_formed(place.path)} ({made.added} lines)."
+    text = (
+        f"Created {well_formed(seen_from(place.path, os.path.realpath(context.cwd)))} ({made.added} lines)."
+    )
     return text_output(text, {**made.details(place.path), "created": True})
 
 
 def _overwritten(
     place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
-    name = well_formed(place.path)
+    name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     state = context.files_seen.state(current.identity, place.path, digest_of(current.data))
     if state == "changed":
         raise ToolError(f"{name} has changed since you read it; read it again before you write it.")

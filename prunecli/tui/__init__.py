@@ -37,6 +37,9 @@ def run_tui(
     import gc
     import os
 
+    from prunecli.tui.surroundings import check
+
+    check(os.environ)
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     gc.disable()  # until the first frame: collecting what is still being imported finds nothing
     from prunecli.tui.app import run

@@ -74,6 +74,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._inline = inline
         self._look = self._kept_look = look.load(places.data / "look.json")
         self.environ = environ
+        self.has_few_colors = look.has_few_colors(environ)
         super().__init__(driver_class=terminal.TerminalDriver)
         self._beginning = Beginning(self, make, prompt)
         self._places = places
@@ -85,9 +86,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.runtime: Runtime | None = None
         self.conversation: Conversation | None = None
         self.frame = Frame(places.shown(cwd))
-        if self._look is None:
-            self._chosen = _house_theme(places)
-            self._look = look.Look(self._chosen.to_textual(), mouse=True)
+        if self._look is None or (self.has_few_colors and not self._look.theme.ansi):
+            self._chosen = _house_theme(places, few_colors=self.has_few_colors)
+            self._look = look.Look(self._chosen.to_textual(), mouse=self.mouse)
         self._wear_first(self._look.theme)
 
     @property
@@ -151,12 +152,13 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     # Colours -------------------------------------------------------------------------------------------------
 
-    def use_theme(self, name: str) -> None:
-        """Other colours from now on."""
+    def use_theme(self, name: str, *, configured: bool = False) -> None:
+        """Other colours from now on; of a theme that nobody chose just now as many as the terminal has."""
         from prunecli.tui import themes
 
         try:
-            self._take_theme(themes.load_theme(self._places, name))
+            few = configured and self.has_few_colors
+            self._take_theme(themes.theme_for(self._places, name, few_colors=few))
         except ConfigError as error:
             if self.conversation is not None:
                 self.conversation.complain(error)
@@ -294,11 +296,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def _house_theme(places: Places) -> "Theme":
-    """What the first frame ever wears."""
+def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
+    """What the first frame ever wears, and every first frame where there are few colours."""
     from prunecli.tui import themes
 
-    return themes.load_theme(places, themes.DEFAULT)
+    return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
 
 
 async def run(

@@ -38,6 +38,8 @@ class Beginning:
         conversation = Conversation(runtime, frame)
         conversation.begin()
         app.conversation = conversation
+        if runtime.introduction:
+            conversation.say(runtime.introduction)
         for notice in [*runtime.notices, *problem]:
             conversation.warn_of(notice)
         if self._prompt and not runtime.opening:
@@ -56,12 +58,12 @@ class Beginning:
         from prunecli.tui.transcript import view
 
         del conversation, view  # imported here, where nobody waits for it
-        places, name = runtime.setup.places, runtime.config.ui.theme
+        places, name, few_colors = runtime.setup.places, runtime.config.ui.theme, self._app.has_few_colors
         try:
-            return runtime, themes.load_theme(places, name), []
+            return runtime, themes.theme_for(places, name, few_colors=few_colors), []
         except ConfigError as error:
-            problem = f"{error.message}; using {themes.DEFAULT}"
-            return runtime, themes.load_theme(places, themes.DEFAULT), [problem]
+            theme = themes.theme_for(places, themes.DEFAULT, few_colors=few_colors)
+            return runtime, theme, [f"{error.message}; using {theme.name}"]
 
     async def _warm(self, runtime: "Runtime", conversation: "Conversation") -> None:
         """What will be needed soon, in threads."""

@@ -1,7 +1,6 @@
 """The conversation: what the session tells is shown, and what the user does reaches the runtime."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,9 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 from prunecli.runtime import Runtime, Status
+from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.precise import LARGE_CHARS, count_ahead
+from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
@@ -27,6 +28,7 @@ from prunecli.tui.messages import (
     Wake,
 )
 from prunecli.tui.planning import Planning
+from prunecli.tui.prompting import files
 from prunecli.tui.prompting.completion import is_command
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
@@ -38,6 +40,7 @@ from prunecli.tui.transcript.view import Transcript
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from prunecli.tui.widgets.status import cache_words
+from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 
 if TYPE_CHECKING:
     from prunecli.tui.effects import Effects
@@ -119,11 +122,7 @@ class Conversation:
         """Shows a session from its beginning, and follows it."""
         self._bridge.follow(session)
         self._show_all()
-        belongs = session.started.cwd
-        if belongs and belongs != str(self.runtime.setup.cwd):
-            shown = self.runtime.setup.places.shown(Path(belongs))
-            self.say(f"This session belongs to {shown}; the agent works here now.", Level.WARNING)
-        for notice in session.notices:
+        for notice in session_notices(self.runtime, session):
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only
         self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
@@ -153,8 +152,10 @@ class Conversation:
 
     def _show_stage(self) -> None:
         if self.stage.is_empty:
-            self.frame.show_welcome()
-        else:
+            is_demo = self.runtime.model_name == "demo"
+            tour = "" if self.runtime.introduction else TOUR if is_demo else TOUR_IN_SHELL
+            self.frame.show_welcome(tour)
+        elif self.stage.has_entries:
             self.frame.show_transcript()
 
     def presenter(self, context: Context | None = None) -> Presenter:
@@ -166,7 +167,7 @@ class Conversation:
             return None if entry is None else fold.tally.tokens(entry)
 
         return Presenter(
-            lambda name, given: tools[name].summary(given) if name in tools else "",
+            summaries(tools, self.runtime.setup.cwd),
             tokens,
             open_thinking=self.runtime.config.ui.show_thinking,
         )
@@ -176,16 +177,15 @@ class Conversation:
         batch = self._bridge.batch()
         if not batch:
             return
-        if self.stage.take(batch):
-            self.frame.show_transcript()
-        else:
+        if not self.stage.take(batch):
             self._show_all()
+        elif self.stage.has_entries:
+            self.frame.show_transcript()
         other = False
         for told in batch:
             other = self._doing.take(told) or other
             if isinstance(told, FileMoved):
-                place = self.runtime.setup.places.shown(told.path)
-                self.warn_of(f"The session's file {told.why}. It goes on in {place}.")
+                self.warn_of(notice_of(told, self.runtime))
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         records = [told for told in batch if isinstance(told, Record)]
@@ -270,6 +270,7 @@ class Conversation:
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Says something to the agent; while it works it is steered, or hears it when it is done."""
+        text = files.as_paths(text, str(self.runtime.setup.cwd))
         if not self.runs.busy:
             self.runs.submit(text)
             return
@@ -325,9 +326,9 @@ class Conversation:
             self.frame.program.notify_user("is done")
 
     def give_back(self, text: str) -> None:
-        """What could not be said stands in the prompt again."""
-        if self.frame.prompt.is_empty:
-            self.frame.prompt.set_text(text)
+        """What could not be said stands in the prompt again, in front of what was typed since."""
+        prompt = self.frame.prompt
+        prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
 
     def take_all_back(self) -> None:
         """What waits comes back into the prompt."""
@@ -339,9 +340,11 @@ class Conversation:
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """A notice in the transcript."""
+        """A notice in the transcript; while the session is empty, below the welcome if there is room."""
         self.stage.say(text, level)
-        self.frame.show_transcript()
+        welcome = self.frame.welcome
+        if not (welcome.display and welcome.tell(text, level)):
+            self.frame.show_transcript()
 
     def warn_of(self, text: str) -> None:
         """A notice that matters."""

@@ -100,7 +100,7 @@ class Effects:
             case SetMouse(on):
                 app.use_mouse(on)
             case Reconfigured():
-                app.use_theme(ui.theme)
+                app.use_theme(ui.theme, configured=True)
                 app.use_mouse(ui.mouse)
                 app.frame.keys.use(ui.keys)
 
@@ -177,7 +177,7 @@ class Effects:
         """A list to choose from; themes are tried on while one looks through them."""
         from prunecli.tui.screens.choose import ChooseScreen
 
-        app, before = self._app, self._runtime.config.ui.theme
+        app, before = self._app, self._app.theme
         themes = choose.command == "theme"
 
         def look(choice: Choice) -> None:

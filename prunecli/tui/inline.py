@@ -8,6 +8,7 @@ from textual.geometry import Offset
 
 from prunecli.plain.words import entry_lines
 from prunecli.runtime import Runtime
+from prunecli.runtime.toolbox import summaries
 from prunecli.tui.showing.present import Presenter, present_all
 from prunecli.tui.terminal import CarefulDriver
 
@@ -56,9 +57,7 @@ def leave_behind(runtime: Runtime, since: int) -> None:
 def conversation(runtime: Runtime, since: int) -> Iterator[str]:
     """The conversation as lines, with an empty line before each prompt and answer."""
     tools = runtime.tools
-    presenter = Presenter(
-        lambda name, given: tools[name].summary(given) if name in tools else "", lambda _: None
-    )
+    presenter = Presenter(summaries(tools, runtime.setup.cwd), lambda _: None)
     entries = present_all(presenter, runtime.session.records[since:])
     if len(entries) > MOST_ENTRIES:
         yield f"({len(entries) - MOST_ENTRIES} earlier entries are in the session)"

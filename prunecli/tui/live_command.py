@@ -20,6 +20,7 @@ class LiveCommand:
     def __init__(self, front: "Conversation", typed: str, *, show_model: bool) -> None:
         self._front = front
         self._about = "" if show_model else UNSEEN
+        self._printed = ""
         self._typed = self._add(Prompt(typed, Origin.SHELL))
         self._output = self._add(ToolCall("output", self._about, ToolState.RUNNING))
 
@@ -27,6 +28,10 @@ class LiveCommand:
         """Its last lines."""
         lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
         self._front.frame.transcript.set_tail(self._output, lines)
+
+    def so_far(self, text: str) -> None:
+        """What it had printed, in case it is stopped."""
+        self._printed = text
 
     def recorded(self) -> None:
         """The log has it now, and shows it."""
@@ -38,9 +43,13 @@ class LiveCommand:
         self._put(self._output, replace(command_output(text), argument=self._about))
 
     def failed(self, *, interrupted: bool) -> None:
-        """It was stopped, or could not run."""
-        state = ToolState.INTERRUPTED if interrupted else ToolState.ERROR
-        self._put(self._output, ToolCall("output", self._about, state))
+        """It was stopped, which the log says where the model is to see it, or could not run."""
+        if interrupted and not self._about:
+            self.recorded()
+            return
+        stopped = replace(command_output(self._printed), state=ToolState.INTERRUPTED, outcome="")
+        failed = stopped if interrupted else ToolCall("output", state=ToolState.ERROR)
+        self._put(self._output, replace(failed, argument=self._about))
 
     def _add(self, entry: Entry) -> Key:
         key = self._front.stage.add(entry)

@@ -26,6 +26,15 @@ class Look(NamedTuple):
     mouse: bool
 
 
+def has_few_colors(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal has sixteen colours or fewer, by the variables that Rich goes by; not where there are
+    none of them."""
+    term = environ.get("TERM", "").strip().lower()
+    if not term or environ.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
+        return False
+    return term.rpartition("-")[2] not in ("256color", "kitty")
+
+
 def load(path: Path) -> Look | None:
     """The look of the last time; None where there is none, or it is not what was written."""
     try:

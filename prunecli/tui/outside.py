@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prunecli.errors import PrunecliError
+from prunecli.regular import open_regular
 from prunecli.tools.processes.environment import child_environment
 
 MOST_READ = 2_000_000
@@ -71,7 +72,7 @@ def branch_of(cwd: Path) -> str:
                 pointer = git.read_bytes()[:_HEAD_BYTES].decode("utf-8", "replace")
                 git = folder / pointer.partition("gitdir:")[2].strip()
             if git.is_dir():
-                with (git / "HEAD").open("rb") as file:
+                with open_regular(git / "HEAD") as file:
                     head = file.read(_HEAD_BYTES).decode("utf-8", "replace").strip()
                 return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
         except OSError:

@@ -109,7 +109,13 @@ class Runs:
         async def run() -> Done | None:
             live = LiveCommand(self._front, command, show_model=show_model)
             try:
-                text = await shell(self._runtime, command, show_model=show_model, progress=live.progress)
+                text = await shell(
+                    self._runtime,
+                    command,
+                    show_model=show_model,
+                    progress=live.progress,
+                    so_far=live.so_far,
+                )
             except (asyncio.CancelledError, ToolError) as error:
                 live.failed(interrupted=isinstance(error, asyncio.CancelledError))
                 raise

@@ -32,6 +32,11 @@ class Stage:
         """Whether nothing was shown yet."""
         return not self._transcript.document.count
 
+    @property
+    def has_entries(self) -> bool:
+        """Whether anything of the session was shown, not only what the program says."""
+        return bool(self._keys)
+
     def show_all(self, records: Sequence[Record], *, running: bool = False) -> None:
         """Shows a whole session in place of what is shown."""
         self._presenter = self._presenter_for()

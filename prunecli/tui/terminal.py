@@ -5,6 +5,7 @@ are no UTF-8 don't end the program, a terminal that vanished does, nothing waits
 process that was stopped without notice (kill -STOP) does not read its keys with two threads afterwards.
 """
 
+import io
 import os
 import select
 import sys
@@ -96,6 +97,8 @@ class CarefulDriver(Driver):
     def __init__(self, app: Any, **more: Any) -> None:
         super().__init__(app, **more)
         self._file = sys.__stdout__  # that is a terminal; standard error may be a file
+        if isinstance(self._file, io.TextIOWrapper):  # PYTHONIOENCODING says nothing about a terminal
+            self._file.reconfigure(encoding="utf-8", errors="replace")
         self._letters = letters_for(app.environ)
         self._ours = app
 

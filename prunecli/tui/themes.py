@@ -21,6 +21,8 @@ from prunecli.paths import Places, is_name, names_in
 from prunecli.tui.transcript.palette import Palette
 
 DEFAULT = "prune-dark"
+FEW_COLORS = "prune-16"
+"""What a terminal of sixteen colours or fewer wears unless the configured theme is made for one."""
 
 _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 ANSI_COLORS = ("default", *_HUES, *(f"bright_{hue}" for hue in _HUES))
@@ -134,6 +136,12 @@ def load_theme(places: Places, name: str) -> Theme:
         f"there is no theme {got(name)}, the nearest is {nearest(name, known)}",
         f"there are {', '.join(known)}",
     )
+
+
+def theme_for(places: Places, name: str, *, few_colors: bool) -> Theme:
+    """The configured theme, or the one for few colours in its place. Raises ConfigError as `load_theme`."""
+    theme = load_theme(places, name)
+    return theme if theme.ansi or not few_colors else load_theme(places, FEW_COLORS)
 
 
 def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | None" = None) -> Theme:

@@ -26,7 +26,8 @@ from tests.session.points import content
 
 
 class Echo:
-    """A tool that answers with what it was given; "boom" fails, "wait" waits for `gate`."""
+    """A tool that answers with what it was given; "boom" fails, "wait" waits for `gate`, and has
+    printed "half" by then."""
 
     name: ClassVar[str] = "echo"
     description: ClassVar[str] = "echo"
@@ -54,6 +55,7 @@ class Echo:
         if given.words == "defect":
             raise RuntimeError("a defect")
         if given.words == "wait":
+            context.so_far("half\n")
             await self.gate.wait()
         return text_output(given.words * given.times)
 

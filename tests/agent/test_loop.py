@@ -10,12 +10,14 @@ from prunecli.agent.decide import Limits
 from prunecli.agent.execute import Answer
 from prunecli.agent.policy import Policy
 from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded
+from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi
 from prunecli.context.strategy import Chosen, FunctionFailed
 from prunecli.errors import (
     BadRequest,
     ConnectionLost,
     ContextOverflow,
+    InvalidRequest,
     Overloaded,
     RateLimited,
     SignatureRejected,
@@ -29,7 +31,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import INVALID_INPUT, Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import INVALID_INPUT, Image, Opaque, Text, Thinking, ToolUse, Usage, plain_text
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
 from prunecli.tools.recall import Recall
@@ -452,3 +454,58 @@ async def test_a_strategy_that_fails_is_said_once_in_a_run_and_stops_nothing() -
     said = [told.text for told in bench.told if isinstance(told, Notice)]
     assert len(said) == 1
     assert "mine:score" in said[0]
+
+
+async def test_esc_keeps_what_a_running_call_had_printed_for_the_model() -> None:
+    bench = Bench(scripted(calls(echo("t1", "wait", name="change")), says("I see.")))
+    task = asyncio.ensure_future(bench.talk("go"))
+    await bench.change.started.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    assert (await task).reason == "interrupted"
+    (result,) = results(bench)
+    assert plain_text(result.content) == f"half\n{INTERRUPTED}"
+    assert result.details == {"interrupted": True}
+    await bench.talk("what did it print?")
+    assert b"half" in bench.provider.requests[1].body()
+
+
+async def test_a_paused_turn_is_sent_back_unchanged_and_goes_on() -> None:
+    paused = Scripted((Text("I look it up. "),), "pause_turn")
+    bench = Bench(scripted(paused, says("Found it."), says("Bye.")))
+    assert (await bench.talk("search")).reason == "finished"
+    last = bench.provider.requests[1].messages[-1]
+    assert (last.role, last.blocks) == ("assistant", (b'{"text":"I look it up. ","type":"text"}',))
+    await bench.talk("thanks")
+    roles = [message.role for message in bench.provider.requests[2].messages]
+    assert roles == ["user", "assistant", "user"]
+
+
+async def test_a_turn_that_is_always_paused_ends() -> None:
+    bench = Bench(scripted(*[Scripted((Text("hm"),), "pause_turn")] * 30))
+    done = await bench.talk("search")
+    assert (done.reason, len(bench.provider.requests)) == ("limit", 10)
+    assert "paused 10 times" in done.note
+    assert (await bench.run().run()).reason == "limit", "Enter goes on with it, for as long again"
+    assert len(bench.provider.requests) == 20
+
+
+async def test_a_request_that_is_not_valid_ends_the_run_like_one_that_the_endpoint_refused() -> None:
+    bench = Bench(scripted(says("never")))
+    bench.session.emit(UserMessage((Text(" "),)))
+    with pytest.raises(InvalidRequest, match="no messages") as caught:
+        await bench.run().run()
+    assert "/rewind" in caught.value.hint
+    assert kinds(bench)[-1] == "RunEnded"
+    assert bench.provider.requests == []
+
+
+async def test_an_entry_that_makes_a_request_invalid_can_be_left_out() -> None:
+    bench = Bench(scripted(says("x"), says("never")))
+    await bench.talk("go")
+    bench.session.emit(AssistantMessage((Opaque({"type": "text", "text": " "}), Text("words")), "m"))
+    seq = bench.session.records[-1].seq
+    bench.say("more")
+    with pytest.raises(BadRequest) as caught:
+        await bench.run().run()
+    assert caught.value.hint == f"/doctor {seq} leaves out what it names"

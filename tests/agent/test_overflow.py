@@ -162,3 +162,35 @@ async def test_at_a_strict_endpoint_no_request_but_the_long_one_is_refused(times
         assert all("too long" in str(refusal.refusal) for refusal in endpoint.rejected)
         assert remedies(one)[0] == "pi"
         assert one.session.context.messages() == project(one.session.records)
+
+
+async def test_a_message_that_leaves_no_room_is_named_with_the_way_around_it() -> None:
+    """It was recorded already; what is typed after it must not end the program either."""
+    one = bench(says("Hello."), *[refused() for _ in range(9)])
+    await one.talk("hello")
+    for words in ("x" * 2_000_000, "and now?"):
+        with pytest.raises(ContextOverflow) as caught:
+            await one.talk(words)
+        named = one.session.context.user_turns[1]
+        assert caught.value.hint == (
+            f"your message {named} has 2.0 MB: /rewind to before it, "
+            f"or copy what came before: prunecli -r {one.session.started.id}@{named - 1} --fork"
+        )
+
+
+async def test_what_is_too_large_for_any_request_is_not_asked_for_and_does_not_end_the_program() -> None:
+    one = bench(says("Hello."), says("Hello again."), says("never asked"))
+    for words in ("hello", "hello again"):
+        await one.talk(words)
+    for words in ("x" * 25_000_000, "and now?"):
+        with pytest.raises(ContextOverflow, match="more than the endpoint takes") as caught:
+            await one.talk(words)
+        assert "has 25.0 MB: /rewind to before it" in caught.value.hint
+
+
+async def test_where_no_message_of_the_users_is_to_blame_none_is_named() -> None:
+    one = bench(*work("a", "b"), says("Done."), *[refused() for _ in range(9)])
+    await one.talk("work")
+    with pytest.raises(ContextOverflow) as caught:
+        await one.talk("more")
+    assert caught.value.hint == ""

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from tests.agent.judged import Scene, scene
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Scene:
-    return scene(tmp_path)
+def here() -> Iterator[Scene]:
+    """Not below TMPDIR: a rule with a long path is not offered."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield scene(Path(folder).resolve())
 
 
 # Modes x effects ---------------------------------------------------------------------------------------------
@@ -585,7 +588,7 @@ def test_a_path_that_cannot_be_followed_is_denied_in_every_mode(here: Scene, pat
 
 def test_a_path_through_a_folder_without_access_is_denied() -> None:
     """SEC-05: EACCES, looked at as a user who has none."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # TMPDIR may be closed to that user
         here = scene(Path(name))
         for folder in (Path(name), here.workspace):
             folder.chmod(0o755)

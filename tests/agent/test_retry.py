@@ -3,6 +3,7 @@
 import pytest
 
 from prunecli.agent.retry import RetryPolicy
+from prunecli.agent.signals import Notice, RetryScheduled
 from prunecli.errors import BadRequest, ConnectionLost, Overloaded, ProviderError, RateLimited, Unauthorized
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import ScriptedProvider, calls, fails, says
@@ -74,3 +75,28 @@ def test_waits_differ_by_a_quarter_at_most(jitter: float) -> None:
 def test_what_will_not_pass_is_not_tried_again(error: ProviderError) -> None:
     """API-26."""
     assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) is None
+
+
+async def test_the_hint_of_a_lost_connection_is_said_at_the_first_attempt_and_once() -> None:
+    lost = ConnectionLost("nobody answers there", "is the server running?")
+    bench = Bench(ScriptedProvider([fails(lost), fails(lost), says("Now.")]))
+    await bench.talk("go")
+    told = [one for one in bench.told if isinstance(one, Notice | RetryScheduled)]
+    assert [type(one) for one in told] == [Notice, RetryScheduled, RetryScheduled]
+    assert told[0] == Notice("nobody answers there; is the server running?", "warning")
+
+
+async def test_what_stays_wrong_is_tried_once() -> None:
+    bench = Bench(ScriptedProvider([fails(ConnectionLost("unknown host", permanent=True))] * 9))
+    with pytest.raises(ConnectionLost):
+        await bench.talk("go")
+    assert len(bench.provider.requests) == 1
+
+
+@pytest.mark.parametrize(("asked", "said"), [(192.0, "3m12s"), (86_400.0, "24h00m")])
+async def test_a_wait_that_is_too_long_is_named(asked: float, said: str) -> None:
+    bench = Bench(ScriptedProvider([fails(RateLimited("slow down", "", asked))]))
+    with pytest.raises(RateLimited) as caught:
+        await bench.talk("go")
+    assert caught.value.hint == f"the endpoint asks to wait {said} before the next try"
+    assert len(bench.provider.requests) == 1

@@ -182,9 +182,9 @@ def acts(one: Inspection) -> None:
     one.step("full text", ENTER, has("scroll"))
     one.step("full text closes", ESC, names_a_node)
     one.calm()
-    one.step("prune", "p", has("u takes it back"))
+    one.step("prune", "p", has("u to undo"))
     one.moves("prune")
-    one.step("undo", "u", has("Takes your newest prune back"))
+    one.step("undo", "u", has("Undoes your last prune"))
     one.moves("undo")
     one.calm()
 

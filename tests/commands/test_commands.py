@@ -4,15 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from prunecli import __version__
+from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import (
     Choose,
     CompactNow,
     EditFile,
+    FillPrompt,
     InThread,
     PickSession,
     Quit,
     Say,
     SetTheme,
+    Submit,
     SwitchSession,
     Table,
     all_commands,
@@ -54,6 +58,49 @@ def test_every_command_has_one_line_of_help() -> None:
     for command in all_commands():
         assert command.help, command.name
         assert len(command.help) < 100, command.name
+
+
+def test_commands_of_other_agents_are_answered_in_their_own_words(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for name, words in (("mcp", "no MCP servers"), ("hooks", "no hooks"), ("agents", "no subagents")):
+        assert words in say(list(run_line(runtime, f"/{name}")))
+
+
+def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=("permissions.mode=edits",))
+    (table,) = run_line(runtime, "/status")
+    assert isinstance(table, Table)
+    rows = dict(table.rows)
+    assert (rows["version"], rows["model"]) == (__version__, runtime.model_name)
+    assert runtime.session.id in rows["session"]
+    assert " of 1.0M tokens" in rows["context"]
+    assert rows["permissions"].startswith("edits")
+    assert "none" in rows["sandbox"]
+
+
+def test_memory_opens_the_instructions_that_are_there_or_new_ones(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (runtime.setup.cwd / "CLAUDE.md").unlink(missing_ok=True)
+        if name == "CLAUDE.md":
+            (runtime.setup.cwd / name).write_text("rules")
+        said = list(run_line(runtime, "/memory"))
+        assert said[-1] == EditFile(runtime.setup.cwd / name)
+        assert "/new" in say(said)
+
+
+def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for line, words in (("/review", "uncommitted changes"), ("/review the last commit", "the last commit")):
+        (asked,) = run_line(runtime, line)
+        assert isinstance(asked, Submit)
+        assert f"Review {words}" in asked.text or f"Review the {words}" in asked.text
+
+
+def test_only_a_near_command_is_suggested(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert "Did you mean /prune-stats?" in say(list(run_line(runtime, "/prunestats")))
+    assert "Did you mean" not in say(list(run_line(runtime, "/vim")))
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:
@@ -214,13 +261,57 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
     effect = run_line(runtime, "/config")[0]
     assert effect == EditFile(runtime.setup.places.config_file, "reload")
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 7\n")
-    assert "Configuration read" in say(list(run_line(runtime, "/reload")))
+    assert "Configuration reloaded" in say(list(run_line(runtime, "/reload")))
     assert runtime.config.strategy_options("pi").prune_protect == 7
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
     wrong = say(list(run_line(runtime, "/reload")))
     assert "prune_protect" in wrong
     assert wrong.endswith("the values from before stay. /config opens it again.")
     assert runtime.config.strategy_options("pi").prune_protect == 7
+
+
+def test_reload_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    run_line(runtime, "/prune-config pi.prune_protect 7")
+    run_line(runtime, "/theme fjord")
+    runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 8\nprune_minimum = 9\n")
+    said = say(list(run_line(runtime, "/reload")))
+    options = runtime.config.strategy_options("pi")
+    assert (options.prune_protect, options.prune_minimum, runtime.config.ui.theme) == (7, 9, "fjord")
+    assert runtime.config.origin("pi.prune_protect") == "session"
+    assert "Kept for this session: pruning.pi.prune_protect, ui.theme" in said
+
+
+def test_trusting_a_directory_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path, trusted=False)
+    run_line(runtime, "/prune-config pi.prune_protect 7")
+    run_line(runtime, "/trust yes")
+    assert runtime.config.strategy_options("pi").prune_protect == 7
+
+
+async def test_a_changed_configuration_keeps_the_rules_that_the_user_granted(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+
+    async def always(asked: Asked) -> Answer:
+        return Answer("always")
+
+    runtime.gatekeeper.asker = always
+    call = ToolUse("t", "bash", {"command": "make test"})
+    await runtime.gatekeeper.ask(Asked(call, runtime.tools["bash"], "", "bash(make test)"))
+    for line in ("/theme fjord", "/prune-config pi.prune_protect 7", "/reload"):
+        run_line(runtime, line)
+        assert runtime.gatekeeper.judge(call, runtime.tools["bash"]).kind == "allow", line
+
+
+def test_a_rule_that_cannot_be_read_leaves_the_old_configuration(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runtime.setup.places.config_file.write_text(
+        '[tools]\nenabled = ["read"]\n[permissions]\nask = ["bash(("]\n'
+    )
+    assert "bash((" in say(list(run_line(runtime, "/reload")))
+    assert "bash" in runtime.tools
 
 
 def test_trust_is_asked_for_and_kept(tmp_path: Path) -> None:
@@ -357,3 +448,20 @@ def test_help_names_the_keys_as_they_are_bound(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     assert table.note.startswith("Ctrl+S sends (steers while the agent works) · ")
     assert "queues" not in table.note
+
+
+@pytest.mark.parametrize("line", ["/new", "/fork", "/resume {}"])
+async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_prompt(
+    tmp_path: Path, line: str
+) -> None:
+    runtime = start(tmp_path, [says("One."), says("Two.")])
+    await runtime.submit("first")
+    other = runtime.session.id
+    runtime.new_session()
+    await runtime.submit("second")
+    runtime.steer("more tests")
+    runtime.follow_up("then docs")
+    effects = run_line(runtime, line.format(other))
+    assert FillPrompt("more tests\n\nthen docs") in effects
+    assert runtime.status().waiting == ()
+    await runtime.close()

@@ -73,6 +73,63 @@ def test_pruning_what_is_pinned_unpins_it_but_a_turn_passes_it_over() -> None:
     ]
 
 
+def test_a_pinned_result_that_the_model_has_not_seen_is_not_pruned() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("read", tokens(100))
+    talk.pin(result)
+    assert "in progress" in planned(talk, "prune", Key("result", result)).refusal
+
+
+@pytest.mark.parametrize("act", ["prune", "memo"])
+def test_what_an_undo_brought_back_is_pruned_again_by_hand_as_before(act: Act) -> None:
+    talk = Talk()
+    talk.user()
+    talk.step("read", tokens(300))
+    talk.step("ls", "a")  # too short for a placeholder
+    talk.say()
+    before = planned(talk, act, Key("turn", 0))
+    talk.revert(talk.add(before.events[-1]))
+    again = planned(talk, act, Key("turn", 0))
+    assert (again.events, again.refusal) == (before.events, "")
+
+
+def test_a_prompt_alone_stays_and_the_output_of_a_command_is_cleared() -> None:
+    talk = Talk()
+    prompt, command = talk.user(tokens(100)), talk.command(tokens(200))
+    talk.say()
+    for act in ("prune", "memo", "pin"):
+        assert planned(talk, act, Key("prompt", prompt)).refusal  # type: ignore[arg-type]
+    assert planned(talk, "prune", Key("prompt", command)) == planned(talk, "prune", Key("turn", command))
+    assert planned(talk, "pin", Key("prompt", command)).allowed
+    assert planned(talk, "restore", Key("prompt", command)).refusal == "nothing is pruned here"
+
+
+def test_a_turn_whose_free_results_cannot_be_cleared_gives_up_its_pinned_ones() -> None:
+    talk = Talk()
+    talk.user()
+    large, _ = talk.step("read", tokens(300)), talk.step("ls", "a")
+    talk.say()
+    talk.pin(large)
+    assert "unpins" in planned(talk, "prune", Key("turn", 0)).what
+
+
+def test_the_state_says_what_strategies_leave_alone_after_an_undo() -> None:
+    talk = Talk()
+    talk.user()
+    first, second = talk.step("read", tokens(300)), talk.step("read", tokens(300))
+    talk.say()
+    talk.revert(talk.add(planned(talk, "prune", Key("turn", 0)).events[-1]))
+    outline = Outline(talk.context, ())
+    assert [outline.node(Key("result", seq)).state for seq in (first, second)] == ["restored"] * 2
+    assert "not pruned automatically" in outline.node(Key("result", first)).why
+    assert (outline.node(Key("turn", 0)).restored, outline.node(Key("exchange", 1)).restored) == (2, 1)
+    talk.user()
+    talk.user()
+    assert outline.node(Key("result", first)).state == "live"
+    assert outline.node(Key("turn", 0)).restored == 0
+
+
 def test_a_memo_that_would_be_longer_than_what_it_replaces_is_refused() -> None:
     talk = Talk()
     talk.user()

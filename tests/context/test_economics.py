@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from prunecli.context.economics import Market, judge
+from prunecli.context.economics import Market, cold, judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
@@ -48,6 +48,14 @@ def test_a_cold_cache_costs_nothing() -> None:
 def test_another_model_has_a_cold_cache() -> None:
     context = session()
     assert judge(context, clear(context, 1), 200_000, replace(MARKET, model="other")).apply
+
+
+def test_a_model_that_answers_under_a_longer_name_keeps_its_cache() -> None:
+    context = session()
+    context.apply(Record(100, 60 * SECOND, RequestSent("m", 1, "00")))
+    usage = Usage(context.tally.weight // 4, 5, 0, 0)
+    context.apply(Record(101, 60 * SECOND, AssistantMessage((Text("ok"),), "m-20260101", usage=usage)))
+    assert cold(context, MARKET) == ""
 
 
 def test_before_the_first_response_nothing_is_cached() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 ROOT = Path(__file__).parents[2]
 HAS_TMUX = shutil.which("tmux") is not None
@@ -22,7 +22,8 @@ class Terminal:
     def __init__(
         self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], columns: int = 80, rows: int = 24
     ) -> None:
-        self._folder = tempfile.mkdtemp(prefix="tmux-")
+        # Not below TMPDIR: the path of a socket has room for about a hundred bytes.
+        self._folder = tempfile.mkdtemp(prefix="tmux-", dir="/tmp")
         self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
         self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
@@ -86,7 +87,7 @@ class Terminal:
         shell = self._tmux("display-message", "-p", "-t", "t", "#{pane_pid}").strip()
         return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
-    def wait_for(self, text: str, within: float = 12.0) -> str:
+    def wait_for(self, text: str, within: float = DEADLINE) -> str:
         """The first screen that shows the text, blanks and line ends aside. Fails with the last screen after so
         many seconds."""
         wanted = " ".join(text.split())
@@ -94,7 +95,7 @@ class Terminal:
             lambda screen: wanted in " ".join(screen.split()), f"{text!r} to appear", within
         )
 
-    def wait_until(self, condition: Callable[[str], bool], what: str, within: float = 12.0) -> str:
+    def wait_until(self, condition: Callable[[str], bool], what: str, within: float = DEADLINE) -> str:
         """The first screen for which a condition holds."""
         screen = ""
 

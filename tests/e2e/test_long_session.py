@@ -37,8 +37,8 @@ def test_a_hundred_thousand_records_are_usable_at_once(tmp_path: Path) -> None:
         "PYTHONPATH": str(ROOT),
     }
     with Terminal(["--trust", "--continue", "--model", "demo"], work, environ, 100, 30) as t:
-        t.wait_for("That was the last one.", 30)
-        t.wait_for("Reading the session", 30)
+        t.wait_for("That was the last one.")
+        t.wait_for("Reading the session")
         t.say("what is this about?")
         t.wait_for("↳ what is this about?")
         t.press("PageUp")

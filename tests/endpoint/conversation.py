@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tests.endpoint.content import THINKING, Facts
 from tests.endpoint.images import Picture, check_images_together
 from tests.endpoint.rules import VERSION_2023, Model, Rules
-from tests.endpoint.shape import RefusedError
+from tests.endpoint.shape import Json, RefusedError
 from tests.endpoint.signatures import Origin
 
 UNANSWERED = (
@@ -41,6 +41,14 @@ class Replies:
 
     kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: dict[str, Origin] = field(default_factory=dict)
+    paused: list[Sequence[Json]] = field(default_factory=list)
+
+    def goes_on(self, content: Json) -> bool:
+        """Whether the last message is a turn that was paused here, sent back unchanged: no prefill, but how the
+        service wants to be asked for the rest."""
+        return isinstance(content, list) and any(
+            content[-len(blocks) :] == list(blocks) for blocks in self.paused if blocks
+        )
 
     def add(self, message_id: str, kinds: Sequence[str], calls: Mapping[str, int]) -> None:
         """Remember a reply; `calls` are the places of its calls by their ids."""
@@ -50,9 +58,16 @@ class Replies:
 
 
 def check_messages(
-    facts: Sequence[Facts], model: Model, rules: Rules, replies: Replies, version: str
+    facts: Sequence[Facts],
+    model: Model,
+    rules: Rules,
+    replies: Replies,
+    version: str,
+    *,
+    goes_on: bool = False,
 ) -> None:
-    """Refuse a conversation that the service would refuse; `version` is that of the API. Raises RefusedError."""
+    """Refuse a conversation that the service would refuse; `version` is that of the API, `goes_on` as of
+    `Replies`. Raises RefusedError."""
     if not facts:
         raise RefusedError("messages", "at least one message is required")
     for index, message in enumerate(facts):
@@ -66,7 +81,8 @@ def check_messages(
     _check_pairs(facts)
     _check_thinking(facts, replies)
     check_images_together(list(_pictures(facts)), rules)
-    _check_prefill(facts[-1], model)
+    if not goes_on:
+        _check_prefill(facts[-1], model)
 
 
 def check_breakpoints(marks: Sequence[tuple[str, str]], limit: int) -> None:

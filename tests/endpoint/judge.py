@@ -82,7 +82,9 @@ class Judge:
         preamble = check_fields(parsed.fields, parsed.messages is not None, client, rules, counting)
         messages = self._examined(parsed)
         facts = [message.facts for message in messages]
-        check_messages(facts, preamble.model, rules, self.replies, client.version)
+        last = messages[-1].value if messages else None
+        goes_on = isinstance(last, dict) and self.replies.goes_on(last.get("content"))
+        check_messages(facts, preamble.model, rules, self.replies, client.version, goes_on=goes_on)
         if preamble.thinking == "enabled":
             check_open_loop(facts)
         reader = Reader(preamble.model, client.account, self._mismatch(preamble))

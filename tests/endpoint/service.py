@@ -139,6 +139,8 @@ class Service:
         )
         response = respond(reply, prompted)
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
+        if response.stop_reason == "pause_turn":
+            self._judge.replies.paused.append([dict(block.whole) for block in response.blocks])
         self._remember(
             self.requests, replace(record, usage=usage, transformations=response.transformations or ())
         )

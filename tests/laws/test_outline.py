@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.context import labels
-from prunecli.context.acts import Act, plan
+from prunecli.context.acts import Act, cleared, plan
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
@@ -16,6 +16,7 @@ from prunecli.context.listing import Found, Listing
 from prunecli.context.map import PARTS, WindowMap, apportioned, window_map
 from prunecli.context.outline import Outline, Row
 from prunecli.context.project import project
+from prunecli.context.ranking import ORDERS, Order, Ranked, largest_result
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
@@ -84,12 +85,56 @@ def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     assert exchanges + heads + of_memos == outline.whole.shown
 
 
+@settings(deadline=None, max_examples=40)
+@given(sessions())
+def test_the_totals_of_the_tools_are_those_of_the_whole(records: list[Record]) -> None:
+    outline = Outline(folded(records), records)
+    whole, tools = outline.whole, [sums for _, sums in outline.tools.largest_first()]
+    assert sum(sums.results for sums in tools) == whole.prunable
+    assert sum(sums.pruned for sums in tools) == whole.pruned
+    assert tools == sorted(tools, key=lambda sums: sums.tokens, reverse=True)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sessions(), st.sampled_from(ORDERS))
+def test_a_ranked_list_has_each_part_once_with_the_largest_first(records: list[Record], by: Order) -> None:
+    outline = Outline(folded(records), records)
+    keys = [row.key for row in Ranked(outline, by).done()]
+    assert len(set(keys)) == len(keys)
+    figures = [outline.figures(key) for key in keys]
+    preamble = sum(tokens for _, tokens in outline.preamble)
+    in_part = [one for key, one in zip(keys, figures, strict=True) if key.kind != "calls"]
+    assert sum(one.tokens for one in in_part) <= outline.whole.shown + preamble
+    values = [
+        getattr(one, "original" if by == "size" else "tokens" if by == "order" else by) for one in figures
+    ]
+    assert values == sorted(values, reverse=True)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sessions())
+def test_the_result_that_is_selected_at_first_can_be_pruned_and_is_the_largest(records: list[Record]) -> None:
+    context = folded(records)
+    view, outline = View(context, 200_000), Outline(context, records)
+    key = largest_result(view)
+    free = [entry for entry in view.results if not view.locked(entry)]
+    if key is None:
+        assert not any(cleared(view, entry)[1] for entry in free)
+    else:
+        assert plan(view, outline, "prune", key).allowed
+        able = [view.tokens(one) for one in free if cleared(view, one)[1]]
+        assert view.tokens(context.entries[key.seq]) >= max(able, default=0)
+
+
 def settled(outline: Outline) -> list[object]:
     """All that can be asked of an outline."""
     keys = everything(outline)
-    return [keys, outline.whole, [outline.of_turn(turn) for turn in outline.turns], *map(outline.node, keys)]
+    turns = [outline.of_turn(turn) for turn in outline.turns]
+    nodes = list(map(outline.node, keys))
+    return [keys, outline.whole, outline.tools.largest_first(), turns, nodes]
 
 
+@settings(deadline=None)
 @given(sessions(), st.data())
 def test_a_tree_that_followed_the_log_is_the_tree_of_the_log(
     records: list[Record], data: st.DataObject

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, find, given, seed, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
 from prunecli.context.compaction import Options, plan_compaction
@@ -30,7 +30,9 @@ from prunecli.model.requests import WireMessage
 from tests.laws import checks
 from tests.laws.logs import sessions
 
-QUICK = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+NOTICED = settings(QUICK, max_examples=300, database=None, phases=[Phase.generate])
+"""For a planted mistake: that it is found counts, not how small an example of it can be made."""
 LOGS, PARTS = 100_000, 20
 PI = pi.Options(prune_minimum=20, prune_protect=30, protected_turns=0, prunable_tools=())
 COMPACT = Options(max_context_tokens=120, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
@@ -256,7 +258,7 @@ def test_broken_pairs_are_noticed(mutant: Callable[[Story], tuple[WireMessage, .
             return True
         return False
 
-    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+    assert find(sessions(), noticed, settings=NOTICED)
 
 
 def test_a_memo_in_the_users_words_is_noticed() -> None:
@@ -268,7 +270,7 @@ def test_a_memo_in_the_users_words_is_noticed() -> None:
             return True
         return False
 
-    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+    assert find(sessions(), noticed, settings=NOTICED)
 
 
 def test_a_boundary_that_is_computed_anew_for_each_request_is_noticed() -> None:
@@ -288,7 +290,7 @@ def test_a_boundary_that_is_computed_anew_for_each_request_is_noticed() -> None:
             return True
         return False
 
-    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+    assert find(sessions(), noticed, settings=NOTICED)
 
 
 def test_savings_that_are_counted_twice_are_noticed() -> None:
@@ -304,4 +306,4 @@ def test_savings_that_are_counted_twice_are_noticed() -> None:
             return True
         return False
 
-    assert find(sessions(), noticed, settings=settings(QUICK, database=None))
+    assert find(sessions(), noticed, settings=NOTICED)

@@ -296,3 +296,26 @@ def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
 def test_a_theme_is_said_to_be_for_the_screen(tmp_path: Path, runner: asyncio.Runner) -> None:
     printed = spoken(tmp_path, runner, [], "/theme dusk")
     assert "Theme dusk: for the screen; there are no colours here." in printed
+
+
+def test_plain_text_says_what_of_a_session_could_not_be_read(runner: asyncio.Runner, tmp_path: Path) -> None:
+    before = start(tmp_path, [says("One.")])
+    runner.run(before.submit("first words"))
+    path = before.session.path
+    assert path is not None
+    runner.run(before.close())
+    path.write_bytes(path.read_bytes().replace(b"first words", b"first w0rds"))
+    runtime = start(tmp_path)
+    runtime.open_session(path)
+    printed = "\n".join(talked(runner, runtime))
+    assert f"session {runtime.session.id}: line 3: " in printed
+    assert "a message from the user may be missing" in printed
+
+
+def test_plain_text_says_where_a_lost_file_goes_on(runner: asyncio.Runner, tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("One."), says("Two.")])
+    runner.run(runtime.submit("go"))
+    assert runtime.session.path is not None
+    runtime.session.path.unlink()
+    printed = "\n".join(talked(runner, runtime, prompt="more"))
+    assert "The session's file was deleted while it was open. It goes on in " in printed

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from prunecli.agent.retry import RetryPolicy
 from prunecli.errors import (
     BadRequest,
     ConfigError,
@@ -248,11 +249,12 @@ async def test_a_stream_that_ends_before_its_end_is_never_a_response(fault: Any)
             assert (await response_of(provider)).stop_reason == "tool_use"
 
 
-async def test_a_body_without_a_single_event_is_no_stream():
+async def test_a_stream_that_ends_before_its_first_event_is_a_cut_that_is_tried_again():
     async with provided([fake.EndOfBody(0)]) as (provider, _):
         error, _ = await error_of(provider)
-    assert type(error) is BadRequest
-    assert "instead of an event stream" in error.message
+    assert type(error) is ConnectionLost
+    assert "an empty answer" in error.message
+    assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) is not None
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, 6])

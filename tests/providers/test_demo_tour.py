@@ -9,7 +9,16 @@ from prunecli.agent.execute import Answer
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, plain_text
-from prunecli.providers.demo_tour import BUG, FIXED, FOLDER, GUIDE, MEMO, PARSER, STEP_BY_STEP
+from prunecli.providers.demo_tour import (
+    BUG,
+    FIXED,
+    FOLDER,
+    GUIDE,
+    MEMO,
+    PARSER,
+    PRUNE_TOKENS,
+    STEP_BY_STEP,
+)
 from tests.providers.demo_bench import TOOLS, Bench
 
 WHOLE = [
@@ -45,20 +54,28 @@ async def test_the_tour_fixes_a_bug_and_prunes_what_it_read(tmp_path: Path) -> N
 
 async def test_step_by_step_it_waits_for_the_person(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    assert "**Enter** goes on" in await bench.talk(STEP_BY_STEP)
-    assert bench.names() == WHOLE[:3]
+    assert GUIDE[0] == STEP_BY_STEP
     assert "**Enter** goes on" in await bench.talk(GUIDE[0])
+    assert bench.names() == WHOLE[:3]
+    assert "**Enter** goes on" in await bench.talk(GUIDE[1])
     assert bench.names() == WHOLE[:6]
-    last = await bench.talk(GUIDE[1])
+    last = await bench.talk(GUIDE[2])
     assert bench.names() == WHOLE
     assert bench.prunes()[0].memo == MEMO
-    for command in GUIDE[2:]:
+    for command in GUIDE[3:]:
         assert f"`{command}`" in last
+
+
+async def test_the_tour_prunes_less_than_its_tools_gave(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    await bench.talk("tour")
+    tally = bench.session.context.tally
+    assert 0 < tally.pruned_tokens < tally.scanned_tokens
 
 
 async def test_going_on_where_nothing_waits_says_so(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    assert "does not wait" in await bench.talk(GUIDE[0])
+    assert "does not wait" in await bench.talk(GUIDE[1])
     assert bench.names() == []
 
 
@@ -70,13 +87,18 @@ async def test_the_tour_begins_by_saying_what_speaks(tmp_path: Path) -> None:
     )
 
 
-async def test_after_the_prune_the_request_holds_the_memo_and_not_the_files(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+@pytest.mark.parametrize("folder", ["", "deep/" * 100], ids=["short path", "long path"])
+async def test_after_the_prune_the_request_holds_the_memo_and_not_what_the_test_printed(
+    tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    bench = Bench(tmp_path / folder)
     await bench.talk("tour")
     asked, _ = bench.provider.exchanged[-1]
     body = b"".join(message.canonical for message in asked.messages)
     assert MEMO.encode() in body
-    assert b"UNITS" not in body
+    assert b"FAILED parse('1m5s')" not in body
+    assert b"passed, 0 failed" not in body
 
 
 async def test_the_tour_can_be_taken_twice_in_one_session(tmp_path: Path) -> None:
@@ -201,7 +223,7 @@ async def test_a_prune_that_removes_nothing_is_not_praised(tmp_path: Path) -> No
     bench.executor.context = lambda **_: replace(whole(), plan_prun=refuse)
     last = await bench.talk("tour")
     assert last.startswith(
-        "I could not prune at least 600 tokens and leave a memo: prun is not available here"
+        f"I could not prune at least {PRUNE_TOKENS} tokens and leave a memo: prun is not available here"
     )
     assert "All that I still see" not in last
     assert "/context" in last

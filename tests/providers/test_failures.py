@@ -71,6 +71,10 @@ def test_a_status_says_whose_fault_it_is(status: int, kind: type[ProviderError])
         "Input is too long for requested model.",
         "the request exceeds the available context size, try increasing it",
         "This model's maximum context length is 4096 tokens",
+        "total tokens exceeds limit",
+        "Total tokens of image and text exceed max message tokens",
+        "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+        "Your request exceeded model token limit: 262144 (requested: 273110)",
     ],
 )
 @pytest.mark.parametrize("status", [400, 500])
@@ -267,6 +271,32 @@ def test_a_lost_connection_says_why_and_where():
         assert type(error) is ConnectionLost
         assert error.message.startswith("https://api.example.com: ")
         assert words in error.message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+        "`max_tokens` must be greater than `thinking.budget_tokens`",
+        "the number of requests exceeds your limit",
+    ],
+)
+def test_other_words_of_limits_and_tokens_are_no_overflow(message: str):
+    assert type(refused(400, message)) is BadRequest
+
+
+def test_what_stays_wrong_is_permanent_and_always_has_a_hint():
+    certificate = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    for cause, permanent in [
+        (certificate, True),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), True),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), False),
+        (ConnectionRefusedError(111, "Connection refused"), False),
+    ]:
+        error = FAILURES.lost(caused(Exception(""), cause))
+        assert error.permanent is permanent
+        assert error.hint
+    assert not FAILURES.lost(caused(Exception(""), TimeoutError("timed out"))).permanent
 
 
 def test_causes_that_go_round_in_a_circle_end():

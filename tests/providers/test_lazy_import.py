@@ -217,6 +217,34 @@ def test_a_package_where_a_name_is_a_submodule_s_too_is_run_at_once(packages: Pa
     assert package.tool() == "called"
 
 
+def test_a_package_that_resolves_names_by_itself_still_does(packages: Packages):
+    """A later SDK may come with a `__getattr__` of its own (PEP 562)."""
+    package = packages.write(
+        "laz_j",
+        {
+            "__init__.py": (
+                "from .one import One\n"
+                "def __getattr__(name):\n"
+                "    if name == 'later': return 'made when it was asked for'\n"
+                "    raise AttributeError(f'laz_j has no {name}')\n"
+            ),
+            "one.py": "class One: pass\n",
+        },
+    )
+    assert "laz_j.one" not in sys.modules
+    assert package.later == "made when it was asked for"
+    assert package.One is sys.modules["laz_j.one"].One
+    with pytest.raises(AttributeError, match="laz_j has no nothing"):
+        _ = package.nothing
+
+
+def test_a_module_of_functions_that_has_moved_is_not_missed(packages: Packages):
+    package = packages.write(
+        "laz_k", {"__init__.py": "from .one import One\n", "one.py": "class One: pass\n"}, ("laz_k.gone",)
+    )
+    assert package.One is sys.modules["laz_k.one"].One
+
+
 def test_a_name_that_is_nowhere_is_an_attribute_error_as_ever(packages: Packages):
     package = packages.write(
         "laz_d", {"__init__.py": "from .one import One\n", "one.py": "class One: pass\n"}

@@ -1,5 +1,8 @@
 """Chunks are joined, and nothing else changes: what the parser behind reads is the same as without."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import h11
 import httpx2
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.providers.anthropic import AnthropicProvider, Endpoint
-from prunecli.providers.rechunk import Rechunker, _Backend
+from prunecli.providers.rechunk import Rechunker, _Backend, join_chunks
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nTransfer-Encoding: Chunked\r\n\r\n"
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -96,3 +99,81 @@ async def test_the_provider_s_connections_join_their_chunks() -> None:
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     assert isinstance(transport._pool._network_backend, _Backend)
     await provider.close()
+
+
+class Connection:
+    """A connection of a later version of the HTTP library: it has a method that nobody knew."""
+
+    def __init__(self, received: list[bytes]) -> None:
+        self.received, self.sent, self.closed = received, b"", False
+
+    async def read(self, max_bytes: int, **options: Any) -> bytes:
+        return self.received.pop(0) if self.received else b""
+
+    async def write(self, data: bytes, **options: Any) -> None:
+        self.sent += data
+
+    async def write_many(self, parts: list[bytes]) -> None:
+        self.sent += b"".join(parts)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class Backend:
+    """Opens such connections, also in a way that nobody knew."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    async def connect_tcp(self, host: str, port: int) -> Connection:
+        return self.connection
+
+    async def connect_quic(self, host: str, port: int) -> Connection:
+        return self.connection
+
+
+async def test_methods_that_a_later_http_library_adds_are_still_there() -> None:
+    connection = Connection([chunked([b"a", b"b"])])
+    transport: Any = SimpleNamespace(_pool=SimpleNamespace(_network_backend=Backend(connection)))
+    join_chunks(transport)
+    backend = transport._pool._network_backend
+    assert await backend.connect_quic("host", 443) is connection
+    stream = await backend.connect_tcp("host", 443)
+    await stream.write(b"one ")
+    await stream.write_many([b"two ", b"three"])
+    assert await stream.read(1_000) == HEAD + b"2\r\nab\r\n0\r\n\r\n"
+    await stream.aclose()
+    assert (connection.sent, connection.closed) == (b"one two three", True)
+    assert not hasattr(stream, "no_such_method")
+
+
+class Fixed:
+    """A pool whose backend can be read only."""
+
+    _network_backend = property(lambda self: "the library's own")
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        SimpleNamespace(),
+        SimpleNamespace(_pool=None),
+        SimpleNamespace(_pool=SimpleNamespace()),
+        SimpleNamespace(_pool=SimpleNamespace(_network_backend=None)),
+        SimpleNamespace(_pool=Fixed()),
+    ],
+)
+def test_where_the_private_names_have_moved_nothing_is_touched(moved: Any) -> None:
+    pool = getattr(moved, "_pool", None)
+    before = getattr(pool, "_network_backend", None)
+    join_chunks(moved)
+    assert getattr(pool, "_network_backend", None) is before
+
+
+def test_what_comes_before_a_response_goes_through_as_it_comes() -> None:
+    """A SOCKS proxy answers twice before the first response."""
+    rechunker = Rechunker()
+    assert rechunker.feed(b"\x05\x00") == b"\x05\x00"
+    assert rechunker.feed(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00").endswith(b"\x00\x00")
+    assert rechunker.feed(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").endswith(b"\r\n\r\nok")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from prunecli.agent.signals import Notice
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SnapshotFailed
@@ -17,6 +18,7 @@ from prunecli.providers.models import ModelTable
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
+from prunecli.runtime.saving import FileSaver
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.snapshots import EMPTY
@@ -264,6 +266,72 @@ async def test_without_snapshots_the_work_goes_on_and_the_files_stay(tmp_path: P
     assert files(runtime.setup.cwd) == seen
     await rewind(runtime, point.seq, conversation=True, files=False)
     assert runtime.session.context.items == []
+
+
+def with_git(tmp_path: Path, script: list[Scripted], program: str, **more: Any) -> tuple[Runtime, list[str]]:
+    """A runtime whose git is this shell program, and what it says."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "git").write_text(f"#!/bin/sh\n{program}\n")
+    (programs / "git").chmod(0o755)
+    runtime = begun(tmp_path, script)
+    environ = {**runtime.setup.child_env, "PATH": f"{programs}:{runtime.setup.child_env['PATH']}"}
+    setup = replace(runtime.setup, child_env=environ)
+    runtime.files = FileSaver(setup, lambda: runtime.config, lambda: runtime.session, **more)
+    said: list[str] = []
+    runtime.session.subscribe(lambda told: said.append(told.text) if isinstance(told, Notice) else None)
+    return runtime, said
+
+
+async def test_a_directory_that_takes_long_holds_nobody_up_and_is_saved_behind_the_work(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    slow = f'while [ ! -e {gate} ]; do sleep 0.02; done\nexec {shutil.which("git")} "$@"'
+    runtime, said = with_git(tmp_path, STORY, slow, patience=0.0, first_seconds=600.0)
+    await runtime.submit("first")
+    await runtime.submit("second")
+    assert (runtime.setup.cwd / "made" / "file").exists(), "both changed files while nothing was saved"
+    assert saves(runtime) == []
+    assert said == [
+        "Saving this directory's files takes long. Until it is done, /rewind can't restore files."
+    ]
+    assert runtime.files.off == "they are still being saved"
+    gate.touch()
+    await until(lambda: not runtime.files.off)
+    runtime.files = FileSaver(runtime.setup, lambda: runtime.config, lambda: runtime.session)
+    await runtime.submit("third")
+    await runtime.submit("fourth")
+    assert saves(runtime) == [("before", "tools"), ("after", "tools")]
+    await runtime.close()
+
+
+async def test_a_failure_is_said_once_and_not_tried_again_in_the_session(tmp_path: Path) -> None:
+    runtime, said = with_git(tmp_path, STORY, f"echo >> {tmp_path}/tries\necho broken >&2\nexit 1")
+    await runtime.submit("first")
+    tries = (tmp_path / "tries").read_text()
+    await runtime.submit("second")
+    assert (tmp_path / "tries").read_text() == tries
+    assert said == ["File rewind is off for this session: git ls-files: broken"]
+    assert runtime.files.off == "git ls-files: broken"
+
+
+async def test_a_directory_that_takes_too_long_says_that_the_next_session_goes_on_with_it(
+    tmp_path: Path,
+) -> None:
+    runtime, said = with_git(tmp_path, STORY, "exec sleep 600", first_seconds=0.0)
+    await runtime.submit("first")
+    assert said == [
+        "File rewind is off for this session: saving the files takes longer than 0s; the next session goes on with it"
+    ]
+
+
+async def test_closing_ends_what_is_being_saved(tmp_path: Path) -> None:
+    runtime, _ = with_git(tmp_path, STORY, "exec sleep 600", patience=0.0, first_seconds=600.0)
+    await runtime.submit("first")
+    assert runtime.files.off
+    async with asyncio.timeout(DEADLINE):
+        await runtime.close()
 
 
 def without_git(tmp_path: Path, script: list[Scripted]) -> Runtime:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
@@ -13,7 +14,7 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.events import Record, SessionStarted, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
-from prunecli.session.log import Loaded, read_log, take_line
+from prunecli.session.log import LOST_WORDS, Loaded, read_log, take_line
 from prunecli.session.writer import LogWriter
 from tests.laws.logs import logs
 
@@ -65,7 +66,7 @@ def cut_everywhere(path: Path, count: int, places: Callable[[int], bool] = lambd
         log.append(record(count))
         log.close()
         assert path.read_bytes().startswith(data[:size]), "what was there is never rewritten"
-        assert read_log(path).records == [*records[:kept], record(count)]
+        assert read_of(read_log(path)) == [*records[:kept], record(count)]
     return len(sizes)
 
 
@@ -82,6 +83,7 @@ def flip_everywhere(path: Path, count: int, bits: Callable[[int], Iterable[int]]
                 loaded = load(path, bytes(flipped))
                 lost = lost_of(loaded, records)
                 assert lost <= may_go, f"untouched records are lost: {lost - may_go}"
+                assert traced(loaded, records, lost), "lost words leave no trace"
                 assert not lost or loaded.bad or not loaded.records, "a loss is said"
                 most = max(most, len(lost))
     return most
@@ -89,10 +91,29 @@ def flip_everywhere(path: Path, count: int, bits: Callable[[int], Iterable[int]]
 
 def lost_of(loaded: Loaded, records: list[Record]) -> set[int]:
     """The numbers of the records that were not read; what was read is what was written."""
-    seqs = [one.seq for one in loaded.records]
-    assert loaded.records == [records[seq] for seq in seqs], "an altered record was accepted"
+    read = read_of(loaded)
+    seqs = [one.seq for one in read]
+    assert read == [records[seq] for seq in seqs], "an altered record was accepted"
     assert seqs == sorted(set(seqs))
     return set(range(len(records))) - set(seqs)
+
+
+def traced(loaded: Loaded, records: list[Record], lost: set[int]) -> bool:
+    """Whether something stands where words of the user's are lost in front of a good record."""
+    read = [one.seq for one in read_of(loaded)]
+    words = {
+        seq for seq in lost if isinstance(records[seq].event, UserMessage) and seq < max(read, default=0)
+    }
+    places = {max((seq for seq in read if seq < one), default=-1) + 1 for one in words}
+    return places <= {one.seq for one in loaded.records if one.event == LOST_WORDS}
+
+
+def read_of(loaded: Loaded) -> list[Record]:
+    """The records that were read, without what stands for lost words; their numbers rise together."""
+    seqs = [one.seq for one in loaded.records]
+    assert seqs == sorted(set(seqs))
+    assert all(one.timestamp < two.timestamp for one, two in pairwise(loaded.records))
+    return [one for one in loaded.records if one.event != LOST_WORDS]
 
 
 def hole_everywhere(path: Path, count: int, step: int, lengths: Callable[[int], Iterable[int]]) -> int:
@@ -168,7 +189,7 @@ def test_any_damage_to_any_log_gives_a_part_of_it(records: list[Record], data: s
     loaded = Loaded()
     for line in text.split(b"\n"):
         take_line(loaded, line)
-    assert all(one in records for one in loaded.records)
+    assert all(one in records or one.event == LOST_WORDS for one in loaded.records)
     seqs = [one.seq for one in loaded.records]
     assert seqs == sorted(set(seqs))
 

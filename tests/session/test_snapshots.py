@@ -1,17 +1,21 @@
 """Snapshots of a workspace: what they hold, what they leave alone, and that files come back from them."""
 
 import os
+import shutil
 import stat
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from prunecli.errors import SnapshotFailed
+from prunecli.session.own_git import OutOfTime
 from prunecli.session.restoring import restore
 from prunecli.session.snapshots import EMPTY, MAX_FILE_BYTES, FileChange, Snapshots
 from tests.session.snapshotting import back, files, git, of_git, repository, snapshots
+from tests.waiting import wait_until
 
 
 def workspace(tmp_path: Path) -> Path:
@@ -192,8 +196,41 @@ def test_a_missing_git_and_a_slow_one_are_said(tmp_path: Path) -> None:
     (programs / "git").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     (programs / "git").chmod(0o755)
     slow = Snapshots(tmp_path / "s", work, {"PATH": str(programs)}, tmp_path / "home", seconds=0.2)
-    with pytest.raises(SnapshotFailed, match="longer than"):
+    with pytest.raises(SnapshotFailed, match="took too long"):
         slow.save()
+
+
+def test_what_was_taken_in_before_it_was_stopped_is_not_read_again(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(50):
+        (work / f"{number:02}.txt").write_text(f"text {number}\n")
+    real = shutil.which("git")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "git").write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *update-index*) echo >> {tmp_path}/portions\n'
+        f"[ $(/usr/bin/wc -l < {tmp_path}/portions) = 3 ] && exec /bin/sleep 600;; esac\n"
+        f'exec {real} "$@"\n'
+    )
+    (programs / "git").chmod(0o755)
+    environ = {"PATH": str(programs), "HOME": str(tmp_path)}
+    stopped = Snapshots(tmp_path / "s", work, environ, tmp_path / "home", seconds=600, portion=10)
+    with ThreadPoolExecutor() as pool:
+        saving = pool.submit(stopped.save)
+        portions = tmp_path / "portions"
+        wait_until(lambda: portions.exists() and portions.read_text().count("\n") == 3)
+        stopped.stop()
+        with pytest.raises(OutOfTime):
+            saving.result()
+    (place,) = (tmp_path / "s").iterdir()
+    assert git(work, f"--git-dir={place}", "ls-files").count(b"\n") == 20
+    (work / "00.txt").write_text("changed meanwhile\n")
+    again = Snapshots(tmp_path / "s", work, environ, tmp_path / "home", seconds=600, portion=10).save()
+    assert portions.read_text().count("\n") == 3 + 4, "three portions were left, and what had changed"
+    assert again.tree == snapshots(tmp_path, work).save().tree
+    assert not list((place / "objects").glob("pack/tmp_*"))
 
 
 def test_our_repository_is_private_and_made_whole_again(tmp_path: Path) -> None:

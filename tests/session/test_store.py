@@ -1,7 +1,9 @@
 """Lists of sessions, and finding one: with an index that may be missing, stale, damaged or unwritable."""
 
 import os
+import socket
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,10 @@ from prunecli.model.events import CompactionApplied
 from prunecli.model.messages import Usage
 from prunecli.session import index as index_module
 from prunecli.session.digest import Digest
+from prunecli.session.importers.source import read_source
 from prunecli.session.index import File, Index, read
+from prunecli.session.log import read_log
+from prunecli.session.search import search
 from prunecli.session.store import INDEX_NAME, Store
 from tests.session.written import answer, lines, named, prompt, session
 
@@ -88,6 +93,41 @@ def test_files_that_are_no_sessions_and_such_as_cannot_be_read_are_passed_over(
     assert store.last(cwd) == good
     with pytest.raises(SessionNotFound):
         store.find("notes")
+
+
+@pytest.fixture(params=["fifo", "socket", "device", "folder"])
+def irregular(request: pytest.FixtureRequest, store: Store, cwd: Path) -> Iterator[Path]:
+    """Something that is no file under the name of a session that is newer than the real one."""
+    session(store, cwd, "20260101-000000-aaaaaa", [prompt("hello")], changed=1_700_000_000)
+    path = store.new_path(cwd, "20260102-000000-bbbbbb")
+    with socket.socket(socket.AF_UNIX) as server:
+        match request.param:
+            case "fifo":
+                os.mkfifo(path)
+            case "socket":
+                here = os.open(path.parent, os.O_RDONLY)
+                server.bind(f"/proc/self/fd/{here}/{path.name}")
+                os.close(here)
+            case "device":
+                path.symlink_to("/dev/zero")
+            case _:
+                path.mkdir()
+        yield path
+
+
+def test_what_is_no_regular_file_is_no_session_and_holds_nobody_up(
+    store: Store, cwd: Path, irregular: Path
+) -> None:
+    assert [one.id for one in store.list()] == ["20260101-000000-aaaaaa"]
+    assert store.last(cwd).stem == "20260101-000000-aaaaaa"
+    assert store.find("2026").stem == "20260101-000000-aaaaaa"
+    with pytest.raises(SessionNotFound, match=f"{irregular} holds no session"):
+        store.find(irregular.stem)
+    with pytest.raises(OSError, match="not a regular file"):
+        read_log(irregular)
+    assert list(search([irregular], "hello")) == []
+    with pytest.raises(OSError, match="not a regular file"):
+        read_source(irregular)
 
 
 def test_damaged_lines_do_not_keep_a_session_out_of_the_list(store: Store, cwd: Path) -> None:

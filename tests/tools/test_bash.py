@@ -299,3 +299,39 @@ async def test_the_default_timeout_is_the_limit_of_the_context(tools: Caller) ->
     assert output.is_error
     assert output.details["timed_out"]
     assert await short.text("bash", command="echo begun; sleep 100") == "begun\n[timed out after 0.2 s]"
+
+
+async def test_a_call_that_is_stopped_hands_over_all_it_printed(tools: Caller) -> None:
+    shown: list[str] = []
+    held: list[str] = []
+    watched = tools.with_(progress=shown.append, so_far=held.append)
+    command = "trap 'echo bye; exit' TERM; seq 30; while :; do sleep 0.01; done"
+    call = asyncio.create_task(watched.text("bash", command=command))
+    await until(lambda: "30" in "".join(shown))
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert held[-1].split()[:30] == [*map(str, range(1, 31))]
+    assert held[-1].endswith("bye\n"), "what it said to TERM is in it too"
+
+
+async def test_what_a_call_printed_is_handed_over_while_it_runs_but_not_often(
+    tools: Caller, workspace: Path
+) -> None:
+    at: list[float] = []
+    held: list[str] = []
+    loop = asyncio.get_running_loop()
+
+    def keep(text: str) -> None:
+        at.append(loop.time())
+        held.append(text)
+
+    watched = tools.with_(so_far=keep)
+    command = "while [ ! -e go ]; do echo line; sleep 0.01; done; yes | head -c 1000000"
+    call = asyncio.create_task(watched.text("bash", command=command))
+    await until(lambda: len(held) >= 3)
+    (workspace / "go").touch()
+    await call
+    assert held[0].startswith("line")
+    assert all(later - earlier >= 0.499 for earlier, later in pairwise(at))
+    assert max(map(len, held)) <= 20_000

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from prunecli.providers.scripted import Scripted
@@ -16,8 +18,12 @@ from prunecli.tui.conversation import Conversation
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.transcript.entries import Entry
 from tests.starting import start
+from tests.waiting import DEADLINE
 
-DEADLINE = 10.0
+
+def joined(text: str) -> str:
+    """The text without its line ends and repeated blanks: where a line breaks hangs on the length of paths."""
+    return " ".join(text.split())
 
 
 @dataclass
@@ -58,13 +64,22 @@ class Shown:
             raise AssertionError(f"it did not happen; the screen is\n{self.screen_text()}") from None
 
     async def until_shown(self, *texts: str) -> None:
-        """Lets it work until all of these stand on the screen."""
-        await self.until(lambda: all(text in self.screen_text() for text in texts))
+        """Lets it work until all of these stand on the screen, wherever the lines break."""
+        await self.until(lambda: all(joined(text) in joined(self.screen_text()) for text in texts))
 
     async def type(self, text: str, *keys: str) -> None:
-        """Types a text, then presses keys."""
+        """Types a text at once, as a fast typist does, then presses keys.
+
+        `pilot.press` waits for an idle machine twice for each key, which takes longer than the tests themselves.
+        """
+        driver = self.app._driver
+        assert driver is not None
+        await self.pilot.pause()  # what was just opened has the focus
         for char in text:
-            await self.pilot.press("space" if char == " " else char)
+            event = events.Key(char if char.isalnum() else _character_to_key(char), char)
+            event.set_sender(self.app)
+            driver.send_message(event)
+        await self.pilot.pause()
         await self.pilot.press(*keys)
 
     async def idle(self) -> None:

@@ -257,6 +257,13 @@ async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path
         await s.until_shown("and on it goes")
 
 
+async def test_what_could_not_be_recorded_comes_back_in_front_of_what_was_typed_since(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("typed since")
+        s.conversation.give_back("could not be said")
+        assert s.frame.prompt.typed == "could not be said\n\ntyped since"
+
+
 async def test_another_session_takes_the_place_of_the_one_on_the_screen(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("old answer"), says("new answer")]) as s:
         await s.type("old", "enter")
@@ -395,7 +402,37 @@ async def test_that_there_is_no_key_is_said_in_one_line(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     runtime.notices = [DEMO_NOTICE]
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.until_shown(f"! {DEMO_NOTICE}")
+        await s.until_shown(f"! {DEMO_NOTICE}", "prunecli  ", "/ commands", "@ files", "? keys")
+
+
+async def test_notices_stand_below_the_welcome_until_something_is_said(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("hello back")], size=(50, 15)) as s:
+        s.conversation.say("a first notice")
+        s.conversation.warn_of("a second one")
+        await s.until_shown("/ commands  @ files", "two-minute tour", "a first notice", "! a second one")
+        await s.type("hello", "enter")
+        await s.until_shown("hello back")
+        await s.idle()
+        assert not s.frame.welcome.display
+        texts = [entry.text for entry in s.entries if isinstance(entry, shown_entries.Notice)]
+        assert texts == ["a first notice", "a second one"]
+
+
+async def test_what_does_not_fit_below_the_welcome_is_shown_in_the_transcript(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.conversation.say("a line\n" * 30)
+        await s.until(lambda: not s.frame.welcome.display)
+
+
+async def test_the_tour_introduces_itself_and_waits_for_enter(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("the first step")])
+    runtime.introduction, runtime.guide = "Press Enter to start.", ["tour, step by step"]
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until_shown("Press Enter to start.", "Enter: tour, step by step", "/ commands")
+        assert not s.entries[1:]
+        assert s.runtime.session.context.entries == {}
+        await s.pilot.press("enter")
+        await s.until_shown("the first step")
 
 
 async def test_what_the_mouse_selects_is_said_to_be_copied(tmp_path: Path) -> None:

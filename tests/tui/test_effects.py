@@ -176,7 +176,7 @@ async def test_reloading_takes_the_keys_and_the_theme_of_the_file(tmp_path: Path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('[ui]\ntheme = "fjord"\n[ui.keys]\nsubmit = "ctrl+s"\n')
         await s.type("/reload", "escape", "enter")
-        await s.until_shown("Configuration read.")
+        await s.until_shown("Configuration reloaded")
         assert s.app.theme == "fjord"
         await s.type("hi", "ctrl+s")
         await s.idle()

@@ -18,7 +18,7 @@ from tests.tui.transcript.showing import MARKDOWN, document
 
 async def test_all_of_a_flood_is_shown_as_if_it_had_come_at_once(tmp_path: Path) -> None:
     """TUI-12: in deltas of 40 characters, as fast as they are taken."""
-    text = "".join(f"## Part {number}\n\n{MARKDOWN}\n" for number in range(150))
+    text = "".join(f"## Part {number}\n\n{MARKDOWN}\n" for number in range(60))
     async with Endpoint([Reply(text)]) as endpoint:
         provider = AnthropicProvider(Whom(api_key="sk-ant-x", base_url=endpoint.base_url))
         runtime = start(tmp_path, provider=provider)

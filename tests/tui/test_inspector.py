@@ -91,7 +91,17 @@ def result(s: Shown, tool: str, number: int = 0) -> int:
     return [seq for seq in found if s.runtime.session.context.entries[seq].tool_name == tool][number]
 
 
-async def test_it_opens_on_the_newest_turn_with_map_legend_and_tree(tmp_path: Path) -> None:
+async def test_it_opens_with_map_legend_and_tree_on_the_largest_result_that_can_be_pruned(
+    tmp_path: Path,
+) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await s.until(lambda: marked(s).kind == "result")
+        largest = max(s.runtime.session.context.live_results, key=s.runtime.session.context.tally.tokens)
+        assert marked(s) == Key("result", largest.seq)
+        await s.until_shown("Context", "R results", "read file", "p  clears this result", "❯ thanks")
+
+
+async def test_without_anything_to_prune_it_opens_on_the_newest_turn(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         assert marked(s) == Key("turn", keys(s)[-2].seq)
         await s.until_shown("Context", "R results", "A answers", "free", "entry", "carried", "❯ thank you!")
@@ -156,7 +166,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         assert (event.source, event.reason) == ("user", "by hand")
         assert [edit.kind for edit in event.edits] == ["clear"]
         assert s.runtime.session.context.tally.context_tokens == foreseen.after
-        await s.until_shown("Clears this result: ~", "u takes it back", "cleared")
+        await s.until_shown("Clears this result: ~", "u to undo", "cleared")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
         await s.until_shown("it is cleared already")
@@ -191,6 +201,89 @@ async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path:
         await mark(s, "turn", keys(s)[-2].seq)
         await s.pilot.press("p")
         await s.until_shown("your words always stay")
+
+
+async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await mark(s, "turn", 1)
+        await s.pilot.press("p")
+        first = last(s)
+        assert isinstance(first, PrunApplied)
+        await s.pilot.press("u")
+        await s.until_shown("3 of 3 results restored", "p  clears 3 of 3 results")
+        await s.pilot.press("p")
+        assert last(s) == first
+
+
+def dim_keys(s: Shown) -> set[str]:
+    """The keys in the last line that do not stand out."""
+    strip = s.app.screen._compositor.render_strips()[-1]
+    keys = [(segment.text.strip(), segment.style) for segment in strip]
+    return {text for text, style in keys if len(text) == 1 and style is not None and not style.bold}
+
+
+async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_told(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await mark(s, "turn", keys(s)[-2].seq)
+        await s.until(lambda: dim_keys(s) == {"p", "m", "r", "u"})
+        await mark(s, "result", result(s, "read"))
+        await s.until_shown("p  clears this result")
+        assert dim_keys(s) == {"r", "u"}
+        assert "no:" not in s.screen_text()
+        await s.pilot.press("r")
+        await s.until_shown("nothing is pruned here")
+
+
+async def test_s_sorts_by_one_figure_after_the_other_and_ends_at_the_tree(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        tree = keys(s)
+        for by, figure in (
+            ("tokens", "tokens"),
+            ("size", "original"),
+            ("age", "age"),
+            ("carried", "carried"),
+        ):
+            await s.pilot.press("s")
+            await s.until_shown(f"{by}▾", f"s sort: {by}")
+            assert marked(s) == keys(s)[0]
+            figures = [getattr(screen(s).inspecting.node(key), figure) for key in keys(s)]
+            assert figures == sorted(figures, reverse=True)
+            assert {key.kind for key in keys(s)} >= {"prompt", "result", "calls", "text", "thinking"}
+        await s.pilot.press("E", "s")
+        await s.until(lambda: set(tree) <= set(keys(s)))
+        assert "▾ tokens" not in s.screen_text()
+
+
+async def test_a_sorted_list_is_filtered_too_and_p_works_in_it(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await s.pilot.press("s", "slash", *"file2", "enter")
+        await s.until(lambda: [key.kind for key in keys(s)] == ["result"])
+        await s.pilot.press("p")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert event.edits[0].seq == marked(s).seq
+
+
+async def test_t_shows_what_the_results_of_each_tool_take(tmp_path: Path) -> None:
+    async with inspected(tmp_path, size=(160, 48)) as s:
+        await s.until_shown("By tool", "bash ~")
+        await s.pilot.press("t")
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        await s.until_shown("Tool results", "bash        2", "read        1       1")
+
+
+async def test_the_tree_stands_right_below_the_map_and_has_room_on_a_small_screen(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work(), size=(50, 15)) as s:
+        await s.until(lambda: marked(s).kind == "result")
+        for size in ((50, 15), (80, 24), (160, 48), (80, 24), (50, 15)):
+            await s.pilot.resize_terminal(*size)
+            await s.until_shown("p  clears this result", "free", "read file")
+            await s.until(lambda height=size[1]: len(s.screen_text().split("\n")) == height)
+            rows = s.screen_text().split("\n")
+            heading = next(at for at, row in enumerate(rows) if "what" in row and "tokens" in row)
+            assert all(rows[: heading + 1])
+            assert screen(s).tree_rows.page >= 7
+            assert rows[-1].split()[0] == "p"
 
 
 async def test_m_asks_for_words_and_puts_them_in_the_place_of_the_exchange(tmp_path: Path) -> None:
@@ -276,7 +369,7 @@ async def test_a_slash_shows_only_what_holds_the_words_and_esc_everything(tmp_pa
         assert keys(s) == every
         await s.pilot.press("slash")
         await s.type("zzzz")
-        await s.until_shown("nothing like it")
+        await s.until_shown("No matches")
         await s.pilot.press("escape")
         assert keys(s) == every
 
@@ -306,6 +399,8 @@ async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Pa
         events.append(AssistantMessage((use,), "scripted", "tool_use"))
         events.append(ToolResult(use.id, "read", (Text("a line of it\n" * 20),)))
     async with inspected(tmp_path, [*events, AssistantMessage((Text("Done."),), "scripted")]) as s:
+        await s.until(lambda: marked(s).kind == "result")
+        await mark(s, "turn", 1)
         await s.until_shown("p  clears 310 of 310 results")
         await s.pilot.press("down")
         await s.until_shown("p  drops this exchange with 1 result")
@@ -316,8 +411,8 @@ async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Pa
 
 async def test_an_empty_session_and_tiny_screens_are_no_accident(tmp_path: Path) -> None:
     async with inspected(tmp_path, []) as s:
-        await s.until_shown("nothing was said yet")
-        await s.pilot.press(*"pmrPud", "escape", "enter", "space", "E", "end", "down")
+        await s.until_shown("Nothing was said yet")
+        await s.pilot.press(*"pmrPudst", "escape", "enter", "space", "E", "end", "down")
         for size in ((20, 6), (1, 1), (300, 60)):
             await s.pilot.resize_terminal(*size)
             await s.pilot.pause()
@@ -367,16 +462,16 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
 
 async def test_long_sessions_are_unfolded_and_filtered_completely(tmp_path: Path) -> None:
     events: list[Event] = [UserMessage((Text("read them"),))]
-    for number in range(3_000):
+    for number in range(1_000):
         use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
         events.append(AssistantMessage((Text(f"Number {number}."), use), "scripted", "tool_use"))
         events.append(ToolResult(use.id, "read", (Text("line"),)))
     async with inspected(tmp_path, events) as s:
         turn, folded = marked(s), len(keys(s))
         await s.pilot.press("E")
-        await s.until(lambda: len(keys(s)) == folded + 3 * 3_000)
+        await s.until(lambda: len(keys(s)) == folded + 3 * 1_000)
         assert marked(s) == turn
-        await s.pilot.press("slash", *"file2999")
+        await s.pilot.press("slash", *"file999")
         await s.until(lambda: [key.kind for key in keys(s)] == ["turn", "exchange", "result"])
         await s.pilot.press("escape", "E")
         await s.until(lambda: len(keys(s)) < folded)

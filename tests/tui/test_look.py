@@ -7,7 +7,10 @@ import pytest
 
 from prunecli.paths import Places
 from prunecli.tui import look
-from prunecli.tui.themes import load_theme, theme_names
+from prunecli.tui.app import PrunecliApp
+from prunecli.tui.themes import DEFAULT, FEW_COLORS, load_theme, theme_names
+from tests.starting import start
+from tests.tui.showing_app import shown
 
 PLACES = Places.of({"HOME": "/nonexistent"})
 
@@ -43,3 +46,49 @@ def test_a_place_that_cannot_be_written_costs_only_the_next_first_frame(tmp_path
     (tmp_path / "data").write_text("a file in the way")
     look.save(tmp_path / "data" / "look.json", look.Look(load_theme(PLACES, "dusk").to_textual(), mouse=True))
     assert look.load(tmp_path / "data" / "look.json") is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "few"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "linux"}, True),
+        ({"TERM": "screen"}, True),
+        ({"TERM": "xterm-16color"}, True),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, False),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, False),
+        ({"TERM": "alacritty", "COLORTERM": "24bit"}, False),
+        ({}, False),
+    ],
+)
+def test_the_environment_tells_whether_there_are_few_colors(environ: dict[str, str], few: bool) -> None:
+    assert look.has_few_colors(environ) is few
+
+
+async def test_a_terminal_of_sixteen_colors_wears_the_theme_for_it_and_keeps_the_configured_one(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path) as s:
+        kept = s.runtime.setup.places.data / "look.json"
+        before = kept.read_text()
+    async with shown(tmp_path, environ={"TERM": "xterm"}) as s:
+        assert s.app.theme == FEW_COLORS
+        assert s.runtime.config.ui.theme == DEFAULT
+        s.conversation.command("/reload")
+        await s.pilot.pause()
+        assert s.app.theme == FEW_COLORS
+        assert kept.read_text() == before
+        s.conversation.command("/theme dusk")
+        await s.until(lambda: s.app.theme == "dusk")
+
+
+async def test_the_first_frame_of_a_terminal_of_sixteen_colors_has_no_others(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    look.save(
+        runtime.setup.places.data / "look.json",
+        look.Look(load_theme(PLACES, DEFAULT).to_textual(), mouse=False),
+    )
+    app = PrunecliApp(lambda: runtime, runtime.setup.places, runtime.setup.cwd, {"TERM": "linux"})
+    assert (app.theme, app.mouse) == (FEW_COLORS, False)
+    await runtime.close()

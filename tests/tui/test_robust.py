@@ -76,7 +76,7 @@ async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(
     tmp_path: Path, seed: int
 ) -> None:
     """TUI-14."""
-    assert not (await played(tmp_path, seed, 150)).exists()
+    assert not (await played(tmp_path, seed, 60)).exists()
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ HEAVY = (
     "difflib",
     "httpx2",
     "markdown_it",
-    "pathspec",
     "pygments",
     "prunecli.agent",
     "prunecli.commands",

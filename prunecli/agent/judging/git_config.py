@@ -10,6 +10,8 @@ import re
 import stat
 from pathlib import Path
 
+from prunecli.regular import read_regular
+
 _MAX_CONFIG = 1_000_000
 _MAX_INDEX = 100_000_000
 _GITLINK = (0o160000).to_bytes(4, "big")
@@ -169,7 +171,7 @@ def _has_submodules(folder: Path) -> bool:
         return False
     if index.stat().st_size > _MAX_INDEX:
         return True
-    return _GITLINK in index.read_bytes()
+    return _GITLINK in read_regular(index)
 
 
 def _read(path: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal
+from prunecli.context.strategy import Proposal, Size
 from prunecli.context.sums import Dips
 from prunecli.context.view import NEVER, View
 from prunecli.model.edits import Edit
@@ -24,9 +24,9 @@ IMAGE_CHARS = 8_000
 class SoftTrim:
     """How a long result is trimmed. Lengths in characters."""
 
-    max_chars: Annotated[int, "Results up to this length are not trimmed."] = 4_000
-    head_chars: Annotated[int, "Characters kept of the beginning."] = 1_500
-    tail_chars: Annotated[int, "Characters kept of the end."] = 1_500
+    max_chars: Annotated[Size, "Results up to this length are not trimmed."] = 4_000
+    head_chars: Annotated[Size, "Characters kept of the beginning."] = 1_500
+    tail_chars: Annotated[Size, "Characters kept of the end."] = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Options:
     ] = 3
     soft_trim_ratio: Annotated[float, "Share of the window from which long results are trimmed."] = 0.3
     hard_clear_ratio: Annotated[float, "Share of the window from which results are cleared."] = 0.5
-    min_prunable_tool_chars: Annotated[int, "Clear only where at least this much could go."] = 50_000
+    min_prunable_tool_chars: Annotated[Size, "Clear only where at least this much could go."] = 50_000
     soft_trim: SoftTrim = field(default_factory=SoftTrim)
     hard_clear: HardClear = field(default_factory=HardClear)
     tools: Tools = field(default_factory=Tools)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal
+from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
@@ -22,10 +22,10 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class Options:
     """The options of `[pruning.opencode]`."""
 
-    prune_minimum: Annotated[int, "Prune only when more than this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[int, "Tokens of the newest tool results that are always kept."] = 40_000
+    prune_minimum: Annotated[Size, "Prune only when more than this many tokens would be freed."] = 20_000
+    prune_protect: Annotated[Size, "Tokens of the newest tool results that are always kept."] = 40_000
     protected_turns: Annotated[
-        int, "Results of the last so many user turns are kept, outside of the budget."
+        Size, "Results of the last so many user turns are kept, outside of the budget."
     ] = 2
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ("skill",)
 

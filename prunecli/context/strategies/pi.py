@@ -8,7 +8,7 @@ from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal
+from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
@@ -20,10 +20,10 @@ _IMAGE_CHARS = 4_800
 class Options:
     """The options of `[pruning.pi]`."""
 
-    prune_minimum: Annotated[int, "Prune only when at least this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[int, "Tokens of the newest tool results that are always kept."] = 40_000
+    prune_minimum: Annotated[Size, "Prune only when at least this many tokens would be freed."] = 20_000
+    prune_protect: Annotated[Size, "Tokens of the newest tool results that are always kept."] = 40_000
     protected_turns: Annotated[
-        int, "Results of the last so many user turns are kept, outside of the budget."
+        Size, "Results of the last so many user turns are kept, outside of the budget."
     ] = 2
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ()
     prunable_tools: Annotated[

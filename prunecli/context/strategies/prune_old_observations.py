@@ -9,7 +9,7 @@ from typing import Annotated
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal
+from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
@@ -19,7 +19,7 @@ class Options:
     """The options of `[pruning.prune_old_observations]`."""
 
     keep_last_n: Annotated[int, "Exchanges whose results stay whole, counted from the end."] = 3
-    max_length: Annotated[int, "Characters that are kept of an older result."] = 100
+    max_length: Annotated[Size, "Characters that are kept of an older result."] = 100
 
 
 def propose(view: View, options: Options) -> Proposal:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.relevance import Dense, DenseLikeness, Likeness, SparseLikeness, mmr, terms, tfidf, unit
-from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
+from prunecli.context.strategy import FunctionFailed, Proposal, Size, check_reference
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
@@ -30,7 +30,7 @@ Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 class Options:
     """The options of `[pruning.semantic]`."""
 
-    max_tokens: Annotated[int | None, "Tokens that may be kept; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens that may be kept; unset: half of the window."] = None
     embedder: Annotated[
         str,
         'A function that makes vectors, as "package.module:name"; empty: TF-IDF. Never from a project\'s file.',

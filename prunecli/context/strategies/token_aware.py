@@ -8,7 +8,7 @@ from typing import Annotated
 
 from prunecli.context.exchange import Exchange
 from prunecli.context.index import ExchangeIndex
-from prunecli.context.strategy import Proposal
+from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 
 
@@ -16,7 +16,7 @@ from prunecli.context.view import View
 class Options:
     """The options of `[pruning.token_aware]`."""
 
-    max_tokens: Annotated[int | None, "Tokens that may be kept; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens that may be kept; unset: half of the window."] = None
 
 
 _TOKENS, _DROPPABLE = range(2)

@@ -1,24 +1,29 @@
-"""A session as one HTML page that needs nothing else: folded results and thinking, a search, prunes marked.
+"""A session as one HTML page that needs nothing else: each call with its result, diffs, a search, prunes marked.
 
-Everything that was said is escaped. Were something forgotten, the page's own policy lets no script run but the one
-whose hash it names, and loads nothing from anywhere.
+What the model wrote is Markdown; what the user typed stays as it was typed. Everything is escaped. Were something
+forgotten, the page's own policy lets no script run but the one whose hash it names, and loads nothing from anywhere.
 """
 
-import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, Record
-from prunecli.model.messages import Block, Image, Json, Text, Thinking, ToolUse
-from prunecli.sanitize import one_line, source
-from prunecli.session.exporters.told import Story, Told, argument, placeholder, story
+from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
+from prunecli.sanitize import one_line
+from prunecli.session.exporters.html_calls import asked, heading, printed
+from prunecli.session.exporters.html_code import Colours, plain
+from prunecli.session.exporters.html_prose import prose
+from prunecli.session.exporters.told import Story, Told, placeholder, story
 
-_OPEN_LINES = 3
-"""Results up to this many lines are not folded."""
+_MOST_PAGE = 10_000_000
+"""Characters of a page; entries after that are named in one line each."""
+_MOST_PICTURES = 50_000_000
+"""Characters of images that a page holds; the later ones are named."""
+_NAMED_CHARS = 200
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _HERE = Path(__file__).parent
@@ -51,87 +56,124 @@ def _page(told: Story) -> Iterator[str]:
     yield '<nav><input id="search" type="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off">'
     yield '<output id="count"></output><button id="unfold" type="button">Unfold all</button>'
     yield '<button id="fold" type="button">Fold all</button></nav><main>'
-    for one in told.entries:
-        yield from _entry(one)
+    yield from _Entries(told.entries).write()
     yield f"</main><script>{script}</script></body></html>"
 
 
-def _entry(told: Told) -> Iterator[str]:
-    entry = told.entry
-    kind = "user" if entry.kind in ("user", "command") else entry.kind
-    classes = [kind, *(["pruned"] if told.fate else []), *(["failed"] if entry.is_error else [])]
-    yield f'<article id="e{entry.seq}" class="{" ".join(classes)}">'
-    if entry.kind != "result":
+class _Entries:
+    """The entries of a session, each call with its result."""
+
+    def __init__(self, entries: Sequence[Told]) -> None:
+        self._entries = entries
+        self._by_seq = {told.entry.seq: told for told in entries}
+        self._colours = Colours()
+        self._written = self._pictures = 0
+
+    def write(self) -> Iterator[str]:
+        """One article for each entry but the results, which stand with their calls."""
+        for told in self._entries:
+            if told.entry.kind == "result":
+                continue
+            if self._written > _MOST_PAGE:
+                yield from _named(told)
+                continue
+            for piece in self._article(told):
+                self._written += len(piece)
+                yield piece
+            if self._written > _MOST_PAGE:
+                yield '<p class="fate">The page is full: entries below are only named. A Markdown export has all.</p>'
+
+    def _article(self, told: Told) -> Iterator[str]:
+        entry = told.entry
+        yield f'<article id="e{entry.seq}" class="{_classes(told, entry.kind)}">'
         model = entry.event.model if isinstance(entry.event, AssistantMessage) else ""
         said = f" · {_line(model)}" if model else ""
+        notice = entry.kind == "command" and "".join(entry.typed).startswith("[")
+        kind = "notice" if notice else entry.kind
         yield (
             f'<header><a href="#e{entry.seq}">#{entry.seq}</a> <b>{kind.capitalize()}</b>'
             f" · <time>{told.when}</time>{said}</header>"
         )
+        yield from _fate(told)
+        if entry.kind == "summary":
+            yield prose(entry.text, self._colours)
+        elif entry.kind == "command":
+            yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
+            yield from _folded("text" if notice else "output", printed(entry.text), is_open=False)
+        else:
+            results = (
+                {one.call.id: one.seq for one in entry.exchange.results if one.call} if entry.exchange else {}
+            )
+            for block in told.content:
+                yield from self._block(told, block, results)
+        yield "</article>"
+
+    def _block(self, told: Told, block: Block, results: Mapping[str, int]) -> Iterator[str]:
+        match block:
+            case Text(text) if text.strip() and told.entry.kind == "assistant":
+                yield prose(text.strip("\n"), self._colours)
+            case Text(text) if text.strip():
+                yield f'<div class="text">{plain(text.strip(chr(10)))}</div>'
+            case Thinking(thinking) if thinking.strip():
+                yield from _folded("Thinking", prose(thinking, self._colours), is_open=False)
+            case ToolUse():
+                result = self._by_seq.get(results.get(block.id, -1))
+                yield from self._call(block, result)
+            case Image(media_type, data) if self._shows(media_type, data):
+                yield f'<img alt="image" src="data:{media_type};base64,{data}">'
+            case _ if word := placeholder(block):
+                yield f"<p>{_line(word)}</p>"
+
+    def _call(self, call: ToolUse, result: Told | None) -> Iterator[str]:
+        inner, is_open = asked(call, result.entry if result else None, self._colours)
+        if result:
+            entry = result.entry
+            inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'
+            inner += "".join(_fate(result)) + printed(entry.text)
+            for block in result.content:
+                if not isinstance(block, Text):
+                    inner += "".join(self._block(result, block, {}))
+            inner += "</section>"
+            is_open = is_open and not result.fate
+        failed = " failed" if result and result.entry.is_error else ""
+        yield f'<div class="call{failed}">'
+        pruned = " · ✂ pruned" if result and result.fate else ""
+        yield from _folded(heading(call, result.entry if result else None) + pruned, inner, is_open=is_open)
+        yield "</div>"
+
+    def _shows(self, media_type: str, data: str) -> bool:
+        if (
+            media_type not in _PICTURES
+            or self._pictures + len(data) > _MOST_PICTURES
+            or not _BASE64.fullmatch(data)
+        ):
+            return False
+        self._pictures += len(data)
+        return True
+
+
+def _named(told: Told) -> Iterator[str]:
+    """An entry in one line."""
+    entry = told.entry
+    first = " ".join([*entry.typed, entry.text])[:_NAMED_CHARS].strip().partition("\n")[0]
+    yield f'<article id="e{entry.seq}" class="{_classes(told, entry.kind)}">#{entry.seq} {_line(first)}</article>'
+
+
+def _classes(told: Told, kind: str) -> str:
+    return " ".join([kind, *(["pruned"] if told.fate else []), *(["failed"] if told.entry.is_error else [])])
+
+
+def _fate(told: Told) -> Iterator[str]:
+    """What became of an entry, and what the model sees instead of it."""
     if told.fate:
         yield f'<p class="fate">✂ pruned: {_line(told.fate)}{"; the model sees:" if told.instead else ""}</p>'
         if told.instead:
-            yield _pre(told.instead)
-    if entry.kind == "summary":
-        yield f'<div class="text">{_text(entry.text)}</div>'
-    elif entry.kind == "result":
-        yield from _result(told)
-    elif entry.kind == "command":
-        yield f"<pre>{_text(' '.join(entry.typed))}</pre>"
-        yield from _folded("<code>output</code>", _pre(entry.text), is_open=False)
-    else:
-        for block in told.content:
-            yield from _block(block)
-    yield "</article>"
-
-
-def _result(told: Told) -> Iterator[str]:
-    entry = told.entry
-    text = entry.text
-    lines = text.count("\n") + 1 if text else 0
-    call = argument(dict(entry.call.input)) if entry.call else ""
-    size = f"{lines} line{'s' if lines != 1 else ''}"
-    failed = " · failed" if entry.is_error else ""
-    head = f"<code>{_line(entry.tool_name)}</code> {_line(call[:120])} · {size}{failed}"
-    inner = [_pre(text)] if text else []
-    inner += [piece for block in told.content if not isinstance(block, Text) for piece in _block(block)]
-    yield from _folded(head, "".join(inner), is_open=lines <= _OPEN_LINES and not told.fate)
-
-
-def _block(block: Block) -> Iterator[str]:
-    match block:
-        case Text(text) if text.strip():
-            yield f'<div class="text">{_text(text.strip(chr(10)))}</div>'
-        case Thinking(thinking) if thinking.strip():
-            yield from _folded("Thinking", f'<div class="text">{_text(thinking)}</div>', is_open=False)
-        case ToolUse(_, name, given):
-            head = f"<code>{_line(name)}</code> {_line(argument(dict(given))[:120])}"
-            yield from _folded(head, _pre(_json(dict(given))), is_open=False)
-        case Image(media_type, data) if media_type in _PICTURES and _BASE64.fullmatch(data):
-            yield f'<img alt="image" src="data:{media_type};base64,{data}">'
-        case _ if word := placeholder(block):
-            yield f"<p>{_line(word)}</p>"
+            yield f"<pre>{plain(told.instead)}</pre>"
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
     """A fold; head and inner are HTML already."""
     yield f"<details{' open' if is_open else ''}><summary>{head}</summary>{inner}</details>"
-
-
-def _pre(text: str) -> str:
-    return f"<pre>{_text(text)}</pre>"
-
-
-def _json(given: Json) -> str:
-    """A call's input: the texts in it with their line ends."""
-    if isinstance(given, dict) and all(isinstance(value, str) for value in given.values()):
-        return "\n".join(f"{name}: {value}" for name, value in given.items())
-    return json.dumps(given, ensure_ascii=False, indent=1)
-
-
-def _text(text: str) -> str:
-    """Text as HTML, lines kept, nothing hidden in it."""
-    return escape(source(text))
 
 
 def _line(text: str) -> str:

@@ -65,9 +65,18 @@ def _conversation(context: Context) -> Iterator[_Line]:
     for _, entry in sorted(context.entries.items()):
         if isinstance(entry.event, CompactionApplied):
             yield "compaction", _id(entry.seq), entry.timestamp, _compaction(context, entry.seq, entry.event)
+        elif entry.kind == "command" and not "".join(entry.typed).startswith("!"):
+            yield "custom_message", _id(entry.seq), entry.timestamp, _notice(entry)
         elif entry.kind != "result":
             for one in entry.exchange.entries if entry.exchange else [entry]:
                 yield "message", _id(one.seq), one.timestamp, {"message": _message(one)}
+
+
+def _notice(entry: Entry) -> dict[str, Json]:
+    """What a program wrote for the model, under its title."""
+    event = entry.event
+    content = event.content[1:] if isinstance(event, UserMessage) else ()
+    return {"customType": "\n".join(entry.typed), "content": _blocks(content), "display": True}
 
 
 def _message(entry: Entry) -> dict[str, Json]:
@@ -137,7 +146,7 @@ def _usage(usage: Usage) -> dict[str, Json]:
 def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[str, Json]:
     """pi keeps nothing before a summary: the user's words that we kept there go into it."""
     kept = [
-        plain_text(entry.event.content)
+        "\n".join(entry.typed) or plain_text(entry.event.content)
         for _, entry in sorted(context.entries.items())
         if entry.seq <= event.head_end and isinstance(entry.event, UserMessage)
     ]

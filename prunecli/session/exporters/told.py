@@ -82,7 +82,7 @@ def _title(context: Context) -> str:
     if isinstance(name, str) and name:
         return name
     for entry in context.entries.values():
-        if isinstance(entry.event, UserMessage):
+        if isinstance(entry.event, UserMessage) and entry.kind == "user":
             first = plain_text(entry.event.content).strip().split("\n")[0]
             if first:
                 return first[:80]

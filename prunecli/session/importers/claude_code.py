@@ -6,11 +6,13 @@ root. A compaction's row names what went before it as its logical parent.
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 
 from prunecli.model.events import AssistantMessage
-from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text
+from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import answered, said
 from prunecli.session.importers.branching import Line, Places, branching, taken
+from prunecli.session.importers.claude_code_words import Commands, is_typed
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
@@ -50,6 +52,12 @@ def read(found: Rows) -> Imported:
     for row in found.rows:
         _count_others(row, main)
     return branching(main, places, leaves, line_to, partial(_transcript, origin))
+
+
+def subagent_files(path: Path) -> Sequence[Path]:
+    """The files of a session's subagents, which stand in a folder of the session's name beside its file."""
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    return sorted(path.parent.joinpath(name, "subagents").glob("*.jsonl*"))
 
 
 def _origin(rows: Iterable[Row]) -> Origin:
@@ -122,7 +130,10 @@ def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
     for row in line:
         if row.value.get("type") == "assistant":
             responses.setdefault(_response(row), []).append(row)
-    return transcript, taken(transcript, line, _Reader(transcript, responses).take)
+    reader = _Reader(transcript, responses)
+    places = taken(transcript, line, reader.take)
+    reader.commands.flush()
+    return transcript, places
 
 
 def _response(row: Row) -> str:
@@ -134,6 +145,7 @@ class _Reader:
 
     def __init__(self, transcript: Transcript, responses: dict[str, list[Row]]) -> None:
         self._to = transcript
+        self.commands = Commands(transcript)
         self._responses = responses
         self._seq_of: dict[str, int] = {}
         self._boundary: Json = {}
@@ -150,7 +162,8 @@ class _Reader:
             case "user":
                 self._user(value, when)
             case "attachment" if _typed_meanwhile(value):
-                self._to.user(said(value["attachment"]["prompt"], self._to), when)
+                queued = value["attachment"]
+                self._spoken(queued, said(queued["prompt"], self._to), when)
             case "system" if value.get("subtype") == "compact_boundary":
                 self._boundary = part(value.get("compactMetadata"))
             case "system" if value.get("subtype") == "microcompact_boundary":
@@ -166,9 +179,22 @@ class _Reader:
                     blocks = said(given, self._to) if given else ()
                     failed = block.get("is_error") is True
                     self._to.result(block.get("tool_use_id"), blocks, when, is_error=failed)
-        self._to.user(said(content, self._to), when)
+        self._spoken(value, said(content, self._to), when)
+
+    def _spoken(self, row: Json, content: Iterable[Block], when: int | None) -> None:
+        """What stands in a user's place: what the program wrote there, then what the user typed."""
+        typed: list[Block] = []
+        for block in content:
+            if isinstance(block, Text) and not is_typed(row, block.text):
+                self.commands.take(row, block.text, when)
+            else:
+                typed.append(block)
+        if typed:
+            self.commands.flush()
+        self._to.user(typed, when)
 
     def _summary(self, value: Json, when: int | None) -> None:
+        self.commands.flush()
         summary = plain_text(said(value["message"]["content"], self._to))
         segment = part(part(self._boundary).get("preservedSegment"))
         head = segment.get("headUuid")
@@ -182,6 +208,7 @@ class _Reader:
         rows = self._responses[_response(row)]
         if rows[0] is not row:
             return
+        self.commands.flush()
         if row.value.get("isApiErrorMessage") or row.value["message"].get("model") == "<synthetic>":
             self._to.skip("error messages of the program")
             return

@@ -28,7 +28,11 @@ _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compact
 _OF_THE_PROGRAM = re.compile(
     r"\s*(?:<environment_context>|<user_instructions>|<INSTRUCTIONS>|# AGENTS\.md instructions for )"
 )
-_TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
+_TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count", "item_completed")
+_SHELL = re.compile(
+    r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
+)
+_NOTICE = re.compile(r"\s*<(turn_aborted|subagent_notification|skill|hook_prompt|user_action|goal_context)\b")
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
 
 
@@ -132,6 +136,7 @@ class _Reader:
 
     def _message(self, item: Json, when: int | None) -> None:
         content = self._said(item["content"])
+        typed = _typed(item, len(content))
         if item.get("role") == "assistant":
             self._grow(list(content), when)
             return
@@ -139,9 +144,18 @@ class _Reader:
             self.to.skip("messages of the program to the model")
             return
         self.flush()
-        own = [one for one in content if not (isinstance(one, Text) and _OF_THE_PROGRAM.match(one.text))]
-        if len(own) < len(content):
-            self.to.skip("environment and instructions told to the model")
+        own: list[Block] = []
+        for one, by_hand in zip(content, typed, strict=True):
+            if not isinstance(one, Text) or by_hand:
+                own.append(one)
+            elif _OF_THE_PROGRAM.match(one.text):
+                self.to.skip("environment and instructions told to the model")
+            elif shell := _SHELL.match(one.text):
+                self.to.command(f"!{shell[1]}", shell[2], when)
+            elif by_hand is False or _NOTICE.match(one.text):
+                self.to.notice(_title(one.text), one.text, when)
+            else:
+                own.append(one)
         if own:
             self._turns.append(self.to.user(own, when))
 
@@ -197,6 +211,21 @@ class _Reader:
             self.to.compacted(summarised(summary), when)
         else:
             self.to.skip("compactions without a readable summary")
+
+
+def _typed(item: Json, pieces: int) -> list[bool | None]:
+    """Of each piece of a user's message whether a person typed it; None where the file does not say."""
+    told = part(item.get("internal_chat_message_metadata_passthrough")).get("content_item_metadata")
+    if not isinstance(told, list) or len(told) != pieces:
+        return [None] * pieces
+    kinds = [part(part(one).get("provenance")).get("type") for one in told]
+    return [None if kind is None else kind == "user" for kind in kinds]
+
+
+def _title(text: str) -> str:
+    """What a notice is called: its first tag."""
+    tag = re.match(r"\s*<([\w-]{1,80})", text)
+    return tag[1] if tag else "notice"
 
 
 def _reasoning(item: Json) -> str:

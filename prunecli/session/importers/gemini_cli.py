@@ -1,10 +1,12 @@
 """Gemini CLI's session files: messages hold text, thoughts and calls with their results.
 
 Older versions write one JSON object, newer ones a line for each change: a message again whenever it grew, `$set`
-for what else is known, `$rewindTo` for the message from which on all was taken back.
+for what else is known, `$rewindTo` for the message from which on all was taken back. A session that was resumed is
+written anew: calls and results then are parts of the contents, as the API has them.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 
 from prunecli.model.codec import canonical, string, well_formed_json
 from prunecli.model.events import AssistantMessage
@@ -12,6 +14,12 @@ from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
+
+_SHELL = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*?)\n```\n+"
+    r"This produced the following result:\n```\n(.*)\n?```\s*",
+    re.DOTALL,
+)
 
 
 def is_gemini_cli(value: Json) -> bool:
@@ -67,11 +75,35 @@ def _take(message: Json, to: Transcript) -> None:
     when = milliseconds(message.get("timestamp"))
     kind = message.get("type")
     if kind == "user":
-        to.user(_said(message["content"], to), when)
+        _asked(message["content"], to, when)
     elif kind == "gemini":
         _response(message, to, when)
     else:
         to.skip(f"{words(kind)[:40] or 'nameless'} messages")
+
+
+def _asked(content: Json, to: Transcript, when: int | None) -> None:
+    """What stands in a user's place: results of calls, a shell command with its output, or words that were typed."""
+    for one in content if isinstance(content, list) else ():
+        if "functionResponse" in one:
+            _answered(part(one["functionResponse"]), to, when)
+    typed: list[Block] = []
+    for block in _said(content, to):
+        if isinstance(block, Text) and block.text.startswith("<session_context>"):
+            to.skip("environment told to the model")
+        elif isinstance(block, Text) and (shell := _SHELL.fullmatch(block.text)):
+            to.command(f"!{shell[1]}", shell[2], when)
+        else:
+            typed.append(block)
+    to.user(typed, when)
+
+
+def _answered(given: Mapping[str, Json], to: Transcript, when: int | None) -> None:
+    """The result of a call. Files of sessions that were not resumed say it twice: it stands with the call too."""
+    call = given.get("id")
+    if not to.has_result(call):
+        answer = part(given.get("response"))
+        to.result(call, (Text(_output([{"functionResponse": given}])),), when, is_error="error" in answer)
 
 
 def _said(content: Json, to: Transcript) -> list[Block]:
@@ -81,7 +113,7 @@ def _said(content: Json, to: Transcript) -> list[Block]:
     for one in content:
         if isinstance(one.get("text"), str):
             found.append(Text(string(one["text"])))
-        else:
+        elif "functionCall" not in one and "functionResponse" not in one:
             to.skip(f"{next(iter(one), 'empty')} parts")
     return found
 
@@ -94,15 +126,24 @@ def _response(message: Json, to: Transcript, when: int | None) -> None:
     found += _said(message.get("content") or "", to)
     calls = [part(one) for one in message.get("toolCalls") or ()]
     uses: list[ToolUse] = []
-    for call in calls:
+    known = {call.get("id") for call in calls if isinstance(call.get("id"), str)}
+    for call in calls + _calls_among(message.get("content"), known):
         uses.append(to.call(call.get("id"), call["name"], call.get("args") or {}))
     stop = "tool_use" if uses else "end_turn"
     usage = _usage(part(message.get("tokens")))
     to.assistant(AssistantMessage((*found, *uses), words(message.get("model")), stop, usage), when)
     for call in calls:
         failed = call.get("status") in ("error", "cancelled")
+        if "result" not in call and call.get("status") == "success":
+            continue  # stands in a message of its own
         result = _output(call.get("result"))
         to.result(call.get("id"), (Text(result),), milliseconds(call.get("timestamp")), is_error=failed)
+
+
+def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Json]]:
+    """The calls among a response's parts that are not known already."""
+    given = [part(part(one).get("functionCall")) for one in content] if isinstance(content, list) else []
+    return [call for call in given if call and call.get("id") not in known]
 
 
 def _output(result: Json) -> str:

@@ -81,12 +81,13 @@ class _Reader:
 
     def _user(self, parts: list[Mapping[str, Json]], when: int | None) -> None:
         found: list[Block] = []
+        written: list[Block] = []  # by the program: what a mentioned file holds, a reminder, a shell command
         for one in parts:
             match one.get("type"):
                 case "text" if one.get("ignored"):
                     self.to.skip("texts that the model did not see")
                 case "text":
-                    found.append(Text(string(one["text"])))
+                    (written if one.get("synthetic") is True else found).append(Text(string(one["text"])))
                 case "file" if words(one.get("mime")).startswith("image/"):
                     found.append(self._image(one))
                 case "file":
@@ -96,6 +97,8 @@ class _Reader:
                 case kind:
                     self._other(kind)
         self.to.user(found, when)
+        if written:
+            self.to.notice("OpenCode", written, when)
 
     def _image(self, one: Mapping[str, Json]) -> Block:
         head, _, data = words(one.get("url")).partition(";base64,")

@@ -27,7 +27,7 @@ from prunecli.session.importers.tree import Node, Tree
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use", "aborted": "interrupted"}
-_BRANCH = "[A summary of a branch that was left.]\n"
+_BRANCH = "A summary of a branch that was left."
 
 
 def is_pi(row: Row) -> bool:
@@ -119,9 +119,9 @@ class _Reader:
                 tokens = count(value.get("tokensBefore"))
                 self._to.compacted(summary, when, tail_start=start, tokens=tokens)
             case "branch_summary":
-                self._to.user((Text(_BRANCH + string(value["summary"])),), when)
+                self._to.notice(_BRANCH, string(value["summary"]), when)
             case "custom_message":
-                self._to.user(self._said(value["content"]), when)
+                self._notice(value, when)
             case "context_edit":
                 self._edit(value, when)
             case "model_change" | "session_info":
@@ -146,15 +146,23 @@ class _Reader:
             case "bashExecution":
                 self._to.command("!" + string(message["command"]), words(message.get("output")), when)
             case "custom" | "hookMessage":
-                self._to.user(self._said(message["content"]), when)
+                self._notice(message, when)
             case "branchSummary":
-                self._to.user((Text(_BRANCH + string(message["summary"])),), when)
+                self._to.notice(_BRANCH, string(message["summary"]), when)
             case "compactionSummary":
                 self._to.compacted(summarised(string(message["summary"])), when)
             case "developer" | "system":
                 self._to.skip("messages of the program to the model")
             case role:
                 self._to.skip(f"messages of role {words(role)[:40] or '?'}")
+
+    def _notice(self, message: Json, when: int | None) -> None:
+        """What an extension told the model, under the extension's name for it."""
+        title, content = words(message.get("customType")) or "extension", self._said(message["content"])
+        if title.startswith(("[", "/")):  # ours: written by an export
+            self._to.command(title, content, when)
+        else:
+            self._to.notice(title, content, when)
 
     def _said(self, content: Json) -> tuple[Block, ...]:
         if isinstance(content, str):

@@ -11,6 +11,7 @@ from pathlib import Path
 from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
+from prunecli.regular import open_regular
 
 MAX_BYTES = 1 << 30
 """What is read of a file, unpacked: more is refused, for it would all be in memory."""
@@ -34,7 +35,7 @@ class Rows:
 
 def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
     """A file's bytes, unpacked if it is gzip. Raises SessionCorrupt for a damaged or too large one, OSError."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         data = file.read(limit + 1)
     if data.startswith(b"\x1f\x8b"):
         data = _unpacked(path, data, limit)

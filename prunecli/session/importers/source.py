@@ -5,7 +5,7 @@ JSON with Anthropic messages; `.gz` of each. The kind is told by the content, ne
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -86,6 +86,7 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise SessionCorrupt(path, *_first_problem(found))
             return _native(path, data)
+    imported = _with_subagents(path, imported)
     if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
         line, _, why = (imported.damaged or ("line 1: no message",))[0].partition(": ")
         number = line.rpartition(" ")[2]
@@ -93,6 +94,16 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
             path, int(number) if number.isdigit() else 1, f"{why} (a {imported.origin.kind} file)"
         )
     return Source(imported, imported.damaged)
+
+
+def _with_subagents(path: Path, imported: Imported) -> Imported:
+    """The import with a word on the files of subagents, which are sessions of their own."""
+    files = claude_code.subagent_files(path) if imported.origin.kind == "claude-code" else ()
+    if not files:
+        return imported
+    folder = files[0].parent
+    what = f"subagent files ({folder.parent.name}/{folder.name}; import each as a session of its own)"
+    return replace(imported, left_out={**imported.left_out, what: len(files)})
 
 
 def _of_one_value(path: Path, value: Json) -> Imported | None:
@@ -139,7 +150,7 @@ def _is_native(data: bytes) -> bool:
 def _native(path: Path, data: bytes) -> Source:
     loaded = read_lines(path, BytesIO(data))
     blobs = Blobs(path.parent / "blobs")
-    notices = [f"line {bad.number}: {bad.why}" for bad in loaded.bad]
+    notices = list(map(str, loaded.bad))
     records = []
     for record in loaded.records:
         event, missing = blobs.resolved(record.event)

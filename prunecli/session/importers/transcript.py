@@ -79,9 +79,14 @@ class Transcript:
         blocks = tuple(content)
         return self.add(UserMessage(blocks, "import"), when) if blocks else len(self)
 
-    def command(self, typed: str, output: str, when: int | None = None) -> int:
-        """A shell command that the user ran from the prompt, with its output."""
-        return self.add(UserMessage((Text(typed), Text(output)), "command"), when)
+    def command(self, typed: str, output: str | Iterable[Block], when: int | None = None) -> int:
+        """A command that the user ran from the prompt, with its output, which may be pruned."""
+        shown = (Text(output),) if isinstance(output, str) else tuple(output)
+        return self.add(UserMessage((Text(typed), *shown), "command"), when)
+
+    def notice(self, title: str, text: str | Iterable[Block], when: int | None = None) -> int:
+        """Text that the source's program wrote for the model. Only its title is kept from pruning."""
+        return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
         """A response; one without content is not kept."""
@@ -107,6 +112,11 @@ class Transcript:
         use = ours(source)
         self._calls[source_id] = _Call(use, source)
         return use
+
+    def has_result(self, source_id: Json) -> bool:
+        """Whether there is a call of this id, and its result."""
+        call = self._calls.get(source_id) if isinstance(source_id, str) else None
+        return call is not None and call.answered
 
     def result(
         self,

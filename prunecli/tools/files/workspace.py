@@ -48,7 +48,16 @@ def absolute(given: str, cwd: Path) -> str:
         raise ToolError("path holds a NUL character.")
     if given == "~" or given.startswith("~/"):
         given = os.path.expanduser(given)
+    if not os.path.isabs(given) and not os.path.isdir(cwd):
+        raise ToolError(f"The working directory {well_formed(str(cwd))} no longer exists.")
     return os.path.join(cwd, well_formed(given))
+
+
+def seen_from(path: str, cwd: Path | str) -> str:
+    """A path as it is shown: relative where it is the working directory or below it."""
+    base = str(cwd).rstrip("/")
+    inside = path == base or path.startswith(f"{base}/")
+    return os.path.normpath(path[len(base) + 1 :] or ".") if inside else path
 
 
 def real_path(given: str, cwd: Path) -> Path:

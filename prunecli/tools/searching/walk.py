@@ -4,17 +4,18 @@ Imported by the search process too: only what starts fast is imported.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from prunecli.tools.searching.gitignore import GIT, Level, is_ignored, levels_at
 
 FILE, FOLDER, OTHER = "file", "folder", "other"
 
 
-def walk(root: str) -> Iterator[tuple[str, str]]:
+def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """(path relative to the root, kind) of everything below an absolute folder, each folder before its content.
 
-    What is ignored, .git and folders that can't be read are left out. A link is OTHER, whatever it leads to.
+    What is ignored, names that are to be `passed_over`, .git and folders that can't be read are left out. A link is
+    OTHER, whatever it leads to.
     """
     pending = [_Folder("", levels_at(root))]
     while pending:
@@ -24,6 +25,8 @@ def walk(root: str) -> Iterator[tuple[str, str]]:
         entry = next(folder.entries or iter(()), None)
         if entry is None:
             pending.pop()
+            continue
+        if entry.name in passed_over:
             continue
         kind = _kind(entry)
         relative = folder.relative + entry.name

@@ -63,15 +63,17 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
 
 
 def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]:
-    """The paths that a query means."""
-    found = fuzzy.best(query, paths, most)
+    """The paths that a query means; one that is typed in full already is not offered again."""
+    found = [path for path in fuzzy.best(query, paths, most + 1) if path != query][:most]
     return [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
 
 
 def _path_value(path: str) -> str:
-    """A path as it goes into the prompt: one with a space in quotes, and a file's with a space behind it."""
-    value = f'"{path}"' if " " in path else path
-    return value if path.endswith("/") else f"{value} "
+    """A path as it goes into the prompt: one with a space in quotes, and a file's with a space behind it. A folder
+    keeps its `@`: what is in it is offered next."""
+    if " " in path:
+        return f'"{path}"' + " " * (not path.endswith("/"))
+    return f"@{path}" if path.endswith("/") else f"{path} "
 
 
 def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:

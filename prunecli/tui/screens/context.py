@@ -11,7 +11,6 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from prunecli.commands.command import Table
 from prunecli.context.acts import Act
 from prunecli.context.labels import Key
 from prunecli.context.listing import Rows
@@ -20,23 +19,28 @@ from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
+from prunecli.tui.screens.context_doors import show_difference, show_help, show_text, show_tools
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
+from prunecli.tui.screens.context_previews import Previews
 from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.context_tree import TreeRows
-from prunecli.tui.showing.inspected import HELP, ORDER, detail, done, preview, selected_name, title
+from prunecli.tui.showing.inspected import (
+    done,
+    selected_name,
+    title,
+    tools_line,
+)
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import fitted
 
 REFRESH_SECONDS = 0.1
-MANY_RESULTS, REST_SECONDS = 300, 0.15
-"""What the keys would do to a turn of more results is worked out when the mark has rested there so long."""
+REST_SECONDS = 0.15
+"""What the keys would do to a long turn is worked out when the mark has rested there so long."""
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
-_HINT = "p prune  m memo  r restore  P pin  u undo  Enter text  d diff  / filter  ? help  q back"
-_BUSY = "Going through the session …"
-_SHORT_HINT = "p m r P u act · Enter text · d diff · / filter · ? help · q back"
+_BUSY = "Reading the session …"
 
 
 class ContextScreen(ModalScreen[None]):
@@ -62,8 +66,10 @@ class ContextScreen(ModalScreen[None]):
         self._palette = palette
         self._asking = asking
         self.inspecting = Inspecting(runtime)
+        self._previews = Previews(runtime, self.inspecting)
         self._folds = Folds()
         self._asked: Key | None = None
+        self._chosen = False
         self._due = False
         self._rested: Timer | None = None
         self._said = ""
@@ -74,14 +80,16 @@ class ContextScreen(ModalScreen[None]):
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
             "slash": lambda: self._open_field("show only", self._folds.words),
-            "question_mark": self._help,
-            "f1": self._help,
-            "d": self._diff,
+            "question_mark": lambda: show_help(self.app),
+            "f1": lambda: show_help(self.app),
+            "d": lambda: show_difference(self.app, runtime.session.records, self.inspecting.outline),
+            "s": self._sort,
+            "t": self._tools,
         }
         self._of_node: dict[str, Callable[[Key], object]] = {
             **{key: partial(self._act, act) for key, act in _ACTS.items()},
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
-            "enter": self._text,
+            "enter": lambda key: show_text(self.app, self.inspecting.outline, key),
             "m": self._ask_memo,
         }
         self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
@@ -108,8 +116,16 @@ class ContextScreen(ModalScreen[None]):
 
     def _begin(self) -> None:
         turns = self.inspecting.outline.turns
-        self._measure()
         self._show(Key("turn", turns[-1].seq) if turns else None)
+        self._measure()
+
+    def _choose_largest(self) -> None:
+        """Marks what is worth pruning first, unless a key or a click was faster."""
+        largest = None if self._chosen else self.inspecting.largest()
+        self._chosen = True
+        if largest is not None:
+            self._folds.unfold(*self.inspecting.above(largest))
+            self._show(largest)
 
     def on_unmount(self) -> None:
         """The session is not followed any more."""
@@ -143,7 +159,8 @@ class ContextScreen(ModalScreen[None]):
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
     def _tell_all(self) -> None:
-        self.tree_rows.refresh()
+        self.tree_rows.measured()
+        self._choose_largest()
         self._tell()
 
     def _show(self, marked: Key | None = None) -> None:
@@ -153,8 +170,7 @@ class ContextScreen(ModalScreen[None]):
         self._tell()
 
     def _show_rows(self, rows: Rows, marked: Key | None) -> None:
-        records = self._runtime.session.records
-        self.tree_rows.show(rows, records[-1].seq if records else 0, marked)
+        self.tree_rows.show(rows, self._folds.by, marked)
         self._tell()
 
     def _tell(self) -> None:
@@ -166,39 +182,20 @@ class ContextScreen(ModalScreen[None]):
             "the agent asks something: Esc" if self._asking() else "working" if self._runtime.running else ""
         )
         self.query_one(MapView).show(
-            found, title(found, self._runtime.model_name, outline.rides.requests, doing)
+            found,
+            title(found, self._runtime.model_name, outline.rides.requests, doing),
+            tools_line(outline.tools.largest_first()) if outline.is_measured else (),
         )
-        width = max(10, self.size.width - 2)
-        self.query_one("#detail", Static).update(self._details(width))
-        hint = self._said or (
-            _BUSY if self._between.is_busy else _HINT if width >= len(_HINT) else _SHORT_HINT
-        )
-        self.query_one("#hint", Static).update(Content(clip(one_line(hint), width)))
-
-    def _details(self, width: int) -> Content:
-        """The marked node and what each key would do to it: what can be done first, as much as there is room for."""
-        row, most = self.tree_rows.marked, 3 if self.size.height < 32 else len(ORDER)
-        if row is None:
-            none = "nothing like it" if self._folds.words else "nothing was said yet"
-            return Content(_BUSY if self._between.is_busy else none)
-        inspecting = self.inspecting
-        node = inspecting.node(row.key)
-        if node is None:
-            return Content("it is no longer there")
-        why = inspecting.why(row.key)
-        market = self._runtime.policy.market
-        lines = [fitted(detail(node, why, market.read), (), width)]
-        if not inspecting.is_measured:
-            return Content("\n").join([*lines, *[Content("…")] * most])
-        if node.results > MANY_RESULTS and self._rested is None:
+        busy = _BUSY if self._between.is_busy else ""
+        none = busy or ("No matches" if self._folds.words else "Nothing was said yet")
+        rested = self._rested is not None
+        lines = self._previews.look(self.tree_rows.marked, none, self.size, has_rested=rested)
+        if self._previews.is_waiting:
             self._rested = self.set_timer(REST_SECONDS, self._tell)
-            return Content("\n").join([*lines, *[Content("…")] * most])
-        planned = [(act, inspecting.plan(act, row.key)) for act in ORDER]
-        planned.sort(key=lambda one: not one[1].allowed)
-        for act, one in planned[:most]:
-            effect = inspecting.impact(one) if one.allowed else None
-            lines.append(fitted(*preview(act, one, effect, inspecting.map.window), width))
-        return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
+        self.query_one("#detail", Static).update(lines)
+        width, said = max(10, self.size.width - 2), self._said or busy
+        keys = fitted(self._previews.hints(self._folds.by), (), width)
+        self.query_one("#hint", Static).update(Content(clip(one_line(said), width)) if said else keys)
 
     # Keys ----------------------------------------------------------------------------------------------------
 
@@ -213,6 +210,7 @@ class ContextScreen(ModalScreen[None]):
                 return
         elif not (self._move(event.key) or self._deed(event.key)):
             return
+        self._chosen = True
         event.stop()
         event.prevent_default()
 
@@ -248,6 +246,7 @@ class ContextScreen(ModalScreen[None]):
 
     def on_tree_rows_marked(self) -> None:
         """Another node."""
+        self._chosen = True
         self._said = ""
         if self._rested is not None:
             self._rested.stop()
@@ -269,9 +268,26 @@ class ContextScreen(ModalScreen[None]):
             self._show()
 
     def _fold_all(self) -> None:
-        """Unfolds everything, or folds it where nothing is folded."""
+        """Unfolds everything, or folds it where nothing is folded; a sorted list has nothing to unfold."""
+        if self._folds.by != "order":
+            return
         self._folds.turn_all(unfolded=self.tree_rows.rows.has_folded)
         self._show()
+
+    def _sort(self) -> None:
+        """The next order, from its top; back in the tree the marked node is in view."""
+        self._folds.next_order()
+        by, row = self._folds.by, self.tree_rows.marked
+        marked = Key("turn", row.key.seq) if row and row.key.kind == "prompt" else row.key if row else None
+        if by == "order" and marked is not None:
+            self._folds.unfold(*self.inspecting.above(marked))
+        self._show(marked)
+
+    def _tools(self) -> None:
+        if not self.inspecting.outline.is_measured:
+            self._say(_BUSY)
+        elif not show_tools(self.app, self.inspecting.outline):
+            self._say("No tool results yet")
 
     # Acts ----------------------------------------------------------------------------------------------------
 
@@ -286,7 +302,7 @@ class ContextScreen(ModalScreen[None]):
         except PrunecliError as error:
             self._say(f"{error.message} {error.hint}".strip())
             return
-        self._said = done(planned, effect) + (" · u takes it back" if act in ("prune", "memo") else "")
+        self._said = done(planned, effect) + (" · u to undo" if act in ("prune", "memo") else "")
         self._measure()
         self._show()
 
@@ -336,20 +352,3 @@ class ContextScreen(ModalScreen[None]):
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
         self._show()
-
-    # Other screens -------------------------------------------------------------------------------------------
-
-    def _text(self, key: Key) -> None:
-        from prunecli.tui.screens.context_text import TextScreen
-
-        self.app.push_screen(TextScreen(self.inspecting.outline, key))
-
-    def _diff(self) -> None:
-        from prunecli.tui.screens.context_diff import DiffScreen
-
-        self.app.push_screen(DiffScreen(self._runtime.session.records, self.inspecting.outline))
-
-    def _help(self) -> None:
-        from prunecli.tui.screens.table import TableScreen
-
-        self.app.push_screen(TableScreen(Table("The inspector", ("key", "what it does"), HELP)))

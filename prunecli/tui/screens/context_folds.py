@@ -1,8 +1,9 @@
-"""Which nodes of the inspector's tree are listed: what is unfolded, and what the list is filtered by."""
+"""Which nodes of the inspector's tree are listed: what is unfolded, the filter, the order."""
 
 from prunecli.context.labels import Key
 from prunecli.context.listing import Found, Listing, Rows
 from prunecli.context.outline import Outline
+from prunecli.context.ranking import ORDERS, Order, Ranked
 
 
 class Folds:
@@ -10,6 +11,7 @@ class Folds:
 
     def __init__(self) -> None:
         self.words = ""
+        self.by: Order = "order"
         self._unfolded = False
         self._turned: set[Key] = set()
 
@@ -22,10 +24,21 @@ class Folds:
         self._unfolded = unfolded
         self._turned.clear()
 
+    def unfold(self, *keys: Key) -> None:
+        """Unfolds what is folded of these."""
+        if self._unfolded:
+            self._turned.difference_update(keys)
+        else:
+            self._turned.update(keys)
+
+    def next_order(self) -> None:
+        """Lists by the next thing: as a flat list, or after the last one as the tree."""
+        self.by = ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)]
+
     def rows(self, outline: Outline) -> Rows:
         """The rows that are listed now, none of whose steps was taken. They are made anew after a change."""
-        return (
-            Found(outline, self.words)
-            if self.words
-            else Listing(outline, self._turned, unfolded=self._unfolded)
-        )
+        if self.by != "order":
+            return Ranked(outline, self.by, self.words)
+        if self.words:
+            return Found(outline, self.words)
+        return Listing(outline, self._turned, unfolded=self._unfolded)

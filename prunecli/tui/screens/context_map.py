@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
-from prunecli.context.map import Part, WindowMap
+from prunecli.context.map import USED, Part, WindowMap
 from prunecli.tui.showing.inspected import LETTERS, legend, wraps
 from prunecli.tui.widgets.fitting import Piece, fitted
+
+SMALL, TALL = 20, 32
+"""Rows of the screen below which everything is one line, and from which on there is room for more."""
 
 _COLORS: dict[Part, str] = {
     "system": "$comment",
@@ -37,24 +41,40 @@ class MapView(Widget):
         super().__init__()
         self._map: WindowMap | None = None
         self._title: tuple[Sequence[Piece], Sequence[Piece]] = ((), ())
+        self._tools: Sequence[Piece] = ()
 
-    def show(self, found: WindowMap, title: tuple[Sequence[Piece], Sequence[Piece]]) -> None:
-        """Another map."""
-        if (found, title) != (self._map, self._title):
-            self._map, self._title = found, title
+    def show(
+        self, found: WindowMap, title: tuple[Sequence[Piece], Sequence[Piece]], tools: Sequence[Piece] = ()
+    ) -> None:
+        """Another map; `tools` is a line below it where there is room."""
+        if (found, title, tools) != (self._map, self._title, self._tools):
+            self._map, self._title, self._tools = found, title, tools
             self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        """The lines for this width: what is drawn now may still have another one."""
+        return len(self._lines(max(1, width)))
 
     def render(self) -> Content:
         """The lines for the width there is."""
-        width = max(1, self.size.width - 2)
+        return Content("\n").join(self._lines(max(1, self.content_size.width)))
+
+    def _lines(self, width: int) -> list[Content]:
+        height = self.app.size.height
         lines = [fitted(*self._title, width)]
         if self._map is not None:
-            rows = 2 if self.app.size.height < 32 else 4
+            rows = 1 if height < SMALL else 2 if height < TALL else 4
             cells = self._map.cells(rows * width)
             bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
-            lines += bars or [Content()] * rows  # the parts may not be known yet: nothing moves when they are
-            lines += [_legend(items) for items in wraps(legend(self._map), width)]
-        return Content("\n").join(lines)
+            unknown = Content.styled(LETTERS["free"] * width, cell_style("free"))
+            lines += bars or [unknown] * rows  # as high as it will be when the parts are known
+            items = legend(self._map)
+            if height < SMALL:
+                items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]
+            lines += [_legend(one) for one in wraps(items, width)]
+            if height >= TALL and self._tools:
+                lines.append(fitted(self._tools, (), width))
+        return lines
 
 
 def _bar(cells: Sequence[Part]) -> Content:

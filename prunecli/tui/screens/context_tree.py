@@ -13,7 +13,8 @@ from textual.strip import Strip
 from prunecli.context.labels import Key
 from prunecli.context.listing import Rows
 from prunecli.context.outline import Node, Row
-from prunecli.tui.showing.inspected import Columns, is_pruned, tree_line
+from prunecli.context.ranking import Order
+from prunecli.tui.showing.tree_columns import Cells, Columns, cells_of, is_pruned
 from prunecli.tui.transcript.palette import Inks, Palette, inks
 
 
@@ -44,8 +45,9 @@ class TreeRows(ScrollView, can_focus=True):
         self._why = why
         self.rows = Rows()
         self.at = 0
-        self._columns = Columns(80, 0)
-        self._last_seq = 0
+        self._columns = Columns(80)
+        self._by: Order = "order"
+        self._drawn: dict[int, tuple[Node, Cells] | None] = {}
 
     def _wear(self, palette: Palette) -> None:
         self._inks = inks(palette)
@@ -66,27 +68,58 @@ class TreeRows(ScrollView, can_focus=True):
         """Rows that are in view below the heading."""
         return max(1, self.size.height - 1)
 
-    def show(self, rows: Rows, last_seq: int, mark: Key | None = None) -> None:
-        """Other rows. This node is marked, or the one that was; else what stands at its place."""
+    def show(self, rows: Rows, by: Order = "order", mark: Key | None = None) -> None:
+        """Other rows, in this order. This node is marked, or the one that was; else what stands at its place; where
+        they were just sorted, the first one."""
         if mark is None and self.marked:
             mark = self.marked.key
+        is_resorted = by != self._by
         at = rows.place(mark) if mark else None
-        self.rows, self._last_seq = rows, last_seq
+        if is_resorted and by != "order":
+            at = 0
+        self.rows, self._by = rows, by
         self.at = max(0, min(self.at if at is None else at, len(rows) - 1))
-        self._lay_out()
+        self._lay_out(anew=is_resorted)
         self.scroll_into_view()
+
+    def measured(self) -> None:
+        """Figures that were not known are."""
+        self._lay_out(anew=False)
+
+    def _lay_out(self, *, anew: bool) -> None:
+        """The columns, which only grow unless they begin anew, and nothing of what was drawn."""
+        width = self.scrollable_content_region.width
+        if anew:
+            self._columns = Columns(width, self._by)
+        self._drawn.clear()
+        self.virtual_size = Size(width, len(self.rows) + 1)
+        self._widen()
         self.refresh()
 
-    def _lay_out(self) -> None:
-        width = self.scrollable_content_region.width
-        self._columns = Columns(width, self._last_seq)
-        self.virtual_size = Size(width, len(self.rows) + 1)
+    def _widen(self) -> None:
+        """Makes room for what is in view."""
+        top = self.scroll_offset.y
+        seen = [self._draw(at) for at in range(top, min(top + self.page, len(self.rows)))]
+        if self._columns.widen(one[1] for one in seen if one):
+            self.refresh()
+
+    def _draw(self, at: int) -> tuple[Node, Cells] | None:
+        """A row's node and its text; None once the node is gone."""
+        if at not in self._drawn:
+            row = self.rows[at]
+            node = self._node(row.key)
+            self._drawn[at] = (node, cells_of(node, row, node.why or self._why(row.key))) if node else None
+        return self._drawn[at]
 
     def on_resize(self) -> None:
         """The columns for another width."""
-        self._lay_out()
+        self._lay_out(anew=True)
         self.scroll_into_view()
-        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are in view."""
+        super().watch_scroll_y(old_value, new_value)
+        self._widen()
 
     def move(self, to: int) -> None:
         """Marks a row, the nearest there is."""
@@ -113,13 +146,15 @@ class TreeRows(ScrollView, can_focus=True):
         at = y - 1 + self.scroll_offset.y
         if at >= len(self.rows):
             return Strip.blank(width, self._inks.text)
-        row = self.rows[at]
-        node = self._node(row.key)
-        if node is None:
+        drawn = self._draw(at)
+        if drawn is None:
             return Strip.blank(width, self._inks.text)
-        style = self._selected if at == self.at else _ink(node, self._inks)
-        line = tree_line(node, row, self._columns, self._why(row.key) or node.why)
-        return Strip([Segment(line, style)]).adjust_cell_length(width, style)
+        node, cells = drawn
+        is_marked = at == self.at
+        style = self._selected if is_marked else _ink(node, self._inks)
+        line, why = self._columns.line(cells)
+        segments = [Segment(line, style), Segment(why, style if is_marked else self._inks.muted)]
+        return Strip(segments).adjust_cell_length(width, style)
 
     def on_click(self, event: events.Click) -> None:
         """A click marks a row; on the fold's sign, or on the marked row, it folds."""
@@ -136,6 +171,6 @@ def _ink(node: Node, ink: Inks) -> Style:
     """The style of a row."""
     if is_pruned(node) or (node.key.kind != "turn" and node.key.seq < 0):
         return ink.muted
-    if node.state == "pinned":
+    if node.state in ("pinned", "restored"):
         return ink.accent
-    return ink.strong if node.key.kind == "turn" else ink.text
+    return ink.strong if node.key.kind in ("turn", "prompt") else ink.text

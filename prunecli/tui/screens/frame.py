@@ -104,9 +104,11 @@ class Frame(Screen[None], inherit_bindings=False):
             self.welcome.display = False
             self.transcript.display = True
 
-    def show_welcome(self) -> None:
-        """There is nothing to show."""
+    def show_welcome(self, tour: str) -> None:
+        """There is nothing to show; `tour` is how to get one."""
         self.transcript.display = False
+        self.welcome.clear()
+        self.welcome.show_tour(tour)
         self.welcome.display = True
 
     # Messages ------------------------------------------------------------------------------------------------

@@ -1,16 +1,19 @@
 """What the inspector says: rows of the tree, legend of the map, what a key would do; pure, without a screen."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from prunecli.commands.command import Table
 from prunecli.context.acts import Act, Plan
 from prunecli.context.economics import Break
 from prunecli.context.impact import Impact
 from prunecli.context.labels import Key
 from prunecli.context.map import PARTS, Part, WindowMap
-from prunecli.context.outline import Node, Row
+from prunecli.context.outline import Node
+from prunecli.context.tool_totals import ToolSum
 from prunecli.figures import money, share, short
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript.rows import clip, width_of
+from prunecli.tui.showing.tree_columns import state_word
+from prunecli.tui.transcript.rows import width_of
 from prunecli.tui.widgets.fitting import Piece
 
 LETTERS: dict[Part, str] = {
@@ -39,8 +42,14 @@ NAMES: dict[Part, str] = {
 }
 
 KEYS: dict[Act, str] = {"prune": "p", "memo": "m", "restore": "r", "pin": "P", "undo": "u"}
-WIDE = 110
-"""Cells from which on the reasons have a column of their own."""
+ORDER: tuple[Act, ...] = ("prune", "restore", "memo", "pin", "undo")
+"""Which of the acts that can be done are told of first."""
+
+_HINT = (
+    *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("P", "pin"), ("u", "undo"), ("Enter", "text")),
+    *(("d", "diff"), ("s", "sort"), ("t", "tools"), ("/", "filter"), ("?", "help"), ("q", "back")),
+)
+"""The keys; of the last ones the words go first where there is no room."""
 
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
@@ -81,61 +90,9 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
     return left, right
 
 
-class Columns:
-    """Where the columns of the tree stand for a width."""
-
-    def __init__(self, width: int, last_seq: int) -> None:
-        self.entry = max(5, len(str(last_seq)))
-        self.why = width // 3 if width >= WIDE else 0
-        fixed = self.entry + 2 + 2 + 6 + 2 + 4 + 2 + 7 + 2 + 11 + (self.why + 2 if self.why else 0)
-        self.what = max(8, width - fixed)
-        self.narrow = width < 60
-
-    def line(self, entry: str, what: str, figures: Sequence[str], why: str) -> str:
-        """A row of these cells: tokens, age, carried and state are the figures."""
-        tokens, age, carried, state = figures
-        parts = [f"{entry:>{self.entry}}", padded(what, self.what), f"{tokens:>6}"]
-        if self.narrow:
-            parts[1] = padded(what, self.what + 17)
-        else:
-            parts += [f"{age:>4}", f"{carried:>7}"]
-        parts.append(f"{state:<11}")
-        if self.why:
-            parts.append(padded(why, self.why))
-        return "  ".join(parts)
-
-    def heading(self) -> str:
-        """The names of the columns."""
-        return self.line("entry", "what", ("tokens", "age", "carried", "state"), "why")
-
-
-def padded(text: str, width: int) -> str:
-    """Exactly so many cells of a text."""
-    text = clip(text, width)
-    return text + " " * (width - width_of(text))
-
-
-def tree_line(node: Node, row: Row, columns: Columns, why: str) -> str:
-    """A node as a row."""
-    fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
-    mark = "❯ " if node.key.kind == "turn" and node.key.seq >= 0 and node.state != "summary" else ""
-    cut = "✂ " if node.state in ("dropped", "cleared", "trimmed", "repaired") else ""
-    what = "  " * row.depth + fold + mark + cut + one_line(node.label or "(empty)")
-    entry = str(node.key.seq) if node.key.kind in ("turn", "exchange", "result") and node.key.seq >= 0 else ""
-    tokens, carried = (short(node.tokens), short(node.carried)) if node.known else ("…", "…")
-    return columns.line(entry, what, (tokens, str(node.age), carried, state_word(node)), why)
-
-
-def state_word(node: Node) -> str:
-    """The state, or for what has several results how many of them are pruned."""
-    if node.state in ("live", "pinned", "kept") and node.pruned and node.key.kind in ("turn", "exchange"):
-        return f"{node.pruned}/{node.results} ✂"
-    return node.state
-
-
 def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     """All that is known of a node, for the line above the previews."""
-    reason = one_line(why or node.why)
+    reason = one_line(node.why or why)
     tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
         tokens += f" of ~{short(node.original)}"
@@ -145,7 +102,8 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     where = f"{name} {node.key.seq}" if node.key.seq >= 0 else name
     state = state_word(node)
     if state != node.state:
-        state = f"{node.pruned} of {node.results} results pruned"
+        count, word = (node.pruned, "pruned") if node.pruned else (node.restored, "restored")
+        state = f"{count} of {node.results} results {word}"
     return [
         Piece((where,), "bold $foreground", 9),
         Piece((f"{tokens} tokens", tokens), "$foreground", 8),
@@ -154,16 +112,20 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     ]
 
 
-ORDER: tuple[Act, ...] = ("prune", "restore", "memo", "pin", "undo")
+def hint(idle: Collection[str], words: Mapping[str, str]) -> list[Piece]:
+    """The keys and what they do; those that would do nothing now are dim. `words` are other ones for some keys."""
+    pieces: list[Piece] = []
+    for at, (key, word) in enumerate(_HINT):
+        styles = ("$muted dim", "$muted dim") if key in idle else ("bold $accent", "$foreground")
+        pieces.append(Piece((key,), styles[0], len(_HINT), glue="  "))
+        pieces.append(Piece((words.get(key, word), ""), styles[1], len(_HINT) - at, glue=" "))
+    return pieces
 
 
-def preview(act: Act, planned: Plan, effect: Impact | None, window: int) -> tuple[list[Piece], list[Piece]]:
+def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[Piece], list[Piece]]:
     """What a key would do: to tokens, to the cache, to the bill."""
-    key = Piece((KEYS[act],), "bold $accent" if planned.allowed else "$muted", 9)
-    if not planned.allowed or effect is None:
-        return [key, Piece((f"no: {one_line(planned.refusal)}",), "$muted", 5, glue="  ")], []
     pieces = [
-        key,
+        Piece((KEYS[act],), "bold $accent", 9),
         Piece(
             (one_line(planned.what), one_line(planned.what).partition(":")[0]), "$foreground", 7, glue="  "
         ),
@@ -213,11 +175,6 @@ def done(planned: Plan, effect: Impact) -> str:
     return f"{what}: ~{short(abs(effect.freed))} tokens {word}"
 
 
-def is_pruned(node: Node) -> bool:
-    """Whether the model does not see all of it."""
-    return node.state in ("dropped", "cleared", "trimmed", "repaired")
-
-
 def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tuple[Part | None, str]]]:
     """The legend in as many lines as it needs."""
     lines: list[list[tuple[Part | None, str]]] = [[]]
@@ -232,22 +189,55 @@ def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tup
     return lines
 
 
+def tools_line(totals: Sequence[tuple[str, ToolSum]]) -> list[Piece]:
+    """The tools whose results take most, as many as there is room for."""
+    pieces = [Piece(("By tool",), "$muted", len(totals) + 1)] if totals else []
+    for at, (name, sums) in enumerate(totals):
+        text = f"{one_line(name)} ~{short(sums.tokens)}"
+        pieces.append(
+            Piece((f"{text} in {sums.results}", text, ""), "$foreground", len(totals) - at, glue="   ")
+        )
+    return pieces
+
+
+def tools_table(totals: Sequence[tuple[str, ToolSum]], requests: int) -> Table:
+    """What the results of each tool take."""
+    rows = [
+        (
+            one_line(name),
+            str(sums.results),
+            str(sums.pruned),
+            *(f"~{short(n)}" for n in (sums.tokens, sums.original, sums.carried(requests))),
+        )
+        for name, sums in totals
+    ]
+    headings = ("tool", "results", "pruned", "tokens", "size", "carried")
+    note = (
+        "tokens: in the next request · size: before pruning · carried: tokens × requests that included them"
+    )
+    return Table("Tool results", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+
+
 HELP: tuple[tuple[str, str], ...] = (
     ("Up Down j k", "move; PgUp PgDn Home End too"),
     ("Space Left Right", "fold, unfold; E everything"),
     ("p", "prune: clear this result, drop this exchange, clear the results of a turn"),
     ("m", "drop the exchange (all of a turn) with a memo in its place"),
     ("r", "restore what was pruned, and pin it"),
-    ("P", "pin: no strategy and no prun touches it; again: unpin"),
+    ("P", "pin, so that it is never pruned automatically; again to unpin"),
     ("u", "undo the newest prune, whoever made it"),
     ("Enter", "the full text: the original, and what the model sees"),
-    ("d", "what two requests that were sent differ in"),
-    ("/", "show only what holds some words; Esc shows all again"),
+    ("d", "what changed between two requests"),
+    ("s", "sort by tokens, size, age, carried; then the tree again"),
+    ("t", "totals per tool"),
+    ("/", "filter by words; Esc shows everything again"),
     ("Esc q", "back to the conversation"),
     ("", ""),
     ("tokens", "estimate of what the next request holds of it; the map shows what the endpoint counts"),
+    ("size", "estimate of what it had before pruning"),
     ("age", "requests since it came"),
-    ("carried", "its tokens times the requests that it rode along with"),
+    ("carried", "tokens × requests that included it"),
+    ("state", "restored: an undo brought it back; not pruned automatically for a while"),
 )
 """What ? shows."""
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from prunecli.context.render import INTERRUPTED
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
 from prunecli.tui.transcript.entries import Diff, Output, ToolState
@@ -108,6 +109,8 @@ def of_command(text: str) -> tuple[ToolState, str]:
     How it ended is the last line, in brackets, where it was not well.
     """
     lines = text.rstrip("\n").split("\n") if text.strip() else []
+    if lines[-1:] == [INTERRUPTED]:
+        return ToolState.INTERRUPTED, ""
     ended = _ENDED.fullmatch(lines[-1]) if lines else None
     said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)

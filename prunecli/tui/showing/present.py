@@ -12,6 +12,7 @@ from prunecli.agent.signals import (
     SummaryStarted,
     ToolProgress,
 )
+from prunecli.context.labels import prune_in_words
 from prunecli.context.lineage import branch
 from prunecli.figures import short
 from prunecli.model.events import (
@@ -29,6 +30,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
 from prunecli.model.planning import without_plan_note
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.session.log import LOST_WORDS
 from prunecli.tui.showing import outcomes
 from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
 from prunecli.tui.showing.marks import Marks, label
@@ -153,10 +155,11 @@ class Presenter:
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
         text_of = outcomes.text_of
+        if event == LOST_WORDS:
+            return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
         if event.origin == "command" and len(event.content) > 1:
-            typed, output = text_of(event.content[:1]).removeprefix("!").strip(), text_of(event.content[1:])
-            prompt = shown.Prompt(typed, shown.Origin.SHELL)
-            return [self._add(prompt), self._add(command_output(output, self._tokens(seq)), seq)]
+            output = command_output(text_of(event.content[1:]), self._tokens(seq))
+            return [self._add(_typed(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         return [self._add(shown.Prompt(text_of(without_plan_note(event.content)), origin), seq)]
 
@@ -227,7 +230,7 @@ class Presenter:
     def _pruned(self, seq: int, event: PrunApplied) -> list[Change]:
         changes = self._remark(self._marks.prune(seq, event.edits))
         if event.source != "user":  # the command that the user gave says it
-            changes.append(self._add(shown.Notice(_said(event))))
+            changes.append(self._add(shown.Notice(prune_in_words(event))))
         return changes
 
     def _remark(self, seqs: Iterable[int]) -> list[Change]:
@@ -272,17 +275,12 @@ class Presenter:
                 self.board.put(slot, replace(entry, state=shown.ToolState.INTERRUPTED))
 
 
-def _said(event: PrunApplied) -> str:
-    """A prune in a line; a memo below it."""
-    if event.reason and all(edit.kind == "strip" for edit in event.edits):
-        return f"✂ {event.reason}"
-    who = "the model" if event.source == "model" else event.strategy or "a strategy"
-    count = event.messages_removed
-    text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
-    text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
-    if event.source == "strategy" and event.reason:
-        text += f": {event.reason}"
-    return text + (f"\nIts memo: {event.memo}" if event.memo else "")
+def _typed(words: str) -> shown.Prompt | shown.Notice:
+    """The face of a command: `!ls`, another program's command such as `/context`, or the title of its notice."""
+    if words.startswith("[") and words.endswith("]"):
+        return shown.Notice(words[1:-1])
+    origin = shown.Origin.SHELL if words.startswith("!") else shown.Origin.PROMPT
+    return shown.Prompt(words.removeprefix("!").strip(), origin)
 
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:

@@ -1,5 +1,7 @@
 """How tokens and times are written: short, and never wider than their column."""
 
+from prunecli.figures import duration as duration
+
 
 def tokens(count: int) -> str:
     """850, 1.4K, 45.2K, 128K, 1.3M: at most five characters below a billion."""
@@ -12,17 +14,3 @@ def tokens(count: int) -> str:
         if value < 999.5:
             return f"{value:.0f}{unit}"
     return f"{count / 1_000_000_000:.0f}G"
-
-
-def duration(milliseconds: int) -> str:
-    """3ms, 2.1s, 48s, 3m12s, 2h05m: at most six characters below a hundred hours."""
-    if milliseconds < 1000:
-        return f"{milliseconds}ms"
-    if milliseconds < 9_950:
-        return f"{milliseconds / 1000:.1f}s"
-    seconds = round(milliseconds / 1000)
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m{seconds % 60:02}s"
-    return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"

@@ -1,16 +1,16 @@
 """Which colour each piece of code has: Pygments, lexed no further than it is looked at.
 
-Pygments is imported at first use (`view.warm` does it early, in a thread). Its own lookups are not used: for an
-unknown name they search the installed packages for plug-ins.
+Pygments is imported at first use (`view.warm` does it early, in a thread).
 """
 
 import time
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from rich.style import Style
 
+from prunecli.lexing import is_lexable, lexer
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Run, Written
 
@@ -18,70 +18,6 @@ LEX_SECONDS = 0.2
 """How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
 REFINE_SECONDS = 2.0
 """How long a fence may keep its lexer altogether."""
-LONGEST_LINE = 2_000
-"""Characters of a line above which code is not lexed: nobody reads it, and some lexers take for ever on it."""
-
-# Where several lexers claim an extension, or none.
-_PREFERRED = {
-    "c": "c",
-    "cfg": "ini",
-    "cjs": "javascript",
-    "conf": "ini",
-    "h": "c",
-    "htm": "html",
-    "html": "html",
-    "inc": "php",
-    "jsonl": "json",
-    "lock": "",
-    "log": "",
-    "m": "objective-c",
-    "md": "markdown",
-    "mjs": "javascript",
-    "pl": "perl",
-    "py": "python",
-    "sql": "sql",
-    "toml": "toml",
-    "ts": "typescript",
-    "tsx": "tsx",
-    "txt": "",
-}
-
-
-@cache
-def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
-    """Alias to lexer, and extension to lexer, of the lexers that come with Pygments."""
-    from pygments.lexers import LEXERS
-
-    aliases: dict[str, str] = {}
-    extensions: dict[str, str] = {}
-    for _, name, known_as, patterns, _ in LEXERS.values():
-        for alias in known_as:
-            aliases.setdefault(alias.lower(), name)
-        for pattern in patterns:
-            if pattern.startswith("*.") and known_as:
-                extensions.setdefault(pattern[2:].lower(), known_as[0])
-    return aliases, extensions
-
-
-def language_of(path: str) -> str:
-    """The language a file's extension names, "" if none."""
-    name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
-    if name in ("makefile", "dockerfile"):
-        return "docker" if name == "dockerfile" else "make"
-    extension = name.rsplit(".", 1)[-1] if "." in name else ""
-    if extension in _PREFERRED or not extension:
-        return _PREFERRED.get(extension, "")
-    return _lexer_names()[1].get(extension, "")
-
-
-@lru_cache(maxsize=64)
-def lexer(language: str) -> Any | None:
-    """The Pygments lexer of a language by one of its names, None if there is none."""
-    if not language or language.lower() not in _lexer_names()[0]:
-        return None
-    from pygments.lexers import get_lexer_by_name
-
-    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
 @lru_cache(maxsize=8)
@@ -111,7 +47,7 @@ class LineLexer:
         self.lines: list[list[Run]] = [[]]
         self.done = False
         self._position = 0
-        found = lexer(language) if _lexable(code) else None
+        found = lexer(language) if is_lexable(code) else None
         self._tokens: Iterator[tuple[int, Any, str]] = (
             iter(((0, None, code),)) if found is None else found.get_tokens_unprocessed(code)
         )
@@ -141,10 +77,6 @@ class LineLexer:
                 line.append((first, style))
         for part in more:
             self.lines.append([(part, style)] if part else [])
-
-
-def _lexable(code: str) -> bool:
-    return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE
 
 
 def highlight(code: str, language: str, inks: Inks, seconds: float = LEX_SECONDS) -> list[list[Run]]:

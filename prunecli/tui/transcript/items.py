@@ -38,6 +38,7 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import (
     ArgumentPart,
     ChunkPart,
+    ExcerptPart,
     LinePart,
     MarkdownPart,
     NoticePart,
@@ -52,6 +53,9 @@ from prunecli.tui.transcript.splitter import Splitter, split
 
 WHOLE_CHARS = 4_000
 """Characters of a finished text up to which it is one block and not even split before it is seen."""
+
+EXCERPT_LINES = 3
+"""Lines of a failed call's output that are shown while it is folded."""
 
 NOTHING = Chunk(Kind.PROSE, "")
 TAIL, MARK = 1 << 30, 1 << 31
@@ -213,12 +217,24 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
                 yield from enumerate(inner_parts(item), 1)
             if item.pulse and item.pulse.tail:
                 yield TAIL, TextPart("\n".join(item.pulse.tail))
+            elif item.folded and (lines := last_lines(entry)):
+                yield TAIL, ExcerptPart(lines)
         case Notice():
             yield 0, NoticePart(entry)
         case Divider():
             yield 0, LinePart(entry.label, divider_row)
     if dimmed and isinstance(entry, Prompt | Assistant):
         yield MARK, LinePart(item.pruned, mark_row)
+
+
+def last_lines(entry: Entry) -> tuple[str, ...]:
+    """What a call that failed said last, if that is more than its line shows; notes in brackets are of the tool."""
+    if not isinstance(entry, ToolCall) or entry.state is not ToolState.ERROR or entry.pruned:
+        return ()
+    text = entry.body.text if isinstance(entry.body, Output) else ""
+    lines = [line for line in text.rstrip().rsplit("\n", 4 * EXCERPT_LINES) if line.strip()]
+    said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
+    return tuple(said[-EXCERPT_LINES:]) if len(said) > 1 else ()
 
 
 def inner_parts(item: Item) -> Iterator[Part]:

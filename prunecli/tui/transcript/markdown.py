@@ -3,14 +3,13 @@
 markdown-it is imported at first use (`view.warm` does it early, in a thread).
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
+from prunecli.commonmark import MOST_BRACKETS, is_deep, parser
 from prunecli.sanitize import visible
 from prunecli.tui.transcript.chunks import Chunk, TableShape
 from prunecli.tui.transcript.highlight import CodeText, highlight
@@ -20,7 +19,6 @@ from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, Written, f
 from prunecli.tui.transcript.tables import table_rows
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 LEX_AHEAD = 4_000
@@ -33,23 +31,6 @@ class Sheet(NamedTuple):
     width: int
     measure: int
     inks: Inks
-
-
-# What is nested deeper than this the parser leaves out without a word. Text that could get there is not parsed.
-_MOST_NESTED = 200
-_DEEP = re.compile(r"^(?: {80}|(?: *(?:[-+*>]|\d{1,9}[.)]) ?){20})", re.MULTILINE)
-_MOST_BRACKETS = 300
-"""In one chunk. The parser's time grows with their square: 2,000 take seconds."""
-
-
-@cache
-def parser() -> "MarkdownIt":
-    """CommonMark without HTML, with tables and strikethrough."""
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED}).enable(
-        ["table", "strikethrough"]
-    )
 
 
 def chunk_rows(
@@ -71,7 +52,7 @@ def chunk_rows(
         text = chunk.text
         if isinstance(chunk.shared, TableShape) and chunk.part:
             text = f"{chunk.shared.head}\n{text}"
-        if text.count("[") > _MOST_BRACKETS or _DEEP.search(text):
+        if text.count("[") > MOST_BRACKETS or is_deep(text):
             out = _plain_rows(text, sheet, gutter)
         else:
             writer = _Writer(sheet, gutter, chunk, text.split("\n"), elsewhere=bool(references))

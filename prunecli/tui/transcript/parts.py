@@ -8,13 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from prunecli.sanitize import one_line
 from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.entries import Diff, Notice, Origin
 from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS, PRUNE_MARK
 from prunecli.tui.transcript.markdown import Sheet, chunk_rows
-from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, flow, width_of
+from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, clip, flow, width_of
 from prunecli.tui.transcript.splitter import split
 
 References = Mapping[str, Mapping[str, str]]
@@ -208,6 +209,26 @@ class ArgumentPart(TextPart):
         if "\n" not in self.text and width_of(self.text) + self.beside <= sheet.width:
             return []
         return TextPart.rows(self, sheet)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ExcerptPart(Part):
+    """The end of an output that is folded, a row for each line. It is found in the output, so not searched here."""
+
+    lines: tuple[str, ...]
+
+    def guess(self, width: int) -> int:  # noqa: ARG002
+        """A row for each line."""
+        return len(self.lines)
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """The lines behind the bar, each as far as there is room."""
+        gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
+        out: list[Row] = []
+        for line in self.lines:
+            text = clip(one_line(line), max(1, sheet.width - gutter.cells))
+            flow([(text, sheet.inks.muted)], sheet.width, out, gutter, gutter, hard=True)
+        return out
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from prunecli.lexing import LONGEST_LINE
 from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff import digits_of, parse
 from prunecli.tui.transcript.entries import Diff, Output
-from prunecli.tui.transcript.highlight import LONGEST_LINE, CodeText
+from prunecli.tui.transcript.highlight import CodeText
 from prunecli.tui.transcript.parts import ChunkPart, DiffPart, Part, TextPart
 
 PIECE_CHARS = 8_000

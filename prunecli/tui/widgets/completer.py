@@ -56,7 +56,7 @@ class Completer:
         offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
         if self._topic == "file" and self._dismissed != "file":
             rest = "" if self._whole else f"only the first {len(self._paths):,} files were looked at"
-            self._open(offers, rest if offers else rest or "no such file")
+            self._open(offers, rest if offers or query in self._paths else rest or "no such file")
 
     async def _list(self) -> None:
         """Lists the files, whoever waits for it: each letter typed asks anew."""

@@ -71,16 +71,19 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
         left.append(Piece(("untrusted: read-only, /trust", "read-only"), "$warning", 8))
     left.append(Piece((name, name.removeprefix("claude-"), ""), "$muted", 3))
     right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
-    if bill.cache_read or bill.cache_write:
-        right.append(Piece((f"hit {share(bill.hit_share)}", ""), "$muted", 4))
+    if (bill.cache_read or bill.cache_write) and bill.model == status.model and bill.model_prompt:
+        right.append(Piece((f"hit {share(bill.model_hit_share)}", ""), "$muted", 4))
     right.append(Piece((money(bill.cost), ""), "$muted", 5))
     return fitted(left, right, width)
 
 
 def cache_words(status: "Status | None", ttl: str, now: int) -> str:
-    """How long the cached prefix lives on; "" where the endpoint reports no cache. `now` in unix ms."""
-    if status is None or not (status.bill.cache_read or status.bill.cache_write):
+    """How long the cached prefix lives on; "" where the endpoint reports no cache, or nothing was sent from here yet.
+    `now` in unix ms."""
+    if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
+    if status.bill.model != status.model:
+        return COLD  # what another model has cached is of no use to this one
     left = status.bill.last_at + TTL_MS[ttl] - now
     return f"cache warm {duration(left // 1000 * 1000)}" if left >= 1000 else COLD
 

@@ -1,28 +1,81 @@
 """What an empty session shows in place of a transcript."""
 
+from collections.abc import Iterable
+
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
 from prunecli import __version__
+from prunecli.sanitize import visible
 
-HINTS = (("/", "commands"), ("@", "files"), ("!", "a shell command"), ("?", "keys"))
+HINTS = (("/", "commands"), ("@", "files"), ("!", "shell command"), ("?", "keys"))
+WHAT = "The coding agent whose context you can see, prune and restore."
+WHAT_SHORT = "See, prune and restore the context."
+TOUR = 'Type "tour" for a two-minute tour'
+TOUR_IN_SHELL = "Run `prunecli demo` for a two-minute tour"
+_STYLES = {"info": "$foreground", "warning": "$warning", "error": "$error"}
+_MARGIN = 4
+"""Cells left and right of the text, as the style sheet has them."""
 
 
 class Welcome(Widget):
-    """A few words at the bottom of the empty transcript. It lies over it and is gone with the first entry."""
+    """What this is and the keys to know, with what was said of the empty session below it."""
 
     can_focus = False
 
-    def render(self) -> Content:
-        """The name and the four keys one has to know."""
+    def __init__(self) -> None:
+        super().__init__()
+        self._tour = ""
+        self._notices: list[Content] = []
+
+    def show_tour(self, line: str) -> None:
+        """How to get the tour; "" for not at all."""
+        self._tour = line
+        self.refresh()
+
+    def clear(self) -> None:
+        """Nothing was said yet."""
+        self._notices.clear()
+        self.refresh()
+
+    def tell(self, text: str, level: str) -> bool:
+        """Shows a notice too; False where there is no room for it."""
+        mark = "" if level == "info" else "! "
+        notice = Content.styled(mark + visible(text), _STYLES[level])
+        if self._height([*self._lines(roomy=False), *self._notices, notice]) > self.size.height - 1:
+            return False
+        self._notices.append(notice)
+        self.refresh()
+        return True
+
+    def _height(self, lines: Iterable[Content]) -> int:
+        """Rows of these lines, wrapped at words: at worst every other cell of a wrapped row stays empty."""
+        width = max(1, self.size.width - _MARGIN)
+        rows = [row for line in lines for row in line.plain.split("\n")]
+        return sum(1 if (cells := cell_len(row)) <= width else -(-cells * 5 // (width * 4)) for row in rows)
+
+    def _lines(self, *, roomy: bool) -> list[Content]:
+        is_wide = self.size.width >= 70
+        gap = "     " if is_wide else "  "
         keys = [
-            part for key, what in HINTS for part in ((f"{key} ", "bold $accent"), (f"{what}     ", "$muted"))
+            part
+            for at, (key, what) in enumerate(HINTS)
+            for part in ((gap if at else "", ""), (f"{key} ", "bold $accent"), (what, "$muted"))
         ]
-        return Content("\n").join(
-            [
-                Content.assemble(("prunecli", "bold $foreground"), (f"  {__version__}", "$muted")),
-                Content.styled("The context you can see, prune, restore and trust.", "$muted"),
-                Content(""),
-                Content.assemble(*keys),
-            ]
-        )
+        blank = [Content("")] if roomy else []
+        return [
+            Content.assemble(("prunecli", "bold $foreground"), (f"  {__version__}", "$muted")),
+            Content.styled(WHAT if is_wide else WHAT_SHORT, "$muted"),
+            *blank,
+            Content.assemble(*keys),
+            *([Content.styled(self._tour, "$muted")] if self._tour else []),
+            *(blank if self._notices else []),
+        ]
+
+    def render(self) -> Content:
+        """As much air as there is room for."""
+        lines = [*self._lines(roomy=True), *self._notices]
+        if self._height(lines) >= self.size.height:
+            lines = [*self._lines(roomy=False), *self._notices]
+        return Content("\n").join(lines)

@@ -4,6 +4,7 @@ import base64
 import re
 from hashlib import sha256
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from prunecli.model.events import AssistantMessage, CompactionApplied, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Image, Opaque, Text, Thinking, ToolUse
 from prunecli.session.exporters.html import write
+from prunecli.session.exporters.html_code import Colours
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
-VOID = {"meta", "input", "img", "br"}
+VOID = {"meta", "input", "img", "br", "hr"}
 
 
 class Page(HTMLParser):
@@ -69,9 +71,10 @@ def everywhere(text: str) -> str:
 def test_every_entry_has_its_place_and_pruned_ones_say_what_the_model_sees() -> None:
     page = write(sample())
     articles = Page(page).all("article")
-    assert [one["id"] for one in articles] == ["e1", "e2", "e3", "e4", "e5", "e6", "e7", "e10", "e11", "e12"]
-    pruned = [one["id"] for one in articles if "pruned" in str(one["class"])]
-    assert pruned == ["e3", "e4", "e5"]
+    assert [one["id"] for one in articles] == ["e1", "e2", "e4", "e6", "e10", "e11", "e12"]
+    results = Page(page).all("section")
+    assert [one["id"] for one in results] == ["e3", "e5", "e7"]
+    assert [one["id"] for one in [*articles, *results] if "pruned" in str(one["class"])] == ["e4", "e3", "e5"]
     assert "pruned: cleared by pi; the model sees:" in page
     assert "[cleared stub]" in page
     assert "long output" in page
@@ -79,8 +82,18 @@ def test_every_entry_has_its_place_and_pruned_ones_say_what_the_model_sees() -> 
     assert "<title>Reading</title>" in page
 
 
-def test_results_calls_and_thinking_are_folded() -> None:
-    assert len(Page(write(sample())).all("details")) == 3 + 3 + 1 + 1
+def test_a_call_stands_with_its_result_in_one_fold() -> None:
+    page = write(sample())
+    assert len(Page(page).all("details")) == 3 + 1 + 1  # calls, thinking, the output of a command
+    call = page.partition('<div class="call">')[2].partition("</details>")[0]
+    assert "<code>read</code> file1.txt · 1 line · ✂ pruned" in call
+    assert '<section id="e3" class="result pruned">' in call
+    assert "long output" in call
+
+
+def test_a_call_without_a_result_says_so() -> None:
+    page = write(numbered(AssistantMessage((ToolUse("t", "bash", {"command": "ls"}),), "m")))
+    assert "<code>bash</code> ls · no result" in page
 
 
 def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
@@ -98,16 +111,172 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
     assert not any(name.startswith("on") for _, one in parsed.elements for name in one)
 
 
+MARKUP = {
+    *(
+        "p",
+        "div",
+        "span",
+        "br",
+        "hr",
+        "pre",
+        "code",
+        "em",
+        "strong",
+        "s",
+        "a",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+    ),
+    *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+"""What Markdown may make."""
+
+
+def skeleton(page: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The elements of a page that no text may change, after a look at those that it may."""
+    parsed = Page(page)
+    for tag, attributes in parsed.elements:
+        if tag == "a" and "rel" in attributes:
+            assert re.match(r"(https?://|mailto:)", str(attributes["href"]), re.IGNORECASE)
+            assert attributes["rel"] == "noopener noreferrer nofollow"
+            assert set(attributes) == {"href", "rel"}
+        elif tag in MARKUP - {"a"}:
+            assert set(attributes) <= {"class", "start"}
+            assert re.fullmatch("[a-z ]*", attributes.get("class") or "")
+    return [
+        (tag, tuple(attributes))
+        for tag, attributes in parsed.elements
+        if tag not in MARKUP or (tag == "a" and "rel" not in attributes)
+    ]
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_makes_an_element_or_an_attribute(text: str) -> None:
-    assert outline(everywhere(text)) == outline(everywhere("plain"))
+    assert skeleton(everywhere(text)) == skeleton(everywhere("plain"))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(st.text(st.sampled_from("<>&\"'/=-! scriptdetalo\n\x00\u2028`"), min_size=1, max_size=24))
+@given(st.text(st.sampled_from("<>&\"'/=-! scriptdetalo\n\x00\u2028`[]()*#|:~"), min_size=1, max_size=24))
 def test_no_made_up_text_makes_an_element_or_an_attribute(text: str) -> None:
-    plain = [tag for tag, _ in outline(everywhere("x")) if tag not in ("p", "div")]
-    assert [tag for tag, _ in outline(everywhere(text)) if tag not in ("p", "div")] == plain
+    blank = not text.strip()  # a blank text is no block: it has no fold
+    assert blank or skeleton(everywhere(text)) == skeleton(everywhere("x"))
+
+
+def answered(text: str) -> str:
+    """What of a page shows an answer."""
+    page = write(numbered(AssistantMessage((Text(text),), "m")))
+    return page.partition("</header>")[2].partition("</article>")[0].strip()
+
+
+def test_an_answer_is_markdown_and_a_prompt_stays_as_it_was_typed() -> None:
+    text = "# Title\n\nSome **bold** `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n3. three"
+    shown = answered(text)
+    assert "<h3>Title</h3>" in shown
+    assert "<strong>bold</strong> <code>code</code>" in shown
+    assert "<th>a</th>" in shown
+    assert '<ol start="3"><li>three</li></ol>' in shown
+    page = write(numbered(UserMessage((Text("why is __init__ *here*?"),))))
+    assert '<div class="text">why is __init__ *here*?</div>' in page
+
+
+def test_code_in_an_answer_is_coloured_and_kept_whole() -> None:
+    shown = answered('```python\ndef f():\n    return "<b>"\n```')
+    assert '<span class="k">def</span> <span class="f">f</span>' in shown
+    assert "&lt;b&gt;" in shown
+
+
+def test_only_so_much_code_is_coloured_and_the_rest_is_plain() -> None:
+    colours = Colours(30)
+    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
+    assert colours.code("def g(): return 1 + 1", "python") == "<pre>def g(): return 1 + 1</pre>"
+    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
+
+
+def test_a_link_says_where_it_leads_and_only_the_web_and_mail_can_be_followed() -> None:
+    shown = answered("[docs](https://evil.example/x) [run](javascript:alert(1)) [f](other.md) <https://a.b>")
+    assert re.findall('href="([^"]*)"', shown) == ["https://evil.example/x", "https://a.b"]
+    assert 'docs</a> <span class="target">(https://evil.example/x)</span>' in shown
+    assert "(https://a.b)" not in shown  # it shows itself
+    assert 'f <span class="target">(other.md)</span>' in shown
+    assert "[run](javascript:alert(1))" in shown
+
+
+def test_an_image_in_markdown_is_named_and_not_loaded() -> None:
+    shown = answered("![chart](https://evil.example/pixel.png)")
+    assert "<img" not in shown
+    assert '[image: chart] <span class="target">(https://evil.example/pixel.png)</span>' in shown
+
+
+def edited(call: ToolUse, **details: str) -> str:
+    result = ToolResult("t", call.name, (Text("Done."),), details=details)
+    return write(numbered(AssistantMessage((call,), "m"), result))
+
+
+EDITS: dict[str, dict[str, Any]] = {
+    "ours": {"path": "a.py", "old_string": "one\ntwo", "new_string": "one\n2"},
+    "pi": {"path": "a.py", "edits": [{"oldText": "two", "newText": "2"}]},
+    "patch": {"patch": "*** Begin Patch\n*** Update File: a.py\n@@\n-two\n+2\n*** End Patch"},
+}
+
+
+@pytest.mark.parametrize("given", EDITS.values(), ids=EDITS)
+def test_an_edit_is_a_diff(given: dict[str, Any]) -> None:
+    page = edited(ToolUse("t", "edit", given))
+    assert '<span class="del">-two</span>\n<span class="ins">+2</span>' in page.partition('class="diff"')[2]
+    assert " · +1 −1</summary>" in page
+    assert "<details open>" in page
+
+
+def test_the_change_that_was_made_is_shown_before_the_one_that_was_asked_for() -> None:
+    made = "@@ -7,2 +7,2 @@\n-was\n+is"
+    page = edited(ToolUse("t", "edit", EDITS["ours"]), diff=made)
+    assert '<span class="hunk">@@ -7,2 +7,2 @@</span>\n<span class="del">-was</span>' in page
+    assert "two" not in page
+
+
+def test_a_diff_that_a_command_printed_is_one_and_a_list_of_dashes_is_none() -> None:
+    printed = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n--- b\n+c"
+    call = ToolUse("t", "bash", {"command": "git diff"})
+    page = write(numbered(AssistantMessage((call,), "m"), ToolResult("t", "bash", (Text(printed),))))
+    assert '<span class="hunk">--- a/x</span>' in page
+    assert '<span class="del">--- b</span>' in page  # a removed line "-- b"
+    other = write(numbered(AssistantMessage((call,), "m"), ToolResult("t", "bash", (Text("--- a\n- b"),))))
+    assert 'class="diff"' not in other
+
+
+def test_a_notice_is_told_from_what_the_user_typed() -> None:
+    notice = UserMessage((Text("[Agent finished]"), Text("<task-notification>")), "command")
+    page = write(numbered(UserMessage((Text("go"),)), notice))
+    assert "<b>User</b>" in page
+    assert "<b>Notice</b>" in page
+
+
+def test_a_very_long_text_keeps_its_ends_and_says_what_is_missing() -> None:
+    page = answered("begin" + "x" * 300_000 + "end")
+    assert len(page) < 110_000
+    assert "begin" in page
+    assert "end</div>" in page
+    assert "[… 200,008 characters are not on this page …]" in page
+
+
+def test_a_very_long_session_is_a_page_of_bounded_size_that_names_the_rest() -> None:
+    long = [AssistantMessage((Text(f"entry {number} " + "x" * 90_000),), "m") for number in range(300)]
+    page = write(numbered(*long))
+    assert len(page) < 11_000_000
+    assert page.count("<article") == 300
+    assert "#299 entry 299 x" in page
+    assert page.count("The page is full") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["[b" * 40_000, "> " * 3_000 + "deep", " `a ``b" * 5_000, "*a_" * 9_000, "![a" * 20_000]
+)
+def test_a_text_made_to_keep_a_parser_busy_is_shown_whole(text: str) -> None:
+    texts = Page(answered(text)).texts
+    shown = "".join(one for some in texts.values() for one in some)
+    assert sum(map(str.isalnum, shown)) == sum(map(str.isalnum, text))
 
 
 def test_what_moves_a_cursor_or_hides_is_made_visible() -> None:

@@ -74,6 +74,14 @@ def test_a_summary_keeps_what_stood_before_and_after_it(tmp_path: Path) -> None:
     assert "second" not in shown[0]
 
 
+def test_a_summary_for_pi_keeps_what_was_typed_and_not_what_a_command_printed(tmp_path: Path) -> None:
+    shell = UserMessage((Text("!find ."), Text("x\n" * 99)), "command")
+    records = numbered(shell, UserMessage((Text("second"),)), CompactionApplied("the summary", 0, 2))
+    shown = [block["text"] for one in sent(again(tmp_path, records, "pi")) for block in one["content"]]
+    assert "!find .\n\nthe summary" in shown[0]
+    assert "x\nx" not in shown[0]
+
+
 @pytest.mark.parametrize("format_", list(ENDINGS))
 def test_an_empty_session_can_be_exported(format_: str) -> None:
     assert exported([], format_).text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prunecli.errors import SessionCorrupt
-from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult
+from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult, UserMessage
 from prunecli.model.messages import Image, ToolUse, Usage, plain_text, tool_uses
 from prunecli.session.importers.source import Source, read_source
 from tests.session.points import content, sent, valid_points
@@ -174,6 +174,16 @@ def test_each_step_of_an_opencode_message_is_a_response_and_cleared_results_are_
     assert [one.get("is_error", False) for one in answers] == [False, True, True]
     assert "long" not in json.dumps(answers)
     assert found.imported.origin.name == "A title"
+
+
+def test_what_opencode_wrote_in_the_users_place_is_a_notice(tmp_path: Path) -> None:
+    told = {**words("The following tool was executed by the user"), "synthetic": True}
+    shell = tool("a", status="completed", output="1", time={"end": 1_700_000_000_000})
+    found = value(
+        tmp_path, opencode(("user", [told]), ("assistant", [shell]), ("user", [words("so?"), told]))
+    )
+    origins = [one.event.origin for one in found.records if isinstance(one.event, UserMessage)]
+    assert origins == ["command", "import", "command"]
 
 
 def test_a_summary_of_opencode_stands_for_what_came_before_and_undone_messages_are_left_out(

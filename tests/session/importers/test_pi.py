@@ -44,7 +44,7 @@ def test_the_last_entry_ends_the_main_line_and_a_left_branch_is_reported(tmp_pat
         message("3", "1", "assistant", [{"type": "text", "text": "Two."}]),
         entry("4", "3", "branch_summary", summary="One was tried.", fromId="2"),
     )
-    assert shown(found) == ["go", "Two.", "[A summary of a branch that was left.]\nOne was tried."]
+    assert shown(found) == ["go", "Two.", "[A summary of a branch that was left.]", "One was tried."]
     assert [branch.common for branch in found.branches] == [1]
 
 

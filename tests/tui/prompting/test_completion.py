@@ -66,7 +66,13 @@ def test_a_command_whose_name_and_alias_both_match_is_offered_once() -> None:
 
 def test_a_file_is_inserted_as_its_path_and_a_folder_stays_open() -> None:
     offers = file_offers("a", ["src/", "a.py", "b.txt", "data/"])
-    assert [offer.value for offer in offers] == ["a.py ", "data/"]
+    assert [offer.value for offer in offers] == ["a.py ", "@data/"], "what is in it is offered next"
+
+
+def test_what_is_typed_in_full_is_not_offered_again() -> None:
+    paths = ["src/", "src/app.py", "src.txt"]
+    assert [offer.label for offer in file_offers("src/", paths)] == ["src/app.py"]
+    assert file_offers("src/app.py", paths) == []
 
 
 def test_a_path_with_a_space_goes_into_the_prompt_in_quotes() -> None:

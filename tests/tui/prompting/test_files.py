@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from prunecli.tui.prompting import files
 
 
@@ -31,3 +33,34 @@ def test_it_stops_when_it_is_told_to_and_says_that_there_is_more(tmp_path: Path)
 
 def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
     assert files.listed(str(tmp_path / "gone")) == ([], True)
+
+
+def test_what_tools_leave_behind_is_not_offered_also_without_ignore_files(tmp_path: Path) -> None:
+    for name in (
+        "app.py",
+        "__pycache__/app.pyc",
+        "node_modules/left/pad.js",
+        "src/__pycache__/x.pyc",
+        "src/x.py",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    assert files.listed(str(tmp_path)) == (["app.py", "src/", "src/x.py"], True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("fix @src/app.py, please", "fix src/app.py, please"),
+        ("@src/ and (@README.md)", "src/ and (README.md)"),
+        ("@nothing.py and me@src/app.py", "@nothing.py and me@src/app.py"),
+        ("@dataclass\n@src/app.py", "@dataclass\nsrc/app.py"),
+        ("@", "@"),
+    ],
+)
+def test_the_model_gets_a_path_where_one_was_typed_by_hand(tmp_path: Path, typed: str, said: str) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text("")
+    (tmp_path / "README.md").write_text("")
+    assert files.as_paths(typed, str(tmp_path)) == said

@@ -2,6 +2,7 @@
 
 import pytest
 
+from prunecli.context.render import INTERRUPTED
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Image, Text
 from prunecli.tui.showing.outcomes import (
@@ -37,6 +38,7 @@ def test_a_command_says_its_last_line_which_is_its_summary() -> None:
         ("[1, 2]\n[3]\n", ToolState.OK, "2 lines"),
         ("a\nb\n[exit code 3]", ToolState.ERROR, "exit 3 · 2 lines"),
         ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · nothing"),
+        (f"a\n{INTERRUPTED}", ToolState.INTERRUPTED, ""),
         ("a\n[timed out after 3 s]", ToolState.ERROR, "timed out · 1 line"),
         ("a\n[killed by SIGKILL]", ToolState.ERROR, "killed by SIGKILL · 1 line"),
         ("a\n[ended from outside, exit code unknown]", ToolState.ERROR, "ended from outside · 1 line"),

@@ -201,6 +201,14 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
     assert long[1].folded is True
 
 
+def test_what_another_program_wrote_is_a_notice_and_its_commands_are_no_shell_commands() -> None:
+    notice = UserMessage((Text("[Agent finished]"), Text("a\n")), "command")
+    slash = UserMessage((Text("/context"), Text("b\n")), "command")
+    first, _, second, _ = present_all(presenter(), records(notice, slash))
+    assert first == shown.Notice("Agent finished")
+    assert second == shown.Prompt("/context")
+
+
 def pruned(entries: Iterable[shown.Entry]) -> list[str]:
     return [getattr(entry, "pruned", "") for entry in entries]
 

@@ -123,6 +123,31 @@ def test_output_is_folded_and_diffs_are_not():
     assert len(texts(document(call(body=OUTPUT, folded=False)))) == 3
 
 
+def test_a_failing_call_shows_its_last_three_lines_without_being_unfolded() -> None:
+    body = Output("one\ntwo\n\nthree \x1b[31m\n" + "f" * 90 + "\n[exit code 1]\n")
+    made = document(call(ToolState.ERROR, outcome="exit 1", body=body), width=40)
+    assert [text.rstrip() for text in texts(made)[1:]] == [
+        "  │ two",
+        "  │ three ␛[31m",
+        "  │ " + "f" * 35 + "…",
+    ]
+    made.fold(item(made, 0), False)
+    assert sum("two" in text for text in texts(made)) == 1
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        call(ToolState.OK, body=OUTPUT),
+        call(ToolState.ERROR, body=Output("only this\n[exit code 1]\n")),
+        call(ToolState.ERROR, body=OUTPUT, pruned="pruned ~2K"),
+        call(ToolState.ERROR),
+    ],
+)
+def test_what_succeeded_was_pruned_or_says_no_more_than_its_line_is_one_line(entry: ToolCall) -> None:
+    assert len(texts(document(entry))) == 1
+
+
 def test_unfolding_shows_the_output_behind_a_bar():
     made = document(call(body=OUTPUT))
     item = made.item(0)

@@ -1,6 +1,7 @@
 """Which colours code has."""
 
-from prunecli.tui.transcript.highlight import LONGEST_LINE, CodeText, LineLexer, highlight, language_of, lexer
+from prunecli.lexing import LONGEST_LINE, language_of, lexer
+from prunecli.tui.transcript.highlight import CodeText, LineLexer, highlight
 from prunecli.tui.transcript.rows import Run
 from tests.tui.transcript.showing import INKS
 

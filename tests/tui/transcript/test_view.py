@@ -376,13 +376,15 @@ async def test_no_color_is_honoured():
 
 async def test_code_far_down_a_long_fence_gets_its_right_colours_soon():
     code = 's = """\n' + "words in a string\n" * 3000 + '"""\n'
-    async with showing(Assistant(f"```python\n{code}```\n\nend")) as (transcript, pilot, _):
+    async with showing(Assistant(f"```python\n{code}```\n\nend")) as (transcript, _, _):
         transcript.scroll_rows(-10)
-        await until(lambda: not transcript.document.layout.rough)
-        await pilot.pause()
-        line = transcript.window.lines[position(transcript, "words in")[1]]
         string = dict(transcript.document.layout.sheet.inks.syntax)["Literal.String"]
-        assert line.row.segments[-1].style == string
+        await until(
+            lambda: (
+                transcript.window.lines[position(transcript, "words in")[1]].row.segments[-1].style == string
+            )
+        )
+        assert not transcript.document.layout.rough
 
 
 class Watched(Transcript):

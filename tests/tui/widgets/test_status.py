@@ -11,7 +11,18 @@ from prunecli.runtime import Status
 from prunecli.tui.widgets.status import bar, cache_words, level, pruning_line, session_line
 
 LEDGER = Ledger(45_200, 25_000, 8, 9_000, 76_000, 200_000)
-BILL = Bill(3, 400, 100, 9_600, 0, 0.42, last_at=1_000_000)
+BILL = Bill(
+    3,
+    400,
+    100,
+    9_600,
+    0,
+    0.42,
+    last_at=1_000_000,
+    model="claude-sonnet-5-5",
+    model_read=960,
+    model_prompt=1_000,
+)
 FIELDS: dict[str, Any] = {
     "ledger": LEDGER,
     "held": "",
@@ -100,6 +111,18 @@ def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
     assert cache_words(status(), "5m", 1_300_000) == "cache cold"
     assert cache_words(status(bill=replace(BILL, cache_read=0)), "5m", 1_000_000) == ""
     assert cache_words(None, "5m", 0) == ""
+
+
+def test_what_another_model_has_cached_is_neither_warm_nor_a_hit() -> None:
+    other = status(model="claude-opus-5-5")
+    assert cache_words(other, "5m", 1_000_000) == "cache cold"
+    assert session_line(other, "cache cold", 78).plain.endswith(" cache cold · $0.42")
+
+
+def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> None:
+    imported = status(bill=replace(BILL, model="", model_read=0, model_prompt=0))
+    assert cache_words(imported, "5m", 1_000_000) == ""
+    assert session_line(imported, "", 78).plain.endswith("   $0.42")
 
 
 def test_the_bar_fills_and_its_colour_warns() -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli_errors import complaining
-from prunecli.cli_working import working
-from prunecli.config import Config, load
+from prunecli.cli import completions
+from prunecli.cli.shared import configured, single
+from prunecli.cli.working import working
+from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
@@ -30,10 +31,20 @@ Option = typer.Option
 
 
 def context(
+    ctx: typer.Context,
     source: Annotated[
-        str, typer.Argument(help="A session, or a file: a session's, agent-session/1, messages.")
+        str,
+        typer.Argument(
+            help="A session, or a file: a session's, agent-session/1, messages.",
+            autocompletion=completions.sessions,
+        ),
     ],
-    strategy: Annotated[str | None, Option("--strategy", help="A strategy, or several with commas.")] = None,
+    strategy: Annotated[
+        str | None,
+        Option(
+            "--strategy", help="A strategy, or several with commas.", autocompletion=completions.strategies
+        ),
+    ] = None,
     options: Annotated[
         list[str] | None, Option("-o", metavar="KEY=VALUE", help="An option of the strategy, dotted.")
     ] = None,
@@ -44,9 +55,9 @@ def context(
     as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
-    with complaining(), working("reading"):
+    with working("reading"):
         found = _source(source)
-        config = _configured(options or (), strategy)
+        config = _configured(ctx, options or (), strategy)
         names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies
         inspection = inspect(
             found.records,
@@ -76,25 +87,36 @@ def _source(text: str) -> "Source":
         raise SessionCorrupt(path, 0, error.strerror or "can't be read") from error
 
 
-def _configured(options: Sequence[str], strategy: str | None) -> Config:
-    """The user's configuration with `-o` options of the named strategy (of the first one for a list)."""
-    config = load(Places.of(os.environ), Path.cwd(), os.environ)
-    owner = (strategy or "").split(",")[0]
-    if options and not owner:
+def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
+    """The user's configuration with `-o` options: `pi.prune_minimum=0` is that strategy's, `prune_minimum=0` that of
+    each strategy given that has it."""
+    config = configured(ctx)
+    names = _real(strategy.split(",")) if strategy else []
+    if options and not names:
         raise UsageError("-o: options of which strategy?", "name it with --strategy")
     for option in options:
         key, equals, value = option.partition("=")
         if not equals:
             raise ConfigError(f"-o {option}: expected KEY=VALUE")
-        config = config.with_value(f"{owner}.{key}", value, f"-o {key}")
+        if key.partition(".")[0] in names:
+            keys = [key]
+        else:
+            found = [f"{name}.{key}" for name in names]
+            keys = [one for one in found if config.has(one)] or found[:1]
+        for one in keys:
+            config = config.with_value(one, value, f"-o {key}")
     return config
 
 
-def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
+def _real(names: Sequence[str]) -> list[str]:
+    """The strategies that stand behind the names."""
     from prunecli.runtime.choices import AUTO
 
-    real = [one for name in names for one in (AUTO if name == "auto" else (name,))]
-    return tuple(chosen(config, name) for name in real)
+    return [one for name in names for one in (AUTO if name == "auto" else (name,))]
+
+
+def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
+    return tuple(chosen(config, name) for name in _real(names))
 
 
 def _counter(estimator: str) -> TokenCounter:
@@ -134,3 +156,6 @@ def _table(inspection: Inspection) -> str:
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
     return "\n".join(lines)
+
+
+app = single(context)

@@ -1,9 +1,6 @@
 """The command line: subcommand or prompt, flags, errors as one line and one hint."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,40 +8,8 @@ from typer.testing import CliRunner
 
 from prunecli import __version__
 from prunecli.cli import app
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
-from prunecli.model.events import RequestSent, SessionStarted, UserMessage
-from prunecli.model.messages import Text
-from prunecli.session.session import Session
-from tests.endpoint import Endpoint, Reply, serve
-
-ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "work").mkdir()
-    return {
-        "HOME": str(tmp_path / "home"),
-        "PATH": os.environ["PATH"],
-        "PRUNECLI_HOME": str(tmp_path / "data"),
-        "PYTHONPATH": str(ROOT),
-    }
-
-
-def prunecli(
-    environ: dict[str, str], *words: str, given: str | None = None
-) -> "subprocess.CompletedProcess[str]":
-    cwd = Path(environ["PRUNECLI_HOME"]).parent / "work"
-    more = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
-    command = [sys.executable, "-m", "prunecli", *words]
-    return subprocess.run(
-        command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False, **more
-    )
-
-
-def with_endpoint(environ: dict[str, str], endpoint: Endpoint) -> dict[str, str]:
-    return {**environ, "ANTHROPIC_API_KEY": "sk-ant-test-000000", "ANTHROPIC_BASE_URL": endpoint.base_url}
+from tests.cli.running import kept_session, prunecli, with_endpoint
+from tests.endpoint import Reply, serve
 
 
 def test_the_version_is_shown(environ: dict[str, str]) -> None:
@@ -85,6 +50,24 @@ def test_the_demo_model_needs_no_key(environ: dict[str, str]) -> None:
     done = prunecli(environ, "-p", "--model", "demo", "--trust", "hello")
     assert done.returncode == 0, done.stderr
     assert "not a language model" in done.stdout
+
+
+@pytest.mark.parametrize("more", [(), ("-c",)])
+def test_a_blank_prompt_is_refused_in_one_line_and_a_hint(
+    environ: dict[str, str], more: tuple[str, ...]
+) -> None:
+    assert prunecli(environ, "-p", "--model", "demo", "hello").returncode == 0
+    done = prunecli(environ, "-p", "--model", "demo", *more, " ")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "prunecli: the prompt is blank"
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_blank_content_of_stream_json_is_refused_in_one_line(environ: dict[str, str]) -> None:
+    line = '{"type":"user","message":{"role":"user","content":" "}}'
+    done = prunecli(environ, "-p", "--model", "demo", "--input-format", "stream-json", given=line)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "prunecli: standard input: line 1: the message is blank"
 
 
 def test_piped_input_is_appended_to_the_prompt(environ: dict[str, str]) -> None:
@@ -182,12 +165,8 @@ def test_login_keeps_the_key_in_a_file_of_the_users_own(environ: dict[str, str])
     assert key.stat().st_mode & 0o777 == 0o600
 
 
-def test_sessions_can_be_read_in_the_typer_runner(tmp_path: Path, environ: dict[str, str]) -> None:
-    path = tmp_path / "data" / "sessions" / "x" / "mine.jsonl"
-    session = Session(SessionStarted("mine", "/w", "m"), Context(Chars4()), path=path)
-    session.emit(UserMessage((Text("what was said"),)))
-    session.emit(RequestSent("m", 1, "wrong"))
-    session.close()
+def test_sessions_can_be_read_in_the_typer_runner(environ: dict[str, str]) -> None:
+    path = kept_session(environ)
     runner = CliRunner(env=environ)
     assert "what was said" in runner.invoke(app, ["sessions", "show", "mine"]).output
     audited = runner.invoke(app, ["sessions", "audit", "mine"])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prunecli.cli_errors import complaining
-from prunecli.cli_working import working
+from prunecli.cli import completions
+from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
-from prunecli.launch import complain
+from prunecli.launch import complain, working_directory
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
 from prunecli.sanitize import one_line, visible
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
 
 _NAMED_LINES = 5
+_ALWAYS = ("prompts", "responses", "results")
 
 
 def import_(
@@ -41,7 +42,7 @@ def import_(
             with working(f"importing {one_line(path.name)}"):
                 source = _read(path)
                 other = random_bytes() if again else b""
-                saved = save(source, store, Path.cwd(), branches=branches, again=other)
+                saved = save(source, store, working_directory(), branches=branches, again=other)
         except PrunecliError as error:
             failed = failed or complain(error)
             continue
@@ -55,7 +56,13 @@ def import_(
 
 
 def export(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix or name, or a file of any known kind.")],
+    session: Annotated[
+        str,
+        typer.Argument(
+            help="Id, unique prefix or name, or a file of any known kind.",
+            autocompletion=completions.sessions,
+        ),
+    ],
     format_: Annotated[
         str, typer.Option("--format", "-f", help="markdown, html, pi or messages.")
     ] = "markdown",
@@ -74,21 +81,18 @@ def export(
     from prunecli.session.exporters.formats import exported
     from prunecli.session.exporters.output import write_new
 
-    with complaining():
-        path = Path(session) if Path(session).is_file() else _store().find(session)
-        source = _read(path)
-        done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
-        for notice in source.notices:
-            typer.echo(f"prunecli: {visible(notice)}", err=True)
-        if done.redacted:
-            typer.echo(
-                f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True
-            )
-        if output is None:
-            typer.echo(done.text, nl=False)
-        else:
-            write_new(output, done.text, force=force)
-            typer.echo(visible(f"wrote {output}"), err=True)
+    path = Path(session) if Path(session).is_file() else _store().find(session)
+    source = _read(path)
+    done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
+    for notice in source.notices:
+        typer.echo(f"prunecli: {visible(notice)}", err=True)
+    if done.redacted:
+        typer.echo(f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True)
+    if output is None:
+        typer.echo(done.text, nl=False)
+    else:
+        write_new(output, done.text, force=force)
+        typer.echo(visible(f"wrote {output}"), err=True)
 
 
 def _store() -> Store:
@@ -124,20 +128,24 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
 
 def _kept(records: list[Record]) -> dict[str, int]:
     kinds = Counter(type(record.event) for record in records)
+    written = sum(isinstance(one.event, UserMessage) and one.event.origin == "command" for one in records)
     return {
-        "prompts": kinds[UserMessage],
+        "prompts": kinds[UserMessage] - written,
         "responses": kinds[AssistantMessage],
         "results": kinds[ToolResult],
+        "commands and notices": written,
     }
 
 
 def _told(row: dict[str, Any]) -> str:
     """The report on one file."""
-    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items())
+    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
     done = "imported" if row["new"] else "imported before (--again makes another copy):"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
-    if row["left_out"]:
-        parts = sorted(row["left_out"].items(), key=lambda one: -one[1])
+    beside = [what for what in row["left_out"] if what.startswith("subagent files")]
+    lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]
+    if others := {what: number for what, number in row["left_out"].items() if what not in beside}:
+        parts = sorted(others.items(), key=lambda one: -one[1])
         lines.append("  left out: " + ", ".join(f"{number} {what}" for what, number in parts))
     lines += [f"  passed over: {said}" for said in row["damaged"][:_NAMED_LINES]]
     if len(row["damaged"]) > _NAMED_LINES:

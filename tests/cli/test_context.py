@@ -19,7 +19,7 @@ from tests.endpoint.rules import Rules
 from tests.endpoint.sample import verdict
 from tests.test_library import messages
 
-SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.gz"))
+SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.gz"))
 
 
 @pytest.fixture
@@ -165,3 +165,35 @@ def test_what_is_no_source_is_a_clear_error(
 )
 def test_wrong_flags_are_exit_code_2(runner: CliRunner, plain: str, words: tuple[str, ...]) -> None:
     assert runner.invoke(app, ["context", plain, *words]).exit_code == 2
+
+
+def test_an_option_belongs_to_the_strategy_that_it_names_or_to_each_that_has_it(
+    runner: CliRunner, plain: str
+) -> None:
+    for option in ("pi.prune_minimum=1", "prune_minimum=1"):
+        words = [plain, "--strategy", "superseded,pi", "-o", option, "-o", "pi.prune_protect=1"]
+        assert shown(runner, *words, "-o", "pi.protected_turns=0")["edits"], option
+    assert shown(runner, plain, "--strategy", "auto", "-o", "pi.prune_minimum=1")["edits"] == []
+    done = runner.invoke(app, ["context", plain, "--strategy", "superseded,pi", "-o", "nope=1"])
+    assert (done.exit_code, "unknown key" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "option"),
+    [
+        ("pi", "prune_minimum"),
+        ("pi", "prune_protect"),
+        ("opencode", "protected_turns"),
+        ("token_aware", "max_tokens"),
+        ("semantic", "max_tokens"),
+        ("adaptive", "min_prunable_tool_chars"),
+        ("adaptive", "soft_trim.max_chars"),
+        ("prune_old_observations", "max_length"),
+    ],
+)
+def test_no_option_counts_fewer_than_nothing(
+    runner: CliRunner, plain: str, strategy: str, option: str
+) -> None:
+    done = runner.invoke(app, ["context", plain, "--strategy", strategy, "-o", f"{option}=-1"])
+    assert done.exit_code == 2
+    assert f"pruning.{strategy}.{option}: expected an integer of at least 0, got -1" in done.output

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli import cli_porting
-from prunecli.cli_errors import complaining
-from prunecli.cli_working import working
+from prunecli.cli import completions, porting
+from prunecli.cli.shared import configured, group
+from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.launch import working_directory
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
@@ -29,11 +30,15 @@ from prunecli.session.verify import verify_session
 if TYPE_CHECKING:
     from prunecli.session.audit import Audit
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="List, show, verify, audit, import and export sessions."
-)
-app.command("import")(cli_porting.import_)
-app.command("export")(cli_porting.export)
+Readable = Annotated[
+    str,
+    typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions),
+]
+Kept = Annotated[str, typer.Argument(help="Id, unique prefix or name.", autocompletion=completions.sessions)]
+
+app = group("List, show, verify, audit, import and export sessions.")
+app.command("import")(porting.import_)
+app.command("export")(porting.export)
 
 
 def _store() -> Store:
@@ -47,7 +52,7 @@ def list_(
     tree: Annotated[bool, typer.Option("--tree", help="Copies below what they were copied from.")] = False,
 ) -> None:
     """Sessions, the last changed first."""
-    found = _store().list(Path.cwd() if here else None)
+    found = _store().list(working_directory() if here else None)
     costs = Costs.of(Places.of(os.environ))
     if as_json:
         members = {member.session.id: member for member in family(found)}
@@ -72,7 +77,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
-    found = _store().list(Path.cwd() if here else None)
+    found = _store().list(working_directory() if here else None)
     titles = {one.path: one.label for one in found}
     before, count = None, 0
     try:
@@ -95,55 +100,60 @@ def search(
 
 @app.command("show")
 def show(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="The records, one a line.")] = False,
 ) -> None:
     """What was said and done in a session."""
-    with complaining():
-        loaded = Session.load(_path(session), Context(Chars4()), writable=False)
-        for notice in loaded.notices:
-            typer.echo(f"prunecli: {visible(notice)}", err=True)
-        for record in loaded.records:
-            if as_json:
-                typer.echo(json.dumps(record_to_json(record)))
-            elif text := _line(record):
-                typer.echo(visible(text))
+    loaded = Session.load(_path(session), Context(Chars4()), writable=False)
+    for notice in loaded.notices:
+        typer.echo(f"prunecli: {visible(notice)}", err=True)
+    for record in loaded.records:
+        if as_json:
+            typer.echo(json.dumps(record_to_json(record)))
+        elif text := _line(record):
+            typer.echo(visible(text))
 
 
 @app.command("verify")
-def verify(session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")]) -> None:
+def verify(
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
+) -> None:
     """Checks every line and recomputes the hash of every request from the log alone."""
-    with complaining():
-        path = _path(session)
-        with working("verifying"):
-            report = verify_session(path, read_log(path))
-        for line in report.lines:
-            typer.echo(visible(line))
-        if not report.clean:
-            raise typer.Exit(4)
+    path = _path(session)
+    with working("verifying"):
+        report = verify_session(path, read_log(path))
+    for line in report.lines:
+        typer.echo(visible(line))
+    if not report.clean:
+        raise typer.Exit(4)
 
 
 @app.command("audit")
 def audit_(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix, name, or a file.")],
+    ctx: typer.Context,
+    session: Annotated[
+        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Each request: what it was thought to be, what was reported and cached, and what it cost."""
-    with complaining():
-        path = _path(session)
-        with working("auditing"):
-            found = _audited(path)
+    path = _path(session)
+    with working("auditing"):
+        found = _audited(ctx, path)
     typer.echo(json.dumps(found.to_json(), indent=1) if as_json else visible("\n".join(found.lines())))
 
 
-def _audited(path: Path) -> "Audit":
+def _audited(ctx: typer.Context, path: Path) -> "Audit":
     """The audit of a session's file, at the prices and with the cache's time that are configured."""
-    from prunecli.config import load
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.session.audit import audit
 
     places = Places.of(os.environ)
-    config = load(places, Path.cwd(), os.environ)
+    config = configured(ctx)
     table = ModelTable.load(places.shipped_data, config.models)
     loaded = Session.load(path, Context(Chars4()), writable=False)
     context = Context(Chars4(), token_factor(loaded.started.model))
@@ -159,20 +169,19 @@ def _audited(path: Path) -> "Audit":
 
 @app.command("rm")
 def rm(
-    session: Annotated[str, typer.Argument(help="Id, unique prefix or name.")],
+    session: Kept,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Deletes one session's file, after asking; one that is open in another process stays."""
-    with complaining():
-        path = _store().find(session)
-        if yes or typer.confirm(f"Delete {path}?"):
-            remove(path)
-            typer.echo(f"deleted {path.stem}")
+    path = _store().find(session)
+    if yes or typer.confirm(f"Delete {path}?"):
+        remove(path)
+        typer.echo(f"deleted {path.stem}")
 
 
 def _path(session: str) -> Path:
     """A file as given, else the session of that id, prefix or name."""
-    if session.endswith(".jsonl") and Path(session).is_file():
+    if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
     return _store().find(session)
 

@@ -1,0 +1,123 @@
+"""The Typer application: help, completion, and the subcommands. The only package that imports typer.
+
+The main command's flags are read in `prunecli.flags`; a subcommand is imported when it is called.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from prunecli import __version__
+from prunecli.cli import completions
+from prunecli.cli.shared import complaining
+from prunecli.flags import COMMANDS, FLAGS, INSTANT, Flag, read
+
+
+class Commands(TyperGroup):
+    """The main command: a start, or one of the subcommands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Leaves to typer what is not a start; `ctx.obj` is the command line as it was read."""
+        if ctx.resilient_parsing:  # a shell completes a line that is not whole yet
+            return super().parse_args(ctx, _subcommand(args))
+        with complaining():
+            ctx.obj = line = read(args)
+        if line.at_once == "--install-completion":
+            completions.install()
+            raise typer.Exit
+        if line.at_once:
+            return super().parse_args(ctx, [line.at_once])
+        return super().parse_args(ctx, list(line.command))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs what was asked for; no error of it is a traceback."""
+        with complaining():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
+        """The names of the subcommands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # the base class's signature
+        """A subcommand, imported now; None where there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = typer.main.get_command(import_module(f"prunecli.cli.{cmd_name}").app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # the base class's signature
+        """The list of `--help`, without importing the subcommands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _subcommand(args: list[str]) -> list[str]:
+    """The words from the subcommand on; none where there is no subcommand yet."""
+    from prunecli.errors import UsageError
+
+    try:
+        return list(read(args).command)
+    except UsageError:
+        return []
+
+
+app = typer.Typer(
+    cls=Commands,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    subcommand_metavar="[PROMPT] | COMMAND [ARGS]...",
+)
+
+
+def main(ctx: typer.Context, **_: object) -> None:
+    """prunecli: the coding agent for the terminal whose context you can see, prune, restore and trust."""
+    from prunecli.launch import launch
+
+    if ctx.invoked_subcommand is None:
+        raise typer.Exit(launch(ctx.obj.launch))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"prunecli {__version__}")
+        raise typer.Exit
+
+
+def _parameters() -> Iterator[Parameter]:
+    """The flags as typer reads them from a function's signature."""
+    yield Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    for flag in FLAGS:
+        if flag.name not in INSTANT or flag.name == "--version":
+            yield _parameter(flag)
+
+
+def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer]] | None:
+    """What completes the flag's value; None where the shell completes it as a file, or nothing can."""
+    if flag.choices:
+        return lambda incomplete: [one for one in flag.choices if one.startswith(incomplete)]
+    known = {"--resume": completions.sessions, "--model": completions.models, "--theme": completions.themes}
+    return known.get(flag.name)
+
+
+def _parameter(flag: Flag) -> Parameter:
+    """A flag as typer sees it. `read` has read its value already, so text is type enough."""
+    metavar = "|".join(flag.choices) or flag.value or None
+    option = typer.Option(*flag.names, metavar=metavar, help=flag.help, autocompletion=_completer(flag))
+    if flag.name == "--version":
+        option = typer.Option(*flag.names, help=flag.help, callback=_version, is_eager=True)
+    kind: Any = str | None if flag.value else bool
+    name = flag.name.lstrip("-").replace("-", "_") + "_"
+    default = None if flag.value else False
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+main.__signature__ = Signature(list(_parameters()))  # type: ignore[attr-defined]
+app.callback()(main)

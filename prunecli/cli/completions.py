@@ -1,0 +1,81 @@
+"""What a shell is offered for a value: sessions, strategies, themes, models. Each gives (value, what it is)."""
+
+import os
+from collections.abc import Iterator
+
+from prunecli.paths import Places, names_in
+
+Offer = tuple[str, str]
+"""A value, and the words that shells with room for them show beside it."""
+
+
+def install() -> None:
+    """Install completion for the shell that runs the program."""
+    import typer
+    from typer.completion import install as installed  # type: ignore[attr-defined]  # not in its __all__
+
+    shell, path = installed(prog_name="prunecli", complete_var="_PRUNECLI_COMPLETE")
+    if shell == "zsh":  # its file only defines the function, so that the first Tab would do nothing
+        with path.open("a") as file:
+            file.write('\n_prunecli_completion "$@"\n')
+    typer.echo(f"{shell} completion installed in {path}")
+    typer.echo("Restart the shell to use it")
+
+
+def sessions(incomplete: str) -> list[Offer]:
+    """Ids and names of sessions, the last changed first."""
+    from prunecli.session.store import Store
+
+    found = Store(Places.of(os.environ).sessions).list(None)
+    ids = [(one.id, one.label) for one in found]
+    names = [(one.digest.name, one.id) for one in found if one.digest.name]
+    return _beginning(incomplete, [*names, *ids])
+
+
+def strategies(incomplete: str) -> list[Offer]:
+    """Strategies, also behind the commas of a list."""
+    from prunecli.config.strategies import Strategies
+
+    before, comma, last = incomplete.rpartition(",")
+    names = Strategies.of(Places.of(os.environ)).names()
+    return [(f"{before}{comma}{name}", "") for name, _ in _beginning(last, [(name, "") for name in names])]
+
+
+def themes(incomplete: str) -> list[Offer]:
+    """The shipped themes and the user's."""
+    places = Places.of(os.environ)
+    names = {*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")}
+    return _beginning(incomplete, [(name, "") for name in sorted(names)])
+
+
+def models(incomplete: str) -> list[Offer]:
+    """Aliases, then the models of the table and of the user's configuration."""
+    return _beginning(incomplete, [(name, "") for name in dict.fromkeys(_models())])
+
+
+def _models() -> Iterator[str]:
+    from prunecli.config import load
+    from prunecli.errors import PrunecliError
+    from prunecli.providers.models import ALIASES, ModelTable
+
+    places = Places.of(os.environ)
+    yield from ("demo", *ALIASES)
+    try:
+        yield from load(places, places.home, os.environ).models
+    except PrunecliError:
+        pass  # a start says what is wrong with the configuration; a completion has no place for it
+    yield from ModelTable.load(places.shipped_data).names()
+
+
+def _beginning(incomplete: str, offers: list[Offer]) -> list[Offer]:
+    """The offers that begin so. Shells evaluate what they are given, and a title may come from anywhere: a value that
+    is not one plain word is not offered, and of the words beside it only letters and harmless marks remain."""
+    return [
+        (value, "".join(char if _is_plain(char) else " " for char in about).strip())
+        for value, about in offers
+        if value.startswith(incomplete) and all(map(_is_plain, value)) and not value.startswith("-")
+    ]
+
+
+def _is_plain(char: str) -> bool:
+    return char.isalnum() or char in "-_.+/"

@@ -1,0 +1,60 @@
+"""What subcommands share: their applications, their errors, and the configuration that a command line asks for."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from prunecli.asked import Launch
+from prunecli.config import Config, load
+from prunecli.errors import PrunecliError, SessionError
+from prunecli.launch import complain, working_directory
+from prunecli.paths import Places
+
+
+def single(command: Callable[..., Any]) -> typer.Typer:
+    """The application of a subcommand that has no subcommands."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(command)
+    return app
+
+
+def group(help_: str) -> typer.Typer:
+    """The application of a subcommand that has subcommands."""
+    return typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=help_)
+
+
+@contextmanager
+def complaining() -> Iterator[None]:
+    """Print an error as one line and one hint and exit with its code; so too for a file that can't be read."""
+    try:
+        yield
+    except PrunecliError as error:
+        raise typer.Exit(complain(error)) from None
+    except OSError as error:
+        unusable = SessionError(f"{error.filename or 'a file'}: {error.strerror or error}")
+        raise typer.Exit(complain(unusable)) from None
+
+
+def asked_before(ctx: typer.Context) -> Launch:
+    """The flags before the subcommand."""
+    asked: Launch = ctx.obj.launch
+    return asked
+
+
+def configured(ctx: typer.Context) -> Config:
+    """The configuration of this directory, with the flags before the subcommand. Raises ConfigError."""
+    from prunecli.agent.trust import TrustStore
+
+    asked, places, cwd = asked_before(ctx), Places.of(os.environ), working_directory()
+    return load(
+        places,
+        cwd,
+        os.environ,
+        flags=asked.flags,
+        sets=asked.sets,
+        config_file=asked.config_file,
+        trusted=asked.trust or TrustStore(places.trust_store).is_trusted(cwd),
+    )

@@ -1,0 +1,30 @@
+"""`prunecli trust`: the directories whose configuration counts."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prunecli.agent.trust import TrustStore
+from prunecli.cli.shared import single
+from prunecli.launch import working_directory
+from prunecli.paths import Places
+
+
+def trust(
+    directory: Annotated[Path | None, typer.Argument(help="This directory by default.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
+) -> None:
+    """Trust a directory: load its configuration and instructions, and let tools change it."""
+    places = Places.of(os.environ)
+    target = (directory or working_directory()).resolve()
+    store = TrustStore(places.trust_store)
+    if remove:
+        store.untrust(target)
+    else:
+        store.trust(target)
+    typer.echo(f"{target} is {'no longer ' if remove else ''}trusted")
+
+
+app = single(trust)

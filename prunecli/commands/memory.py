@@ -1,0 +1,16 @@
+"""/memory: the instructions for agents in this directory, in the editor."""
+
+from collections.abc import Sequence
+
+from prunecli.agent.prompt import INSTRUCTION_FILES
+from prunecli.commands.command import EditFile, Effect, Say
+from prunecli.runtime import Runtime
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Edit AGENTS.md in $EDITOR; new sessions use it."""
+    folder = runtime.setup.cwd
+    paths = [folder / name for name in INSTRUCTION_FILES]
+    path = next((path for path in paths if path.is_file()), paths[0])
+    said = f"{path.name} is read when a session starts: /new to use what you change. /init has the agent write it."
+    return [Say(said), EditFile(path)]

@@ -1,0 +1,21 @@
+"""/review: the agent looks through the changes that are not committed yet."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say, Submit
+from prunecli.runtime import Runtime
+
+_TASK = """\
+Review {what}. Read the diff first, then as much of the code around it as you need to judge it. Change nothing.
+
+Report only what you would ask to be changed, the most serious first: bugs, lost data, security, broken callers, \
+missing tests. For each: file and line, what goes wrong and when, and the smallest fix. If nothing needs to be \
+changed, say so in one line."""
+_UNCOMMITTED = "the uncommitted changes in this repository, staged, unstaged and untracked"
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Have the agent review your uncommitted changes, or what you name: /review the last commit."""
+    if runtime.running:
+        return [Say("The agent is working: Esc to stop it.", "warning")]
+    return [Submit(_TASK.format(what=arguments or _UNCOMMITTED))]

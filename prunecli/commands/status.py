@@ -1,0 +1,34 @@
+"""/status: what this session runs with."""
+
+from collections.abc import Sequence
+
+from prunecli import __version__
+from prunecli.commands.command import Effect, Table
+from prunecli.figures import money, share, short
+from prunecli.runtime import Runtime
+from prunecli.runtime.checkup import sandbox_words
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Show model, session, context, permissions, sandbox and version."""
+    status, setup, session = runtime.status(), runtime.setup, runtime.session
+    ledger = status.ledger
+    used = f" ({share(ledger.context_tokens / ledger.window)})" if ledger.window else ""
+    mark = "~" if status.estimated else ""
+    name = f"{session.name} · " if session.name else ""
+    rows = (
+        ("version", __version__),
+        ("directory", setup.places.shown(setup.cwd) + ("" if status.trusted else " · read-only, /trust")),
+        ("model", status.model),
+        ("session", f"{name}{session.id}"),
+        ("file", setup.places.shown(session.path) if session.path else "not saved"),
+        (
+            "context",
+            f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens{used} · /context",
+        ),
+        ("pruning", "on · /prune-stats" if status.pruning else "off · /prune-toggle"),
+        ("permissions", f"{status.mode} · /permissions"),
+        ("sandbox", sandbox_words(setup.environ)),
+        ("cost", f"{money(status.bill.cost)} · /cost"),
+    )
+    return [Table("Status", ("what", "now"), rows)]

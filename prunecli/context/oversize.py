@@ -1,0 +1,21 @@
+"""A message of the user's that is too large: nothing may prune it, so only a way around it helps."""
+
+from prunecli.context.state import Context
+
+
+def way_around(context: Context) -> str:
+    """How a session goes on whose requests are too long because of one message of the user's: the message, its size
+    and what to do; "" where no message is half of the request."""
+    said = [entry for entry in context.items if entry.kind in ("user", "command") and entry.is_sent]
+    sizes = {entry.seq: sum(map(len, entry.wire)) for entry in said}
+    largest = max(sizes, key=lambda seq: sizes[seq], default=-1)
+    whole = sum(len(message.canonical) for message in context.messages())
+    if not said or sizes[largest] * 2 < whole:
+        return ""
+    size = sizes[largest]
+    shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+    who = context.started.id if context.started else "ID"
+    return (
+        f"your message {largest} has {shown}: /rewind to before it, "
+        f"or copy what came before: prunecli -r {who}@{largest - 1} --fork"
+    )

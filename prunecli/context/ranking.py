@@ -1,0 +1,75 @@
+"""The outline as a flat list with the largest first, and the result that is worth pruning first."""
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from prunecli.context.acts import cleared
+from prunecli.context.labels import Key
+from prunecli.context.listing import AT_A_TIME, Rows, rows_of, text_of
+from prunecli.context.outline import Figures, Outline, Row
+from prunecli.context.view import View
+
+Order: TypeAlias = Literal["order", "tokens", "size", "age", "carried"]
+ORDERS: tuple[Order, ...] = ("order", "tokens", "size", "age", "carried")
+"""How the inspector lists nodes: as they came, or by their tokens now, their original size, age or carry cost."""
+
+
+class Ranked(Rows):
+    """What nothing else is a part of, largest first, as far as it holds these words. Costs O(nodes) figures."""
+
+    def __init__(self, outline: Outline, by: Order, words: str = "") -> None:
+        super().__init__()
+        self._outline = outline
+        self._by: Order = by
+        self._wanted = words.lower()
+
+    def in_steps(self) -> Iterator[None]:
+        """Works out the figures, some at a time, then sorts."""
+        ranked: list[tuple[tuple[int, int], Key]] = []
+        for key in self._leaves():
+            if not self._wanted or self._wanted in text_of(self._outline, key):
+                figures = self._outline.figures(key)
+                ranked.append(((_value(figures, self._by), figures.tokens), key))
+            if not len(ranked) % AT_A_TIME:
+                yield
+        ranked.sort(key=lambda one: one[0], reverse=True)
+        for _, key in ranked:
+            self._list(Row(0, key, unfolds=False, is_open=False))
+
+    def _leaves(self) -> Iterator[Key]:
+        outline = self._outline
+        yield from (key for key, _ in outline.preamble)
+        for item in list(outline.slots):
+            if item is None:
+                continue
+            if item.exchange is None:
+                yield Key("prompt", item.seq)
+                continue
+            rows = rows_of(outline.context, item, is_open=True)
+            has_parts = any(row.depth == 2 for row in rows)
+            yield from (row.key for row in rows if not (has_parts and row.key.kind == "exchange"))
+
+    @property
+    def has_folded(self) -> bool:
+        """Nothing is folded: there is nothing below."""
+        return False
+
+
+def _value(figures: Figures, by: Order) -> int:
+    match by:
+        case "size":
+            return figures.original
+        case "age":
+            return figures.age
+        case "carried":
+            return figures.carried
+        case _:
+            return figures.tokens
+
+
+def largest_result(view: View) -> Key | None:
+    """The result with most tokens among those that a key would clear and that are not pinned; None for none."""
+    for entry in sorted(view.results, key=view.tokens, reverse=True):
+        if view.locked(entry) != "pinned" and cleared(view, entry)[1]:
+            return Key("result" if entry.exchange else "turn", entry.seq)
+    return None

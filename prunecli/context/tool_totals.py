@@ -1,0 +1,62 @@
+"""What the results of each tool take of the context, kept up to date item by item."""
+
+from operator import add, sub
+from typing import NamedTuple
+
+from prunecli.context.exchange import Entry
+from prunecli.context.rides import Rides
+from prunecli.context.state import Context
+
+
+class ToolSum(NamedTuple):
+    """Results of one tool, raw tokens. `base` and `tokens` make up what they carried, as in `measured.Sums`."""
+
+    results: int = 0
+    pruned: int = 0
+    tokens: int = 0
+    original: int = 0
+    base: int = 0
+
+    def carried(self, requests: int) -> int:
+        """Tokens, each counted as often as it was sent in so many requests."""
+        return self.base + self.tokens * requests
+
+
+class ToolTotals:
+    """The sums by tool of all items that were counted; counting one again replaces its part."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, dict[str, ToolSum]] = {}
+        self._totals: dict[str, ToolSum] = {}
+
+    def count(self, context: Context, rides: Rides, item: Entry) -> None:
+        """Counts a user message, a summary, or an exchange by its head."""
+        for name, old in self._items.pop(item.seq, {}).items():
+            self._totals[name] = ToolSum(*map(sub, self._totals[name], old))
+        parts = item.exchange.results if item.exchange else [item] if item.prunable else []
+        if not parts:
+            return
+        found = self._items[item.seq] = dict[str, ToolSum]()
+        for entry in parts:
+            found[entry.tool_name] = _plus(found.get(entry.tool_name), _sum(context, rides, entry))
+        for name, new in found.items():
+            self._totals[name] = _plus(self._totals.get(name), new)
+
+    def largest_first(self) -> list[tuple[str, ToolSum]]:
+        """Each tool with its sums, that with most tokens in the next request first."""
+        there = [(name, sums) for name, sums in self._totals.items() if sums.results]
+        return sorted(there, key=lambda one: (-one[1].tokens, -one[1].original, one[0]))
+
+
+def _plus(one: ToolSum | None, other: ToolSum) -> ToolSum:
+    return ToolSum(*map(add, one, other)) if one else other
+
+
+def _sum(context: Context, rides: Rides, entry: Entry) -> ToolSum:
+    tally, edit = context.tally, context.text_edit(entry.seq)
+    hidden = entry.exchange is not None and context.dropped(entry.exchange)
+    original = tally.tokens(entry)
+    shown = 0 if hidden else tally.shown_tokens(entry, edit)
+    carried = rides.carried(entry, tally)
+    pruned = int(hidden or edit is not None)
+    return ToolSum(1, pruned, shown, original, carried - shown * rides.requests)

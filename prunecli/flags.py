@@ -1,0 +1,252 @@
+"""The main command's flags: one table, read without a parser's imports.
+
+`prunecli` with any flags opens a screen that people wait for, and typer alone takes a third as long to import as
+that screen. So the words are read here, and the Typer application (`prunecli.cli`) makes its help and completion
+of the same table. argparse and getopt know neither a flag with an optional value nor a first word that may be a
+subcommand or a prompt.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prunecli.asked import PICKER, Launch
+from prunecli.errors import UsageError
+
+COMMANDS: Mapping[str, str] = {
+    "sessions": "List, show, verify, audit, import and export sessions.",
+    "context": "What the model would see, and why.",
+    "config": "Show, check and create configuration.",
+    "login": "Save an API key.",
+    "trust": "Trust a directory.",
+    "doctor": "Check terminal, key, endpoint, sandbox and session folder.",
+    "demo": "A guided session on the built-in demo model.",
+}
+"""The subcommands, in the order of `--help`; each is the module of `prunecli.cli` of that name."""
+
+
+class Flag(NamedTuple):
+    """One flag.
+
+    `field` is what it sets in `Launch`: "flags" for a configuration key, "" for what is answered at once. `value`
+    names its value, "" for a switch; `read` turns the value's text into what is set.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    field: str
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] = str
+
+    @property
+    def name(self) -> str:
+        """The long name, as errors say it."""
+        return self.names[-1]
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise ValueError(f"expected an integer of at least 1, got {text!r}")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount < math.inf:
+        raise ValueError(f"expected a number of at least 0, got {text!r}")
+    return amount
+
+
+def _rules(text: str) -> str:
+    """Rules separated by commas outside of brackets, as the JSON list that the configuration takes."""
+    import json
+
+    rules, depth = [""], 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth == 0:
+            rules.append("")
+        else:
+            rules[-1] += char
+    return json.dumps([rule.strip() for rule in rules if rule.strip()])
+
+
+EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
+FORMATS = ("text", "json", "stream-json")
+
+FLAGS = (
+    Flag(("-p", "--print"), "Run headless, print the answer, exit.", "headless"),
+    Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
+    Flag(("--input-format",), "Input format for --print.", "input_format", "FORMAT", FORMATS[::2]),
+    Flag(("--max-turns",), "Stop after this many turns.", "max_turns", "N", (), _at_least_one),
+    Flag(("--max-cost",), "Stop at this cost, in USD.", "max_cost", "USD", (), _amount),
+    Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
+    Flag(("-r", "--resume"), "Resume a session; without a value, pick one.", "resume", "ID"),
+    Flag(("--fork",), "Continue a copy; -r ID@17 copies up to entry 17.", "fork"),
+    Flag(("--model",), "Model name or alias: opus, sonnet, haiku, demo.", "flags", "NAME"),
+    Flag(("--effort",), "How hard the model tries.", "flags", "LEVEL", EFFORTS),
+    Flag(("--base-url",), "A server that speaks the Messages API.", "flags", "URL"),
+    Flag(("--config",), "Use this file instead of the user's config.", "config_file", "FILE", (), Path),
+    Flag(("--set",), "Set a configuration key; repeatable.", "sets", "KEY=VALUE"),
+    Flag(("--theme",), "Theme of the terminal interface.", "flags", "NAME"),
+    Flag(
+        ("--permission-mode",),
+        "What may run without asking.",
+        "flags",
+        "MODE",
+        ("ask", "edits", "plan", "auto"),
+    ),
+    Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
+    Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
+    Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
+    Flag(("--no-session",), "Keep no session file.", "no_session"),
+    Flag(("--trust",), "Trust this directory for this run.", "trust"),
+    Flag(("--inline",), "Run below the shell prompt, keeping the scrollback.", "inline"),
+    Flag(("--plain",), "Plain text output.", "plain"),
+    Flag(("--version",), "Show the version.", ""),
+    Flag(("-h", "--help"), "Show this message.", ""),
+    Flag(("--install-completion",), "Install completion for this shell.", ""),
+    Flag(("--show-completion",), "Print the completion script for this shell.", ""),
+)
+
+INSTANT = tuple(flag.name for flag in FLAGS if not flag.field)
+"""Flags that are answered at once, whatever else is asked for."""
+
+_BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
+_CONFIGURING = frozenset(
+    flag.name for flag in FLAGS if flag.field in ("flags", "sets", "config_file", "trust")
+)
+_BEFORE: Mapping[str, frozenset[str]] = {
+    "config show": _CONFIGURING,
+    "config check": _CONFIGURING,
+    "config path": frozenset(("--config",)),
+    "context": _CONFIGURING,
+    "doctor": _CONFIGURING,
+    "sessions audit": _CONFIGURING,
+    "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
+}
+"""The flags that count before a subcommand; the others are refused there."""
+
+_GROUPS = ("sessions", "config")
+"""The subcommands that have subcommands."""
+
+_OTHER_AGENTS = {
+    "--dangerously-skip-permissions": "--permission-mode auto runs everything except what deny rules block",
+    "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
+    "--full-auto": "--permission-mode auto runs everything except what deny rules block",
+    "--yolo": "--permission-mode auto runs everything except what deny rules block",
+    "--allowedTools": "here it is --allowed-tools",
+    "--disallowedTools": "here it is --disallowed-tools",
+}
+"""What to say about flags that people know from other agents."""
+
+
+class CommandLine(NamedTuple):
+    """What was read: a start, or a flag that is answered `at_once`, or a subcommand with its words."""
+
+    launch: Launch
+    at_once: str = ""
+    command: tuple[str, ...] = ()
+
+
+def read(words: Sequence[str]) -> CommandLine:
+    """What the words behind `prunecli` ask for. Raises UsageError.
+
+    Flags may stand before and behind the words of a prompt. A first word that is a subcommand is that
+    subcommand; behind `--` it begins a prompt.
+    """
+    prompt = list[str]()
+    given = dict[str, Any]()
+    seen = list[str]()
+    rest = deque(words)
+    while rest:
+        word = rest.popleft()
+        if word == "--":
+            prompt += rest
+            break
+        if not word.startswith("-") or word == "-":
+            if not prompt and word in COMMANDS:
+                command = (word, *rest)
+                _check_before(command, seen)
+                return CommandLine(_launch(given, ""), command=command)
+            prompt.append(word)
+            continue
+        for flag, text in _flags_in(word, rest):
+            if flag.name in INSTANT:
+                return CommandLine(Launch(), at_once=flag.name)
+            seen.append(flag.name)
+            _take(flag, text, given)
+    return CommandLine(_launch(given, " ".join(prompt)))
+
+
+def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
+    """The flags that a word holds (`-cp` holds two), each with the text of its value."""
+    if word.startswith("--"):
+        name, equals, text = word.partition("=")
+        flag = _known(name)
+        if equals and not flag.value:
+            raise UsageError(f"{name}: takes no value, got {text!r}")
+        yield flag, text if equals else _value(flag, rest)
+        return
+    for at, letter in enumerate(word[1:], 2):
+        flag = _known(f"-{letter}")
+        if flag.value and word[at:]:
+            yield flag, word[at:]
+            return
+        yield flag, _value(flag, rest)
+
+
+def _value(flag: Flag, rest: deque[str]) -> str:
+    """The next word, for a flag that takes one; `--resume` may stand alone and then means the picker."""
+    if not flag.value:
+        return ""
+    if flag.field == "resume" and (not rest or rest[0].startswith("-")):
+        return PICKER
+    if not rest:
+        raise UsageError(f"{flag.name}: expected {flag.value} after it")
+    return rest.popleft()
+
+
+def _known(name: str) -> Flag:
+    if flag := _BY_NAME.get(name):
+        return flag
+    if hint := _OTHER_AGENTS.get(name):
+        raise UsageError(f"{name}: no such flag", hint)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _BY_NAME, 1)
+    raise UsageError(f"{name}: no such flag", f"did you mean {near[0]}?" if near else "see prunecli --help")
+
+
+def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
+    """Puts a flag's value where it belongs; of a flag given twice the last counts, `--set` adds up."""
+    try:
+        value = flag.read(text) if flag.value else True
+        if flag.field != "flags" and flag.choices and value not in flag.choices:
+            raise ValueError(f"expected one of {', '.join(flag.choices)}, got {text!r}")
+    except ValueError as error:
+        raise UsageError(f"{flag.name}: {error}") from None
+    if flag.field == "flags":
+        given["flags"] = {**given.get("flags", {}), flag.name: value}
+    elif flag.field == "sets":
+        given["sets"] = (*given.get("sets", ()), value)
+    else:
+        given[flag.field] = value
+
+
+def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
+    return Launch(**{"flags": {}, **given}, prompt=prompt)
+
+
+def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:
+    """Refuses flags before a subcommand that would do nothing there."""
+    path = " ".join(command[: 2 if command[0] in _GROUPS else 1])
+    for name in seen:
+        if name not in _BEFORE.get(path, ()):
+            raise UsageError(f"{name}: has no effect on `prunecli {path}`", "leave it out")

@@ -1,0 +1,77 @@
+"""Which Pygments lexer a language's name or a file's extension means.
+
+Pygments' own lookups are not used: for an unknown name they search the installed packages for plug-ins.
+"""
+
+from functools import cache, lru_cache
+from typing import Any
+
+LONGEST_LINE = 2_000
+"""Characters of a line above which code is not lexed: nobody reads it, and some lexers take for ever on it."""
+
+# Where several lexers claim an extension, or none.
+_PREFERRED = {
+    "c": "c",
+    "cfg": "ini",
+    "cjs": "javascript",
+    "conf": "ini",
+    "h": "c",
+    "htm": "html",
+    "html": "html",
+    "inc": "php",
+    "jsonl": "json",
+    "lock": "",
+    "log": "",
+    "m": "objective-c",
+    "md": "markdown",
+    "mjs": "javascript",
+    "pl": "perl",
+    "py": "python",
+    "sql": "sql",
+    "toml": "toml",
+    "ts": "typescript",
+    "tsx": "tsx",
+    "txt": "",
+}
+
+
+@cache
+def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
+    """Alias to lexer, and extension to lexer, of the lexers that come with Pygments."""
+    from pygments.lexers import LEXERS
+
+    aliases: dict[str, str] = {}
+    extensions: dict[str, str] = {}
+    for _, name, known_as, patterns, _ in LEXERS.values():
+        for alias in known_as:
+            aliases.setdefault(alias.lower(), name)
+        for pattern in patterns:
+            if pattern.startswith("*.") and known_as:
+                extensions.setdefault(pattern[2:].lower(), known_as[0])
+    return aliases, extensions
+
+
+def language_of(path: str) -> str:
+    """The language a file's extension names, "" if none."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
+    if name in ("makefile", "dockerfile"):
+        return "docker" if name == "dockerfile" else "make"
+    extension = name.rsplit(".", 1)[-1] if "." in name else ""
+    if extension in _PREFERRED or not extension:
+        return _PREFERRED.get(extension, "")
+    return _lexer_names()[1].get(extension, "")
+
+
+@lru_cache(maxsize=64)
+def lexer(language: str) -> Any | None:
+    """The Pygments lexer of a language by one of its names, None if there is none."""
+    if not language or language.lower() not in _lexer_names()[0]:
+        return None
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+def is_lexable(code: str) -> bool:
+    """Whether no line of a text is too long to be lexed."""
+    return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE

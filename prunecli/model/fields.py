@@ -1,0 +1,140 @@
+"""The fields of a record, read strictly: a value of another shape raises a ValueError that names its key."""
+
+from collections.abc import Mapping
+
+from prunecli.model.codec import content_from_json, mapping, well_formed
+from prunecli.model.messages import Block, Json, Usage
+from prunecli.model.requests import PREAMBLE
+
+MOST = 10**15
+"""No number in a record is larger: tokens, milliseconds, record numbers. Larger ones overflow dates and prices."""
+
+
+def _expected(key: str, what: str, value: Json) -> ValueError:
+    return ValueError(f"{key}: expected {what}, got {type(value).__name__}")
+
+
+def _present(payload: Mapping[str, Json], key: str) -> Json:
+    if key not in payload:
+        raise ValueError(f"{key} is missing")
+    return payload[key]
+
+
+def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> str:
+    """A text. Without a default the key is required; with one, null counts as missing."""
+    value = payload.get(key) if default is not None else _present(payload, key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise _expected(key, "a text", value)
+    return well_formed(value)
+
+
+def optional_text(payload: Mapping[str, Json], key: str) -> str | None:
+    """A text, or None where the key is missing or null."""
+    return None if payload.get(key) is None else text(payload, key)
+
+
+def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> int:
+    """An integer of at most `MOST` either way. Without a default the key is required."""
+    value = payload.get(key) if default is not None else _present(payload, key)
+    if value is None and default is not None:
+        return default
+    if type(value) is not int:
+        raise _expected(key, "an integer", value)
+    if not -MOST <= value <= MOST:
+        raise ValueError(f"{key}: {value:.3g} is out of range")
+    return value
+
+
+def optional_whole(payload: Mapping[str, Json], key: str) -> int | None:
+    """An integer, or None where the key is missing or null."""
+    return None if payload.get(key) is None else whole(payload, key)
+
+
+def flag(payload: Mapping[str, Json], key: str, default: bool) -> bool:
+    """True or false, the default where the key is missing or null."""
+    value = payload.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise _expected(key, "true or false", value)
+    return default if value is None else value
+
+
+def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    """An object, empty where the key is missing or null."""
+    value = payload.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise _expected(key, "an object", value)
+    return value or {}
+
+
+def parts(payload: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
+    """A list of objects; the key is required."""
+    value = _present(payload, key)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise _expected(key, "a list of objects", value)
+    return value
+
+
+def objects(payload: Mapping[str, Json], key: str) -> tuple[dict[str, Json], ...] | None:
+    """A list of objects of well-formed texts, or None where the key is missing or null."""
+    return None if payload.get(key) is None else tuple(map(mapping, parts(payload, key)))
+
+
+def wholes(payload: Mapping[str, Json], key: str) -> tuple[int, ...]:
+    """A list of integers, empty where the key is missing or null."""
+    value = payload.get(key) or []
+    if not isinstance(value, list) or not all(type(item) is int and abs(item) <= MOST for item in value):
+        raise _expected(key, "a list of integers", value)
+    return tuple(value)
+
+
+def texts(payload: Mapping[str, Json], key: str) -> tuple[str, ...]:
+    """A list of texts, empty where the key is missing or null."""
+    value = payload.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _expected(key, "a list of texts", value)
+    return tuple(map(well_formed, value))
+
+
+def content(payload: Mapping[str, Json]) -> tuple[Block, ...]:
+    """The content of a message: a text or a list of blocks."""
+    return content_from_json(_present(payload, "content"))
+
+
+def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
+    """The input of a call."""
+    return mapping(_present(payload, "input"))
+
+
+def usage(payload: Mapping[str, Json]) -> Usage:
+    """The usage in the API's names; absent cache fields stay unknown."""
+    given = part(payload, "usage")
+    found = {key: None if given.get(key) is None else whole(given, key) for key in Usage.__slots__}
+    if wrong := next((key for key, count in found.items() if count is not None and count < 0), None):
+        raise ValueError(f"{wrong}: {found[wrong]} is negative")
+    return Usage(
+        found["input_tokens"] or 0,
+        found["output_tokens"] or 0,
+        found["cache_read_input_tokens"],
+        found["cache_creation_input_tokens"],
+    )
+
+
+def requirements(payload: Mapping[str, Json]) -> tuple[str, ...]:
+    """What a version has to understand to go on with the session. Read leniently: a value of another shape still
+    names something that this version does not understand."""
+    value = payload.get("requires") or ()
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+
+
+def setting(payload: Mapping[str, Json], key: str) -> Json:
+    """The value of a setting; that of the preamble has to be one that a request can be made of."""
+    value = _present(payload, "value")
+    if key == PREAMBLE:
+        if not isinstance(value, dict):
+            raise _expected(PREAMBLE, "an object", value)
+        texts(value, "system")
+        if value.get("tools") is not None:
+            parts(value, "tools")
+    return value

@@ -1,0 +1,103 @@
+"""What the environment says about the way to an endpoint: proxies, certificates, the log of TLS keys.
+
+The libraries below read the same variables, and raise whatever they like about a value that they do not understand.
+So each is checked here first, and an error names the variable.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from prunecli.errors import UsageError
+
+SCHEMES = ("http", "https", "socks5", "socks5h")
+"""The kinds of proxies."""
+
+
+class Route(NamedTuple):
+    """The way to an endpoint: `proxy` is a URL, `ca_file` a PEM file that replaces the system's certificates; "" for
+    none."""
+
+    proxy: str = ""
+    ca_file: str = ""
+
+
+def route(address: str, environ: Mapping[str, str]) -> Route:
+    """The way to an http(s) address. Raises UsageError that names a variable which is not understood."""
+    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
+    if urlsplit(address).scheme == "https":
+        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first: whatever reads certificates opens it too
+        _check_certificates(ca_file)
+    return Route(proxy, ca_file)
+
+
+def _proxy(address: str, environ: Mapping[str, str]) -> str:
+    """The proxy for an address, "" for none; NO_PROXY is heeded, and a proxy without a scheme is an http one."""
+    parts = urlsplit(address)
+    if _is_spared(parts.hostname or "", environ):
+        return ""
+    for variable, value in _set(f"{parts.scheme}_proxy", "all_proxy", environ=environ):
+        url = value if "://" in value else f"http://{value}"
+        if not _is_proxy(url):
+            raise UsageError(
+                f"{variable}: is no address of a proxy",
+                f"write it like http://host:3128 or socks5://host:1080 ({', '.join(SCHEMES)})",
+            )
+        return url
+    return ""
+
+
+def _is_spared(host: str, environ: Mapping[str, str]) -> bool:
+    for _, value in _set("no_proxy", environ=environ):
+        for spared in value.split(","):
+            suffix = spared.strip().lstrip("*").lstrip(".").lower()
+            if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
+                return True
+    return False
+
+
+def _set(*names: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables of these names, in either case, that are set; the one that counts most first."""
+    for name in names:
+        for variable in (name, name.upper()):
+            if value := environ.get(variable, "").strip():
+                yield variable, value
+
+
+def _is_proxy(url: str) -> bool:
+    try:
+        parts: SplitResult = urlsplit(url)
+        port = parts.port
+    except ValueError:  # no port, or a bracket that is not closed
+        return False
+    host = parts.hostname or ""
+    plain = url.isprintable() and url.isascii() and " " not in url
+    return parts.scheme in SCHEMES and bool(host) and plain and port != 0
+
+
+def _check_certificates(path: str) -> None:
+    if not path:
+        return
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=path)
+    except ssl.SSLError as error:
+        raise UsageError(f"SSL_CERT_FILE: {path} holds no certificates", "it has to be a PEM file") from error
+    except OSError as error:
+        raise UsageError(
+            f"SSL_CERT_FILE: {path}: {error.strerror}", "name a PEM file, or unset it"
+        ) from error
+
+
+def _check_key_log(path: str) -> None:
+    if not path:
+        return
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"SSLKEYLOGFILE: {path}: {why}", "name a file that can be written, or unset it"
+        ) from error

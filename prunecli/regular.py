@@ -1,0 +1,33 @@
+"""Opening files that others may have put there: only a regular file is read, and opening never waits."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Opens a file to read its bytes. Raises OSError, also for a folder, FIFO, socket or device: opening a FIFO would
+    wait for somebody to write to it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _irregular(path) if error.errno == errno.ENXIO else error from None  # a socket
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _irregular(path)
+        return open(descriptor, "rb")
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def _irregular(path: Path | str) -> OSError:
+    return OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def read_regular(path: Path | str) -> bytes:
+    """All bytes of a file, opened as `open_regular` does."""
+    with open_regular(path) as file:
+        return file.read()

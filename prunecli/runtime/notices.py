@@ -1,0 +1,44 @@
+"""What a person should know of a run, in lines: the same for the screen and for runs that nobody watches."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.agent.signals import Notice
+from prunecli.context.labels import prune_in_words
+from prunecli.model.events import PrunApplied, Record, RunEnded
+from prunecli.session.session import FileMoved, Session
+
+if TYPE_CHECKING:
+    from prunecli.runtime.runtime import Runtime
+
+
+def opening_notices(runtime: "Runtime") -> list[str]:
+    """What there is to say before a run that nobody watches: of the configuration and of the session."""
+    return [*runtime.notices, *session_notices(runtime, runtime.session)]
+
+
+def session_notices(runtime: "Runtime", session: Session) -> list[str]:
+    """What there is to say of a session that is opened: whose it is, and what of it could not be read."""
+    belongs, setup = session.started.cwd, runtime.setup
+    elsewhere = belongs and belongs != str(setup.cwd)
+    found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
+    return found + [f"session {session.id}: {notice}" for notice in session.notices]
+
+
+def _elsewhere(shown: str) -> str:
+    return f"This session belongs to {shown}; the agent works here now."
+
+
+def notice_of(told: object, runtime: "Runtime") -> str:
+    """The line for a record or a signal; "" for one of which there is nothing to say."""
+    match told:
+        case Notice(text):
+            return text
+        case FileMoved(why, path):
+            return f"The session's file {why}. It goes on in {runtime.setup.places.shown(path)}."
+        case Record(_, _, PrunApplied() as event):
+            return prune_in_words(event)
+        case Record(_, _, RunEnded("interrupted")):
+            return "Interrupted."
+        case _:
+            return ""

@@ -1,0 +1,102 @@
+"""A call and its result as HTML: what was asked, a change as a diff, an output with its size."""
+
+import json
+from collections.abc import Mapping
+from html import escape
+
+from prunecli.context.exchange import Entry
+from prunecli.lexing import language_of
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Json, ToolUse
+from prunecli.sanitize import one_line
+from prunecli.session.exporters.html_code import MOST_CHARS, Colours, diff, is_diff, plain
+from prunecli.session.exporters.told import argument
+
+_OPEN_LINES = 3
+"""Results up to this many lines are not folded."""
+_OPEN_DIFF = 60
+"""Lines of a change that is not folded."""
+_LONGEST_HEAD = 120
+
+
+def heading(call: ToolUse, result: Entry | None) -> str:
+    """One line: the tool, what it was asked for, and how that ended."""
+    first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
+    given = one_line(first + (" …" if rest else ""))
+    short = given if len(given) <= _LONGEST_HEAD else given[: _LONGEST_HEAD - 1] + "…"
+    return f"<code>{escape(one_line(call.name))}</code> {escape(short)} · {_ended(call, result)}"
+
+
+def _ended(call: ToolUse, result: Entry | None) -> str:
+    """How much changed or was printed, and whether it failed."""
+    if result is None:
+        return "no result"
+    change, lines = _change(call, result).split("\n"), _lines(result.text)
+    size = f"{lines:,} line{'s' if lines != 1 else ''}"
+    if len(change) > 1:
+        added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
+        size = f"+{added} −{removed}"
+    return f"{size} · failed" if result.is_error else size
+
+
+def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, bool]:
+    """The input of a call where its heading does not say it all, and whether the call is to stand unfolded."""
+    change = _change(call, result)
+    if change:
+        return diff(change), _lines(change) <= _OPEN_DIFF
+    is_open = result is not None and _lines(result.text) <= _OPEN_LINES
+    given = dict(call.input)
+    said, path = argument(given), given.get("path")
+    content = given.get("content")
+    if isinstance(path, str) and isinstance(content, str) and len(content) <= MOST_CHARS:
+        return colours.code(content, language_of(path)), is_open
+    if given == {"command": said} or set(given) == {"command", "description"}:
+        return (colours.code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
+    others = [value for name, value in given.items() if value != said]
+    if not others and "\n" not in said and len(said) <= _LONGEST_HEAD:
+        return "", is_open
+    return f"<pre>{plain(_named(given))}</pre>", is_open
+
+
+def printed(text: str) -> str:
+    """What a tool or a command printed."""
+    if not text.strip():
+        return ""
+    return diff(text) if is_diff(text) else f"<pre>{plain(text)}</pre>"
+
+
+def _change(call: ToolUse, result: Entry | None) -> str:
+    """The diff of an edit: the one that was made, else that of the texts it names; "" for anything else."""
+    made = result.event.details.get("diff") if result and isinstance(result.event, ToolResult) else None
+    if isinstance(made, str) and made:
+        return made
+    given = call.input
+    patch = given.get("patch")
+    if isinstance(patch, str) and patch.startswith("*** Begin Patch"):
+        return patch
+    edits = given.get("edits")
+    pieces = [_edited(one) for one in edits] if isinstance(edits, list) else [_edited(dict(given))]
+    return "".join(pieces)
+
+
+def _edited(given: Json) -> str:
+    """The diff between the two texts of an edit."""
+    from prunecli.tools.files.diff import change
+
+    names = (("old_string", "new_string"), ("oldText", "newText"))
+    for old, new in names if isinstance(given, dict) else ():
+        before, after = given.get(old), given.get(new)
+        if isinstance(before, str) and isinstance(after, str) and len(before) + len(after) <= MOST_CHARS:
+            return change(*(text if text.endswith("\n") else f"{text}\n" for text in (before, after))).diff
+    return ""
+
+
+def _named(given: Mapping[str, Json]) -> str:
+    """A call's input: the texts in it with their line ends."""
+    if all(isinstance(value, str) for value in given.values()):
+        return "\n".join(f"{name}: {value}" for name, value in given.items())
+    return json.dumps(given, ensure_ascii=False, indent=1)
+
+
+def _lines(text: str) -> int:
+    return text.rstrip("\n").count("\n") + 1 if text else 0

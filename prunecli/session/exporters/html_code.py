@@ -1,0 +1,119 @@
+"""Code, diffs and long texts as HTML: coloured where that is cheap, plain otherwise, never longer than is bounded.
+
+Nothing in a text becomes an element: each piece is escaped on its own, and the classes are ours.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from itertools import groupby
+from typing import Any
+
+from prunecli.lexing import is_lexable, lexer
+from prunecli.sanitize import source
+
+MOST_CHARS = 100_000
+"""What is shown of one text; the middle of a longer one is left out and said to be."""
+_MOST_COLOURED = 30_000
+_MOST_ON_PAGE = 1_500_000
+_LEX_SECONDS = 0.5
+"""How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
+
+_CLASSES = (
+    ("Comment", "c"),
+    ("Keyword", "k"),
+    ("Operator.Word", "k"),
+    ("Literal.String", "s"),
+    ("Literal.Number", "n"),
+    ("Name.Function", "f"),
+    ("Name.Class", "f"),
+    ("Name.Tag", "k"),
+    ("Name.Decorator", "f"),
+    ("Name.Builtin", "b"),
+    ("Generic.Deleted", "del"),
+    ("Generic.Inserted", "ins"),
+)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_SIGNS = {"+": "ins", "-": "del"}
+
+
+def plain(text: str) -> str:
+    """Text as HTML, lines kept, nothing hidden in it; of a very long one its beginning and end."""
+    return escape(source(shortened(text)))
+
+
+def shortened(text: str) -> str:
+    """The text, or its beginning and end with a word on what was left out."""
+    if len(text) <= MOST_CHARS:
+        return text
+    head, tail = MOST_CHARS * 4 // 5, MOST_CHARS // 5
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters are not on this page …]\n{text[-tail:]}"
+
+
+class Colours:
+    """Code in colour, as much of it as a page may have: lexers are slow."""
+
+    def __init__(self, chars: int = _MOST_ON_PAGE) -> None:
+        self._left = chars
+
+    def code(self, text: str, language: str) -> str:
+        """A block of code, in colour where its language is known."""
+        if len(text) > min(self._left, _MOST_COLOURED):
+            return f"<pre>{plain(text)}</pre>"
+        coloured = _coloured(source(text), language)
+        self._left -= len(text) if coloured else 0
+        return f"<pre>{coloured or plain(text)}</pre>"
+
+
+def diff(text: str) -> str:
+    """A unified diff, each line in the colour of its sign."""
+    lines = source(shortened(text)).rstrip("\n").split("\n")
+    rows = (_span(kind, line) for kind, line in _signed(lines))
+    return '<pre class="diff">' + "\n".join(rows) + "</pre>"
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text is a unified diff: it begins as one, or with the header of its first file."""
+    return text.startswith(("@@ -", "--- ", "diff --git ")) and _HUNK.search(text[:MOST_CHARS]) is not None
+
+
+def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Each line with its class. Headers of files are told from removed lines by standing outside of a hunk."""
+    inside = False
+    for line in lines:
+        if line.startswith(("@@", "*** ", "diff ", "index ")):
+            inside = line.startswith(("@@", "*** "))
+            yield "hunk", line
+        elif not inside and line.startswith(("--- ", "+++ ")):
+            yield "hunk", line
+        else:
+            yield _SIGNS.get(line[:1], ""), line
+
+
+def _coloured(text: str, language: str) -> str:
+    """The text's tokens in their classes; "" where it is not to be lexed, or took too long."""
+    found = lexer(language) if is_lexable(text) else None
+    if found is None:
+        return ""
+    deadline = time.perf_counter() + _LEX_SECONDS
+    pieces: list[tuple[str, str]] = []
+    for _, kind, value in found.get_tokens_unprocessed(text):
+        if time.perf_counter() > deadline:
+            return ""
+        pieces.append((_class(kind), value))
+    if sum(len(value) for _, value in pieces) != len(text):
+        return ""  # what a lexer leaves out must not be hidden
+    runs = ((kind, "".join([value for _, value in run])) for kind, run in groupby(pieces, lambda one: one[0]))
+    return "".join(_span(kind, value) for kind, value in runs)
+
+
+def _span(kind: str, text: str) -> str:
+    return f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
+
+
+@cache
+def _class(kind: Any) -> str:
+    """The class of a token's type, such as Token.Name.Function."""
+    return next((name for prefix, name in _CLASSES if str(kind)[6:].startswith(prefix)), "")

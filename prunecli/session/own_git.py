@@ -1,0 +1,209 @@
+"""A git repository of our own for one directory: the user's repository is never touched.
+
+Its folder lies beside the sessions; index, objects and configuration are ours, so no filter, hook, monitor or
+setting of anybody else takes part.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from prunecli.errors import SnapshotFailed
+from prunecli.regular import read_regular
+
+_LOOK_SECONDS = 0.1
+"""How often a git at work is looked at whether it is still wanted."""
+
+_CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	bare = false
+	filemode = true
+	symlinks = true
+	ignorecase = {folded}
+	precomposeunicode = {folded}
+	autocrlf = false
+	safecrlf = false
+	attributesfile = /dev/null
+	fsmonitor = false
+	hookspath = /dev/null
+	compression = 1
+	untrackedcache = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[submodule]
+	recurse = false
+"""
+_ATTRIBUTES = "* -text !eol -crlf -ident !filter !working-tree-encoding !diff\n"
+"""Bytes are saved as they are, whatever the .gitattributes of the directory say."""
+_EXCLUDES = ".prunecli-*.tmp\n.prunecli-*.journal\n"
+
+
+class OutOfTime(SnapshotFailed):
+    """There was not enough time; what was done until then is kept and counts for the next attempt."""
+
+
+class OwnGit:
+    """The repository at `place` for the files of `workspace`. Every method may block and may run in any thread.
+
+    `environ` gives PATH and HOME to git. Times are those of `clock`. Raises SnapshotFailed.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        workspace: Path,
+        environ: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stopped = threading.Event()
+        """Set by whoever wants nothing more: what is at work ends at once."""
+        self._place = place
+        self._workspace = workspace
+        self._clock = clock
+        self._environ = _environment(environ)
+
+    def git(
+        self,
+        root: Path,
+        until: float,
+        *words: str,
+        given: bytes = b"",
+        fine: Sequence[int] = (0,),
+        options: Sequence[str] = (),
+    ) -> bytes:
+        """What git answers. The work tree is `root`, the repository always ours. Killed at the time `until`, or when
+        `stop` is called."""
+        if self._clock() > until or self.stopped.is_set():
+            raise OutOfTime("there was no time left to save the files")
+        command = ["git", f"--git-dir={self._place}", f"--work-tree={root}", *options, *words]
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=root,
+                env=self._environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SnapshotFailed(f"git can't be run: {error.strerror}") from error
+        with process:
+            out, err = self._answer(process, given, until)
+        if process.returncode not in fine:
+            said = err.decode("utf-8", "replace").strip().split("\n")[-1]
+            raise SnapshotFailed(f"git {words[0]}: {said or f'exit code {process.returncode}'}")
+        return out
+
+    def _answer(self, process: "subprocess.Popen[bytes]", given: bytes, until: float) -> tuple[bytes, bytes]:
+        left: bytes | None = given
+        while True:
+            try:
+                return process.communicate(left, timeout=_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                left = None  # it has all of it already
+                if self._clock() > until or self.stopped.is_set():
+                    process.kill()
+                    raise OutOfTime("saving the files took too long") from None
+
+    @contextlib.contextmanager
+    def locked(self, until: float) -> Iterator[Path]:
+        """The repository, made ready and held against other processes; gives the root of the work tree."""
+        try:
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in ("", "info", "objects", "refs"):
+                (self._place / name).mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(self._place / "held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise SnapshotFailed(f"{self._place}: {error.strerror}") from error
+        try:
+            self._wait_for(lock, until)
+            yield self._ready()
+        except OSError as error:
+            raise SnapshotFailed(f"{error.filename or self._place}: {error.strerror}") from error
+        finally:
+            os.close(lock)
+
+    def _wait_for(self, lock: int, until: float) -> None:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if self._clock() > until or self.stopped.is_set():
+                    raise OutOfTime("the same files are being saved at the moment") from None
+                time.sleep(0.01)
+
+    def _ready(self) -> Path:
+        """Writes what the repository is made of, where it is missing or was changed. Raises OSError."""
+        root = next(
+            (up for up in (self._workspace, *self._workspace.parents) if os.path.lexists(up / ".git")),
+            self._workspace,
+        )
+        excludes = _EXCLUDES
+        if self._place.is_relative_to(root):
+            ours = self._place.parent.relative_to(root).as_posix()
+            excludes += "/" + re.sub(r"([][*?\\! ])", r"\\\1", ours) + "/\n"
+        folded = "true" if sys.platform == "darwin" else "false"
+        _keep(self._place / "HEAD", "ref: refs/heads/none\n")
+        _keep(self._place / "config", _CONFIG.format(folded=folded))
+        _keep(self._place / "info" / "attributes", _ATTRIBUTES)
+        _keep(self._place / "info" / "exclude", excludes + _own_excludes(root))
+        if _keep(self._place / "root", f"{root}\n"):
+            self.forget()
+        (self._place / "index.lock").unlink(missing_ok=True)
+        for begun in (self._place / "objects" / "pack").glob("tmp_*"):
+            begun.unlink(missing_ok=True)  # of a git that was killed
+        return root
+
+    def forget(self) -> None:
+        """Throws the index away: everything is looked at anew. Raises OSError."""
+        (self._place / "index").unlink(missing_ok=True)
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What git gets: nothing of the user's git settings but the ignore file of their own."""
+    kept = {name: environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in environ}
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": "/dev/null",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
+def _keep(path: Path, text: str) -> bool:
+    """Writes a small file of ours unless it says just that; whether it was written. Raises OSError."""
+    data = os.fsencode(text)
+    with contextlib.suppress(FileNotFoundError):
+        if read_regular(path) == data:
+            return False
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+    return True
+
+
+def _own_excludes(root: Path) -> str:
+    """What the user's repository ignores without saying so in a .gitignore."""
+    path = root / ".git" / "info" / "exclude"
+    try:
+        state = os.lstat(path)
+        if stat.S_ISREG(state.st_mode) and state.st_size < 100_000:
+            return os.fsdecode(read_regular(path))
+    except OSError:
+        pass
+    return ""

@@ -1,0 +1,51 @@
+"""kill -9 of the program while a command runs: what it had printed is in the session that goes on."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from prunecli.context.render import INTERRUPTED
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import plain_text
+from prunecli.providers.scripted import ScriptedProvider, says
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
+from tests.starting import start
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+AGENT = """
+import asyncio, sys
+from pathlib import Path
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import calls
+from tests.starting import start
+
+command = "for n in 1 2 3; do echo line $n; done; sleep 1000"
+runtime = start(
+    Path(sys.argv[1]), [calls(ToolUse("t", "bash", {"command": command}))], sets=("permissions.mode=auto",)
+)
+asyncio.run(runtime.submit("go"))
+"""
+
+
+def test_what_a_command_had_printed_survives_a_kill_of_the_program(tmp_path: Path) -> None:
+    agent = subprocess.Popen([sys.executable, "-c", AGENT, str(tmp_path)], cwd=ROOT, start_new_session=True)
+    try:
+        wait_until(lambda: any("line 3" in file.read_text() for file in tmp_path.rglob("*.running")))
+    finally:
+        agent.send_signal(signal.SIGKILL)
+        agent.wait()
+    (path,) = tmp_path.rglob("*.jsonl")
+    provider = ScriptedProvider([says("I see.")])
+    runtime = start(tmp_path, provider=provider)
+    runtime.open_session(path)
+    asyncio.run(runtime.go_on())
+    results = [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
+    assert [plain_text(one.content) for one in results] == [f"line 1\nline 2\nline 3\n{INTERRUPTED}"]
+    assert b"line 3" in provider.requests[0].body()
+    asyncio.run(runtime.close())
+    assert verify_session(path, read_log(path)).clean
+    assert list(tmp_path.rglob("*.running*")) == []

@@ -1,0 +1,121 @@
+"""The way to an endpoint: which variables of the environment are heeded, and which are refused by name."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from prunecli.errors import UsageError
+from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.network import Route, route
+from tests.endpoint import Reply, serve
+from tests.providers.requests import request
+
+ADDRESS = "https://api.example.com"
+
+
+@pytest.mark.parametrize(
+    ("environ", "proxy"),
+    [
+        ({}, ""),
+        ({"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ({"https_proxy": "http://p:1"}, "http://p:1"),
+        ({"https_proxy": "http://small:1", "HTTPS_PROXY": "http://large:1"}, "http://small:1"),
+        ({"HTTP_PROXY": "http://p:1"}, ""),
+        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
+        ({"HTTPS_PROXY": "p:1"}, "http://p:1"),
+        ({"HTTPS_PROXY": "  "}, ""),
+        ({"ALL_PROXY": "socks5h://u:secret@p:1080"}, "socks5h://u:secret@p:1080"),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other.com, .example.com"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "no_proxy": "*"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ple.com,"}, "http://p:1"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
+    environ: dict[str, str], proxy: str
+) -> None:
+    assert route(ADDRESS, environ) == Route(proxy)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "socks4://secret:1",
+        "ftp://secret",
+        "http://",
+        "http://[::1",
+        "http://secret:99999",
+        "http://a secret",
+        "http://secret:x",
+        "http://sécret",
+    ],
+)
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "all_proxy"])
+def test_a_proxy_that_is_not_understood_is_named_without_its_password(variable: str, value: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        route(ADDRESS, {variable: value})
+    assert refused.value.message == f"{variable}: is no address of a proxy"
+    assert "secret" not in refused.value.hint
+
+
+def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("words")
+    for path, why in ((tmp_path / "nowhere", "No such file"), (tmp_path / "empty.pem", "no certificates")):
+        with pytest.raises(UsageError, match=why) as refused:
+            route(ADDRESS, {"SSL_CERT_FILE": str(path)})
+        assert refused.value.message.startswith("SSL_CERT_FILE: ")
+    assert route("http://127.0.0.1:1", {"SSL_CERT_FILE": "/nowhere"}).ca_file == "/nowhere"
+
+
+def test_a_log_of_keys_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"SSLKEYLOGFILE: .*No such file"):
+        route(ADDRESS, {"SSLKEYLOGFILE": str(tmp_path / "nowhere" / "keys")})
+    route(ADDRESS, {"SSLKEYLOGFILE": str(tmp_path / "keys")})
+
+
+@contextmanager
+def socks_proxy() -> Iterator[tuple[str, list[int]]]:
+    """A SOCKS5 proxy without a password on this machine; its URL, and the ports that it was asked for."""
+    asked: list[int] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def take() -> None:
+        with suppress(OSError):
+            client, _ = listener.accept()
+            client.recv(2 + client.recv(2, socket.MSG_PEEK)[1])
+            client.sendall(b"\x05\x00")
+            wanted = client.recv(262)
+            port = int.from_bytes(wanted[-2:], "big")
+            asked.append(port)
+            server = socket.create_connection(("127.0.0.1", port))
+            client.sendall(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+            threading.Thread(target=carry, args=(server, client), daemon=True).start()
+            carry(client, server)
+
+    threading.Thread(target=take, daemon=True).start()
+    try:
+        yield f"socks5://127.0.0.1:{listener.getsockname()[1]}", asked
+    finally:
+        listener.close()
+
+
+async def test_a_request_goes_through_a_socks_proxy() -> None:
+    with serve([Reply("Through it.")]) as endpoint, socks_proxy() as (url, asked):
+        way = route(endpoint.base_url, {"ALL_PROXY": url})
+        provider = AnthropicProvider(Endpoint("sk-ant-test-000000", "", endpoint.base_url), proxy=way.proxy)
+        try:
+            events = [event async for event in provider.stream(request())]
+        finally:
+            await provider.close()
+    assert "Through it." in str(events[-1])
+    assert asked == [int(endpoint.base_url.rpartition(":")[2])]

@@ -1,0 +1,145 @@
+"""A damaged log never passes over the user's words in silence: the model is told that something is missing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from prunecli.context import render
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    RequestSent,
+    RunEnded,
+    SessionStarted,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse, plain_text
+from prunecli.session.loading import tail
+from prunecli.session.log import LOST_WORDS, read_log
+from prunecli.session.session import Session
+from prunecli.session.store import Store
+from prunecli.session.verify import verify_session
+
+LOST = plain_text(LOST_WORDS.content)
+TURNS: Sequence[Event] = (
+    SessionStarted("s", "/w", "m"),
+    UserMessage((Text("first words"),)),
+    RequestSent("m", 1, "-"),
+    AssistantMessage((Text("first answer"), ToolUse("t", "bash", {"command": "ls"})), "m", "tool_use"),
+    ToolStarted("t", "bash", {"command": "ls"}),
+    ToolResult("t", "bash", (Text("output"),)),
+    RequestSent("m", 1, "-"),
+    AssistantMessage((Text("second answer"),), "m", "end_turn"),
+    RunEnded("finished"),
+    UserMessage((Text("second words"),)),
+    AssistantMessage((Text("third answer"),), "m", "end_turn"),
+    RunEnded("finished"),
+    UserMessage((Text("third words"),)),
+)
+WORDS = [seq for seq, event in enumerate(TURNS) if isinstance(event, UserMessage)]
+
+
+def written(path: Path) -> list[bytes]:
+    """A session of three turns; its lines."""
+    session = Session(TURNS[0], Context(Chars4()), path=path, clock=lambda: 1)  # type: ignore[arg-type]
+    for event in TURNS[1:]:
+        session.emit(event)
+    session.close()
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def loaded(path: Path, *, writable: bool = True) -> Session:
+    return Session.load(path, Context(Chars4()), writable=writable, clock=lambda: 1)
+
+
+def sent(session: Session) -> list[str]:
+    return [entry.text for entry in session.context.items]
+
+
+def flipped(line: bytes) -> bytes:
+    return line.replace(b" words", b" w0rds").replace(b'"s"', b'"z"').replace(b"answer", b"answ3r")
+
+
+@pytest.mark.parametrize(
+    ("seq", "how"),
+    [
+        *((seq, how) for seq in WORDS[:-1] for how in ("a removed line", "zero bytes", "garbage")),
+        *((seq, "a flipped byte") for seq in WORDS),  # of a last line nothing else would be left
+    ],
+)
+def test_where_a_message_of_the_users_is_lost_the_model_is_told(tmp_path: Path, seq: int, how: str) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = written(path)
+    damaged = {
+        "a flipped byte": flipped(lines[seq]),
+        "a removed line": b"",
+        "zero bytes": b"\0" * len(lines[seq]),
+        "garbage": b"%%%\n",
+    }[how]
+    path.write_bytes(b"".join([*lines[:seq], damaged, *lines[seq + 1 :]]))
+    session = loaded(path)
+    at = WORDS.index(seq)
+    assert [text for text in sent(session) if "words" in text or text == LOST][at] == LOST
+    body = b"".join(message.canonical for message in session.context.messages())
+    assert render.CONTINUES.encode() not in body
+    assert session.notices
+
+
+@pytest.mark.parametrize("seq", [seq for seq in range(len(TURNS)) if seq not in WORDS])
+def test_where_something_else_is_lost_no_words_are_missed(tmp_path: Path, seq: int) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = written(path)
+    lines[seq] = lines[seq].replace(b',"crc":"', b',"crc":"x')
+    path.write_bytes(b"".join(lines))
+    assert LOST not in sent(loaded(path))
+
+
+def test_what_is_said_afterwards_can_be_proved_and_is_the_same_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    for seq in WORDS:
+        lines = written(path)
+        path.write_bytes(b"".join([*lines[:seq], flipped(lines[seq]), *lines[seq + 1 :]]))
+        session = loaded(path)
+        session.emit(UserMessage((Text("more words"),)))
+        session.emit(RequestSent("m", 1, session.context.sha256()))
+        session.close()
+        again = loaded(path, writable=False)
+        assert again.records == session.records
+        assert again.context.sha256() == session.context.sha256()
+        report = verify_session(path, read_log(path))
+        assert not any(
+            "differs" in line for line in report.lines if f"record {session.records[-1].seq}" in line
+        )
+        path.unlink()
+
+
+def test_the_end_of_a_long_file_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    written(path)
+    assert all(record.event != LOST_WORDS for record in tail(path, most_bytes=400))
+
+
+def test_a_copy_of_a_damaged_session_says_it_too(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.new_path(Path("/w"), "s")
+    path.parent.mkdir(parents=True)
+    lines = written(path)
+    path.write_bytes(b"".join([lines[0], *lines[2:]]))
+    copy = loaded(path, writable=False).forked(Context(Chars4()), store, Path("/w"))
+    copy.close()
+    assert copy.path is not None
+    again = loaded(copy.path)
+    assert sent(again)[0] == LOST
+    assert again.notices == []
+
+
+def test_a_line_that_a_kill_left_half_written_was_never_said(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = written(path)
+    path.write_bytes(b"".join(lines)[:-20])
+    assert sent(loaded(path))[-1] == "third answer"
