@@ -63,7 +63,7 @@ class Choice:
 class Choose:
     """Let the user choose; the chosen value is run as `/command value`.
 
-    `grave`: it allows something, so keys that were typed before it stood there must not choose (SEC-16).
+    `grave`: it allows something, so keys that were typed before it stood there must not choose. Esc means the last.
     """
 
     title: str

@@ -125,7 +125,7 @@ def chosen(choose: Choose, answer: str) -> Choice | None:
 
 def sheet_lines(sheet: Sheet) -> list[str]:
     """The whole of what is asked about: nothing is left out of it (SEC-15)."""
-    lines = [f"{ours(sheet.title)}:"]
+    lines = [ours(sheet.title)]
     lines += [f"  {line}" for line in sheet.text.split("\n")]
     if sheet.diff:
         lines += diff_lines(sheet.diff, most=1_000_000)

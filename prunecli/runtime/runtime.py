@@ -14,6 +14,7 @@ from prunecli.agent.decide import Done, Limits
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Mailbox, Run
+from prunecli.agent.oversized import checked
 from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
@@ -175,13 +176,14 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Says something to the idle agent and runs until it is idle again.
 
-        Raises UsageError for blank words, ProviderError, StorageFailed. Cancelling the caller interrupts the run.
+        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Cancelling interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type something")
         self.prepare()
         note = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        self.session.emit(UserMessage((Text(words), *images, *note), origin))
+        content = Text(checked(words, self.choices.window)), *images, *note
+        self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
     async def go_on(self) -> Done:
@@ -205,12 +207,12 @@ class Runtime:
             self._task.cancel()
 
     def steer(self, words: str) -> None:
-        """Says something to the working agent: it goes in after the current tool calls."""
-        self.mailbox.steering.append(UserMessage((Text(words),), "steering"))
+        """Says something to the working agent: it goes in after the current tool calls. Raises PromptTooLarge."""
+        self.mailbox.steering.append(UserMessage((Text(checked(words, self.choices.window)),), "steering"))
 
     def follow_up(self, words: str) -> None:
-        """Queues something for when the agent would be done."""
-        self.mailbox.follow_ups.append(UserMessage((Text(words),), "follow_up"))
+        """Queues something for when the agent would be done. Raises PromptTooLarge."""
+        self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:
         """`/compact`: a summary of the older part, now. False where nothing came of it."""

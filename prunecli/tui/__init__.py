@@ -33,15 +33,20 @@ def run_tui(
     `inline`: below the shell's prompt, and the conversation stays in the scrollback. The runtime is closed at
     the end, the terminal restored whatever happens.
     """
-    import asyncio
-    import gc
-    import os
+    import sys
 
-    from prunecli.tui.surroundings import check
+    from prunecli.tui.first_keys import kept
 
-    check(os.environ)
-    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
-    gc.disable()  # until the first frame: collecting what is still being imported finds nothing
-    from prunecli.tui.app import run
+    with kept(sys.stdin.fileno()) as keys:
+        import asyncio
+        import gc
+        import os
 
-    return asyncio.run(run(make, places, cwd, environ, prompt, inline=inline))
+        from prunecli.tui.surroundings import check
+
+        check(os.environ)
+        os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
+        gc.disable()  # until the first frame: collecting what is still being imported finds nothing
+        from prunecli.tui.app import run
+
+        return asyncio.run(run(make, places, cwd, environ, prompt, keys, inline=inline))

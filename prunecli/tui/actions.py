@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions import MODES
+from prunecli.agent.permissions import MODES, Mode
 from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
 from prunecli.tui import outside
@@ -12,6 +12,7 @@ from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
+    from prunecli.tui.widgets.question import Question
 
 TWICE_SECONDS = 2.0
 """A second press within it counts as twice."""
@@ -24,6 +25,8 @@ class Actions:
         self._conversation = conversation
         self._frame = frame = conversation.frame
         self._pressed: dict[str, float] = {}
+        self._auto_question: Question | None = None
+        self._auto_allowed = ""
         transcript = frame.transcript
         self._deeds: dict[str, Callable[[], object]] = {
             "interrupt": self._interrupt,
@@ -48,9 +51,15 @@ class Actions:
     def do(self, name: str) -> bool:
         """Does it; False for a name that is none of these."""
         deed = self._deeds.get(name)
+        if name not in self._pressed:
+            self.forget()
         if deed is not None:
             deed()
         return deed is not None
+
+    def forget(self) -> None:
+        """Something else was done: what was pressed before it does not count as the first press of two."""
+        self._pressed = {}
 
     def _again(self, name: str) -> bool:
         """Whether this was pressed a moment ago too."""
@@ -66,7 +75,7 @@ class Actions:
         elif frame.focused is frame.transcript:
             frame.prompt.focus()
         elif not frame.prompt.is_empty:
-            self._pressed = {}
+            self.forget()
         elif checks := [one for one in frame.app.workers if one.group == "command" and one.is_running]:
             checks[0].cancel()
         elif self._again("interrupt"):
@@ -97,10 +106,44 @@ class Actions:
 
     def _cycle_mode(self) -> None:
         runtime = self._conversation.runtime
-        mode = MODES[(MODES.index(runtime.gatekeeper.mode) + 1) % len(MODES)]
-        runtime.set_mode(mode)
+        current, asked = runtime.gatekeeper.mode, self._auto_question
+        if asked is not None:  # pressed again: on to the mode after it
+            self._auto_answered(allowed=False)
+            return
+        if current == "auto":
+            self._auto_allowed = runtime.session.id
+        mode = MODES[(MODES.index(current) + 1) % len(MODES)]
+        if mode == "auto" and self._auto_allowed != runtime.session.id:
+            self._ask_for_auto()
+        else:
+            self._use_mode(mode)
+
+    def _use_mode(self, mode: Mode) -> None:
+        self._conversation.runtime.set_mode(mode)
         self._conversation.show_status()
         self._frame.activity.hint(_MODE_HELP[mode])
+
+    def _ask_for_auto(self) -> None:
+        """One key too many must not end all questions."""
+        from prunecli.tui.widgets.question import choice
+
+        answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
+        self._auto_question = choice(
+            "Run everything without asking (mode auto)?",
+            answers,
+            lambda row: self._auto_answered(allowed=row == 0),
+            leave=1,
+            marked=1,
+        )
+        self._frame.ask(self._auto_question)
+
+    def _auto_answered(self, *, allowed: bool) -> None:
+        if self._auto_question is not None:
+            self._frame.answered(self._auto_question)
+            self._auto_question = None
+        if allowed:
+            self._auto_allowed = self._conversation.runtime.session.id
+        self._use_mode("auto" if allowed else MODES[0])
 
     def _take_back(self) -> None:
         text = self._conversation.runs.take_back()

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.driver import Driver
 from textual.screen import Screen
@@ -19,6 +20,7 @@ from prunecli.errors import ConfigError, PrunecliError
 from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.beginning import Beginning
+from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
 
 if TYPE_CHECKING:
@@ -68,9 +70,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         cwd: Path,
         environ: Mapping[str, str],
         prompt: str = "",
+        first_keys: FirstKeys = FirstKeys(),  # noqa: B008  # immutable
         *,
         inline: bool = False,
     ) -> None:
+        self.first_keys = first_keys
         self._inline = inline
         self._look = self._kept_look = look.load(places.data / "look.json")
         self.environ = environ
@@ -80,7 +84,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._places = places
         self._cwd = cwd
         self._chosen: Theme | None = None
-        self._leaving = self._lent = self._gone = self._reports_focus = False
+        self._leaving = self._lent = self._gone = self._is_looking = False
         self.failure: PrunecliError | None = None
         self.defect: Exception | None = None
         self.runtime: Runtime | None = None
@@ -191,6 +195,26 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._refresh_truecolor_filter(self.ansi_theme)
         self.stylesheet.set_variables(self.get_css_variables())
 
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pastes take one way: from here to the widget that has the focus, which does all that they mean.
+
+        A widget that left some of its keys to this application's bindings would see these keys take effect after
+        letters that were typed later, whenever another part of the screen is busy. Until something has the focus
+        the prompt gets them all; what comes before it is mounted waits in its queue.
+        """
+        typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if typed and self.focused is None and self.screen_stack[-1:] == [self.frame]:
+            self.frame.prompt._forward_event(event)
+        else:
+            await super().on_event(event)
+
+    @property
+    def keys_wait(self) -> bool:
+        """Whether keys were pressed that are not even read."""
+        return isinstance(self._driver, terminal.CarefulDriver) and self._driver.has_unread
+
     # The terminal --------------------------------------------------------------------------------------------
 
     def _tell(self, sequence: str) -> None:
@@ -205,12 +229,18 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def notify_user(self, what: str) -> None:
         """A notification of the desktop, unless the user is looking."""
-        if not (self._reports_focus and self.app_focus):
+        if not self._is_looking:
             self._tell(terminal.notification(f"prunecli {what} · {self._cwd.name}"))
 
-    def on_app_blur(self) -> None:
-        """The terminal says whether it is looked at."""
-        self._reports_focus = True
+    def on_app_focus(self, event: events.AppFocus) -> None:
+        """The terminal has the keyboard."""
+        event.prevent_default()
+        self._is_looking = True
+
+    def on_app_blur(self, event: events.AppBlur) -> None:
+        """It says that it has not. The prompt keeps the focus: a paste or a key may come all the same."""
+        event.prevent_default()
+        self._is_looking = False
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
@@ -309,11 +339,12 @@ async def run(
     cwd: Path,
     environ: Mapping[str, str],
     prompt: str,
+    first_keys: FirstKeys,
     *,
     inline: bool = False,
 ) -> int:
     """Shows the runtime until the user leaves; the exit code. Raises what `make` raises."""
-    app = PrunecliApp(make, places, cwd, environ, prompt, inline=inline)
+    app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, app.signalled, number)

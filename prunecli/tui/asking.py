@@ -1,9 +1,11 @@
-"""Asking the user whether a call may run, in a panel above the prompt."""
+"""Asking the user: whether a call may run, or whatever else has a few answers, in a panel above the prompt."""
 
 import asyncio
 from typing import TYPE_CHECKING, Literal, cast
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.commands.command import Choose
+from prunecli.sanitize import one_line
 from prunecli.tui import outside
 from prunecli.tui.messages import PermissionAnswered
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Asking:
-    """One question at a time; cancelling it takes the panel away."""
+    """The questions of one conversation; cancelling one takes its panel away."""
 
     def __init__(self, conversation: "Conversation") -> None:
         self._conversation = conversation
@@ -25,7 +27,7 @@ class Asking:
 
         frame, cwd = self._conversation.frame, self._conversation.runtime.setup.cwd
         sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd))
-        panel = PermissionPanel(sheet, frame.program.palette, frame.type_ahead)
+        panel = PermissionPanel(sheet, frame.program.palette)
         self._answer = asyncio.get_running_loop().create_future()
         frame.ask(panel)
         frame.program.notify_user("waits for your answer")
@@ -42,3 +44,17 @@ class Asking:
         if self._answer is not None and not self._answer.done():
             kind = cast("Literal['once', 'always', 'deny']", message.kind)
             self._answer.set_result(Answer(kind, message.word))
+
+    def choose(self, choose: Choose) -> None:
+        """Has one of a few things chosen that allow something; the last of them is Esc's."""
+        from prunecli.tui.widgets.question import choice
+
+        frame, command = self._conversation.frame, self._conversation.command
+
+        def answered(row: int) -> None:
+            frame.answered(panel)
+            command(f"/{choose.command} {choose.choices[row].value}")
+
+        labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
+        panel = choice(one_line(choose.title), labels, answered, leave=len(labels) - 1)
+        frame.ask(panel)

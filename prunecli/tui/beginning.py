@@ -45,7 +45,7 @@ class Beginning:
         if self._prompt and not runtime.opening:
             conversation.submit(self._prompt)
         elif self._prompt:
-            frame.prompt.set_text(self._prompt)
+            conversation.fill_prompt(self._prompt)
         for line in runtime.opening:
             conversation.command(line)
         app.set_interval(TICK_SECONDS, conversation.tick)

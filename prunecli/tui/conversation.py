@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from prunecli.agent.oversized import PromptTooLarge
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
@@ -20,7 +21,6 @@ from prunecli.tui.bridge import Bridge
 from prunecli.tui.keeping import Keeping
 from prunecli.tui.messages import (
     ActionAsked,
-    CompletionAsked,
     PermissionAnswered,
     Picked,
     PromptSubmitted,
@@ -74,7 +74,7 @@ class Conversation:
             frame.set_timer,
             lambda text: self.say(text, Level.WARNING),
         )
-        self._asking = Asking(self)
+        self.asking = Asking(self)
         self.planning = Planning(self)
         self._doing = Doing()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
@@ -83,11 +83,12 @@ class Conversation:
 
     def begin(self) -> None:
         """Shows the session and listens to it and to the user."""
-        self.runtime.asker = self._asking.ask
+        self.runtime.asker = self.asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
         self.go_on_resuming()
+        self.frame.prompt.use_completer(self.completer)
         self.frame.listen(self.take)
         self.listening = True
 
@@ -97,20 +98,18 @@ class Conversation:
             case Wake():
                 self._wake()
             case PromptSubmitted(text=text, follow_up=follow_up):
+                self.actions.forget()
                 self._said(text, follow_up=follow_up)
-            case ActionAsked(name=name) if name.startswith("menu_"):
-                self.completer.key(name.removeprefix("menu_"))
             case ActionAsked(name=name):
                 self.actions.do(name)
-            case CompletionAsked():
-                self.completer.asked(message)
             case Picked():
                 self.completer.choose()
             case Typed():
                 self.typed_at = monotonic()
+                self.actions.forget()
                 self.keeping.typed()
             case PermissionAnswered():
-                self._asking.answer(message)
+                self.asking.answer(message)
             case Transcript.RestoreRequested():
                 self._restore(message)
             case _:
@@ -247,8 +246,7 @@ class Conversation:
     def hear(self, text: str, *, follow_up: bool = False) -> None:
         """A prompt, a command or a shell command; what needs the session waits until it is read."""
         if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
-            (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
-            self.show_waiting()
+            self._queue(text, follow_up=follow_up)
         elif is_command(text):
             self.command(text)
         elif text.startswith("!"):
@@ -274,7 +272,14 @@ class Conversation:
         if not self.runs.busy:
             self.runs.submit(text)
             return
-        (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
+        self._queue(text, follow_up=follow_up)
+
+    def _queue(self, text: str, *, follow_up: bool) -> None:
+        try:
+            (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
+        except PromptTooLarge as error:
+            self.complain(error)
+            self.give_back(text)
         self.show_waiting()
 
     def command(self, line: str) -> None:
@@ -358,10 +363,16 @@ class Conversation:
         """Brings history and draft back."""
         entries, draft = await self.keeping.load()
         prompt = self.frame.prompt
-        prompt.past.preload(entries)
-        if prompt.is_empty and draft.text:
+        if not draft.text:
+            prompt.past.preload(entries)
+        elif prompt.is_empty and not prompt.past.entries:
+            prompt.past.preload(entries)
             prompt.restore(draft)
             self.frame.activity.hint("this was not sent the last time")
+        else:  # something was typed meanwhile: nothing is put in between
+            prompt.past.preload([*entries, draft.expanded()])
+            older = self.frame.keys.hint("older")
+            self.frame.activity.hint(f"{older}: what was not sent the last time")
 
 
 def _commands() -> list[tuple[str, str, tuple[str, ...]]]:

@@ -59,6 +59,8 @@ class Effects:
             match effect:
                 case Say(text, level):
                     conversation.say(text, Level(level))
+                case Choose(grave=True):
+                    conversation.asking.choose(effect)
                 case Table() | ShowContext() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
@@ -190,7 +192,7 @@ class Effects:
             elif themes:
                 app.use_theme(before)
 
-        app.push_screen(ChooseScreen(choose, look, app.frame.type_ahead), chosen)
+        app.push_screen(ChooseScreen(choose, look), chosen)
 
     async def _edit(self, path: Path, then: str) -> None:
         try:

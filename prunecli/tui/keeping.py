@@ -23,7 +23,7 @@ class Keeping:
         complain: Callable[[str], object],
     ) -> None:
         self._history_file = history_file
-        self._draft_file = drafts.path_of(history_file, cwd)
+        self._draft_file = drafts.DraftFile(drafts.folder_of(history_file, cwd))
         self._cwd = str(cwd)
         self._draft = draft
         self._later = later
@@ -32,13 +32,22 @@ class Keeping:
         self._due = False
         self._writing: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._order = asyncio.Lock()  # prompts stand in the history in the order in which they were sent
         self._failed = False
 
     async def load(self) -> tuple[list[str], drafts.Draft]:
-        """The history, oldest first, and the draft."""
+        """The history, oldest first, and what an earlier program left as a draft, unless something is typed."""
         entries = await asyncio.to_thread(history.load, self._history_file)
-        self._saved = await asyncio.to_thread(drafts.load, self._draft_file)
+        if self._draft() == drafts.Draft():
+            async with self._order:
+                self._saved = await asyncio.to_thread(self._adopt)
         return entries, self._saved
+
+    def _adopt(self) -> drafts.Draft:
+        try:
+            return self._draft_file.adopt()
+        except OSError:
+            return drafts.Draft()  # writing will say what is wrong there
 
     def typed(self) -> None:
         """Something was typed: the draft will be written soon."""
@@ -56,7 +65,7 @@ class Keeping:
             self.typed()
             return
         self._saved = draft
-        self._writing = self._begin(lambda: drafts.save(self._draft_file, draft))
+        self._writing = self._begin(lambda: self._draft_file.save(draft))
 
     def sent(self, text: str, at: int) -> None:
         """A prompt was sent, at a time in unix ms."""
@@ -70,7 +79,8 @@ class Keeping:
 
     async def _write(self, write: Callable[[], None]) -> None:
         try:
-            await asyncio.to_thread(write)
+            async with self._order:
+                await asyncio.to_thread(write)
         except OSError as error:
             if not self._failed:
                 self._failed = True
@@ -83,3 +93,4 @@ class Keeping:
         while tasks := tuple(self._tasks):
             await asyncio.gather(*tasks)
             self._tasks.difference_update(tasks)
+        await asyncio.to_thread(self._draft_file.close)

@@ -29,14 +29,6 @@ class ActionAsked(Message):
 
 
 @dataclass(eq=False, repr=False)
-class CompletionAsked(Message):
-    """What could be completed changed; `topic` is "" where nothing can."""
-
-    topic: str
-    query: str = ""
-
-
-@dataclass(eq=False, repr=False)
 class Picked(Message):
     """A line of the menu was clicked."""
 

@@ -7,7 +7,7 @@ from prunecli.runtime.plan import plan_of
 
 if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
-    from prunecli.tui.widgets.plan import PlanPanel
+    from prunecli.tui.widgets.question import Question
 
 
 class Planning:
@@ -15,16 +15,16 @@ class Planning:
 
     def __init__(self, conversation: "Conversation") -> None:
         self._conversation = conversation
-        self._panel: PlanPanel | None = None
+        self._panel: Question | None = None
 
     def offer(self) -> None:
         """Asks about the plan, if the last answer ended in one."""
         if self._panel is not None or not plan_of(self._conversation.runtime):
             return
-        from prunecli.tui.widgets.plan import PlanPanel
+        from prunecli.tui.widgets.plan import plan_question
 
         frame = self._conversation.frame
-        self._panel = PlanPanel(self._answered, frame.type_ahead)
+        self._panel = plan_question(self._answered)
         frame.ask(self._panel)
         frame.program.notify_user("has a plan for you")
 
@@ -34,12 +34,14 @@ class Planning:
         if panel is not None:
             self._conversation.frame.answered(panel)
 
-    def _answered(self, kind: str, word: str) -> None:
+    def _answered(self, row: int, text: str) -> None:
+        from prunecli.tui.widgets.plan import MODES
+
         self.withdraw()
         conversation = self._conversation
-        if kind in ("ask", "edits"):
-            conversation.runtime.set_mode("ask" if kind == "ask" else "edits")
+        if mode := MODES[row]:
+            conversation.runtime.set_mode(mode)
             conversation.show_status()
             conversation.submit(APPROVED)
-        elif word:
-            conversation.submit(word)
+        elif text:
+            conversation.submit(text)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from prunecli.agent.decide import Done
+from prunecli.agent.oversized import PromptTooLarge
 from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageFailed, ToolError
-from prunecli.model.events import UserMessage
+from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.messages import Wake
 from prunecli.tui.showing.doing import SUMMARISING
+from prunecli.tui.showing.present import STOPPED
 from prunecli.tui.transcript.entries import Level
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Runs:
         before = len(self._runtime.session.records)
         try:
             return await self._runtime.submit(text)
-        except SessionError:
+        except (PromptTooLarge, SessionError):
             new = self._runtime.session.records[before:]
             if not any(isinstance(record.event, UserMessage) for record in new):
                 self._front.give_back(text)
@@ -148,7 +150,7 @@ class Runs:
             if done is not None:
                 interrupted = done.reason == "interrupted"
                 self.can_go_on = failed = done.reason != "finished"
-                if done.note:
+                if done.note and not self._record_says():
                     self._front.say(done.note, Level.WARNING if done.reason == "limit" else Level.INFO)
         except asyncio.CancelledError:
             interrupted = True
@@ -175,6 +177,12 @@ class Runs:
             self._front.ended(monotonic() - begun, interrupted=interrupted)
             if not (interrupted or failed or self.can_go_on):
                 self._front.frame.call_later(self._afterwards)
+
+    def _record_says(self) -> bool:
+        """Whether the last answer shows by itself how it ended."""
+        items = self._runtime.session.context.items
+        last = items[-1].event if items else None
+        return isinstance(last, AssistantMessage) and last.stop_reason in STOPPED
 
     def _afterwards(self) -> None:
         """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""

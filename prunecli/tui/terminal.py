@@ -23,6 +23,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from prunecli.sanitize import one_line
 from prunecli.tui.charset import letters_for
+from prunecli.tui.first_keys import FirstKeys
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
@@ -88,6 +89,7 @@ class CarefulDriver(Driver):
 
     fileno: int
     exit_event: Event
+    attrs_before: list[Any] | None
     if TYPE_CHECKING:  # each driver has these
 
         def _enable_mouse_support(self) -> None: ...
@@ -101,6 +103,13 @@ class CarefulDriver(Driver):
             self._file.reconfigure(encoding="utf-8", errors="replace")
         self._letters = letters_for(app.environ)
         self._ours = app
+        self._first: FirstKeys = app.first_keys
+
+    def start_application_mode(self) -> None:
+        """Starts; what it leaves behind later is the terminal as it was before its first keys were kept."""
+        super().start_application_mode()  # type: ignore[safe-super]
+        if self._first.attributes is not None:
+            self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
         """Writes, in letters that the terminal has."""
@@ -111,13 +120,8 @@ class CarefulDriver(Driver):
         parser, reader = XTermParser(self._debug), PasteReader()
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
-            try:
-                wait = HELD_SECONDS if reader.waits else REST_SECONDS
-                ready, _, _ = select.select([self.fileno], [], [], wait)
-                data = os.read(self.fileno, 65536) if ready else b""
-            except (OSError, ValueError):
-                data, ready = b"", [self.fileno]
-            if ready and not data:
+            data = self._read(HELD_SECONDS if reader.waits else REST_SECONDS)
+            if data is None:
                 self._ours.call_later(self._ours.action_hang_up)
                 return
             for text, pasted in reader.feed(decode(data)) if data else [(reader.flush(), False)]:
@@ -128,6 +132,26 @@ class CarefulDriver(Driver):
                         self.process_message(event)
             for event in parser.tick():
                 self.process_message(event)
+
+    def _read(self, wait: float) -> bytes | None:
+        """What is there within so many seconds, first what was typed before the start; None at the terminal's end."""
+        first: bytes = self._first.typed
+        self._first = self._first._replace(typed=b"")
+        if first:
+            return first
+        try:
+            ready, _, _ = select.select([self.fileno], [], [], wait)
+            return (os.read(self.fileno, 65536) or None) if ready else b""
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether keys were pressed that nobody has read: where the machine is busy that takes a while."""
+        try:
+            return bool(select.select([self.fileno], [], [], 0)[0])
+        except (OSError, ValueError):
+            return False
 
     def set_mouse(self, on: bool) -> None:
         """Listens to the mouse from now on, or no longer."""

@@ -59,6 +59,10 @@ class Terminal:
         """Presses keys by tmux's names: Enter, Escape, C-c, M-Enter, BTab."""
         self._tmux("send-keys", "-t", "t", *keys)
 
+    def paste(self, text: str) -> None:
+        """Pastes the text, bracketed once the program has asked for that."""
+        self._tmux("set-buffer", text, ";", "paste-buffer", "-p", "-t", "t")
+
     def say(self, text: str) -> None:
         """Types the text and presses Enter once it stands there."""
         self.type(text)

@@ -17,10 +17,10 @@ def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
     environ = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     with Terminal(["demo"], tmp_path, environ, columns, rows) as terminal:
         onwards(terminal, "tour, step by step")
-        answer(terminal, "write wants to change a file", "a")
+        answer(terminal, "Change this file?", "a")
         terminal.wait_for("I run the test and fix the bug.")
         onwards(terminal, "go on with the tour")
-        answer(terminal, "bash wants to run a command", "a")
+        answer(terminal, "Run this command?", "a")
         terminal.wait_for("33 passed, 0 failed")
         onwards(terminal, "go on with the tour")
         terminal.wait_until(lambda screen: "pruned ~" in screen, "the prune")

@@ -94,7 +94,7 @@ def test_a_call_is_asked_about_and_only_a_whole_y_allows_it(
     """SEC-16."""
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     printed = talked(runner, runtime, "go", answer)
-    assert "bash wants to run a command:" in printed
+    assert "Run this command?" in printed
     assert "  make install" in printed
     assert any(line.startswith(said) for line in printed)
     results = [entry.text for entry in runtime.session.context.entries.values() if entry.kind == "result"]

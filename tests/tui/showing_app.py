@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from textual import events
@@ -81,6 +82,16 @@ class Shown:
             driver.send_message(event)
         await self.pilot.pause()
         await self.pilot.press(*keys)
+
+    def press_at_once(self, keys: Sequence[str], before: float = 0.0) -> None:
+        """Presses keys within a hundredth of a second of each other, however long it takes to handle them; the last
+        one so many seconds ago."""
+        last = monotonic() - before
+        for number, key in enumerate(keys, 1):
+            named = key if len(key) > 1 else _character_to_key(key)
+            event = events.Key(named, key if len(key) == 1 else {"enter": "\r"}.get(key))
+            event.time = last - (len(keys) - number) / 100
+            self.app.post_message(event)
 
     async def idle(self) -> None:
         """Lets it work until no run is under way and everything that was told is shown."""

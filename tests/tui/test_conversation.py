@@ -219,7 +219,7 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
         for _ in range(4):
             await s.pilot.press("shift+tab")
             modes.append(s.runtime.gatekeeper.mode)
-        assert modes == ["edits", "plan", "auto", "ask"]
+        assert modes == ["edits", "plan", "plan", "ask"], "auto is asked about"
         await s.until_shown(" ask ·", "ask: reads and harmless commands pass")
 
 

@@ -4,8 +4,6 @@ import threading
 from pathlib import Path
 from time import monotonic
 
-from textual import events
-
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
 from prunecli.providers.scripted import ScriptedProvider, says
@@ -14,6 +12,7 @@ from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.entries import Notice
+from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
 from tests.tui.showing_app import Shown, shown
 
 
@@ -115,21 +114,36 @@ async def test_esc_leaves_long_work_alone_and_nothing_comes_of_it(tmp_path: Path
 
 
 async def test_what_was_typed_before_a_grave_question_is_no_answer(tmp_path: Path) -> None:
-    """SEC-16: trusting a directory."""
+    """Trusting a directory is never an accident."""
     async with shown(tmp_path, trusted=False) as s:
         s.conversation.command("/trust")
-        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        screen = s.app.screen
-        assert isinstance(screen, ChooseScreen)
-        screen.wait_for_quiet()
-        for key in ("y", "enter"):
-            screen.post_message(events.Key(key, "\r" if key == "enter" else key))
-        await s.until(lambda: s.frame.prompt.text == "y")
+        await s.until(lambda: s.frame.query(Question))
+        question = s.frame.query_one(Question)
+        await s.until(lambda: question.answering.is_ready(monotonic()))
+        question.appear()
+        s.press_at_once([*"ye", "backspace", "backspace", "enter"], before=-0.2)
+        await s.until_shown(SOON)
         assert not s.runtime.gatekeeper.trusted
-        await s.until(lambda: screen._armed_at < monotonic())
-        await s.type("y", "enter")
+        s.press_at_once("yo")
+        await s.until(lambda: question.answering.is_ready(monotonic()))
+        await s.pilot.press("enter")
+        await s.until_shown(ARROWS_ANSWER)
+        assert not s.runtime.gatekeeper.trusted
+        await s.pilot.press("down", "up", "enter")
         await s.until(lambda: s.runtime.gatekeeper.trusted)
-        assert s.frame.prompt.text == "y"
+        assert s.frame.prompt.text == "yo"
+        assert not s.frame.query(Question)
+
+
+async def test_esc_leaves_a_directory_untrusted(tmp_path: Path) -> None:
+    async with shown(tmp_path, trusted=False) as s:
+        s.conversation.command("/trust")
+        await s.until(lambda: s.frame.query(Question))
+        question = s.frame.query_one(Question)
+        await s.until(lambda: question.answering.is_ready(monotonic()))
+        await s.pilot.press("escape")
+        await s.until_shown("Read-only")
+        assert not s.runtime.gatekeeper.trusted
 
 
 async def test_doctor_shows_a_line_for_each_thing(tmp_path: Path) -> None:

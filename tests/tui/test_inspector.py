@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from time import monotonic
 
 from prunecli.context.labels import Key
 from prunecli.model.events import (
@@ -452,9 +453,8 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
         await s.until_shown("the agent asks something: Esc")
         await s.pilot.press("y", "a", "1", "escape")
         await s.until(lambda: s.app.screen is s.frame)
-        await s.until_shown("bash wants to run a command")
-        await s.until(lambda: s.frame.focused is s.frame.query_one(PermissionPanel))
-        await s.until(lambda: s.frame.query_one(PermissionPanel)._armed_at < float("inf"))
+        await s.until_shown("Run this command?")
+        await s.until(lambda: s.frame.query_one(PermissionPanel).answering.is_ready(monotonic()))
         await s.pilot.press("escape")
         await s.until_shown("Denied.")
     assert not (tmp_path / "work" / "made").exists()

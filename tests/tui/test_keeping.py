@@ -25,7 +25,10 @@ class Typing:
             lambda _, call: self.timers.append(call),
             self.complaints.append,
         )
-        self.saved = drafts.path_of(self.file, folder)
+        self.drafts = drafts.folder_of(self.file, folder)
+
+    def saved(self) -> Draft | None:
+        return next(map(drafts.load, self.drafts.glob("*.json")), None)
 
     def type(self, text: str) -> None:
         self.draft = Draft(text)
@@ -39,17 +42,17 @@ async def test_a_draft_is_written_once_for_many_keys(tmp_path: Path) -> None:
     assert len(typing.timers) == 1
     typing.timers.pop()()
     await typing.keeping.close()
-    assert drafts.load(typing.saved) == Draft("hel")
+    assert typing.saved() == Draft("hel")
 
 
 async def test_what_was_typed_last_is_written_when_the_program_ends(tmp_path: Path) -> None:
     typing = Typing(tmp_path)
     typing.type("unsent")
     await typing.keeping.close()
-    assert drafts.load(typing.saved) == Draft("unsent")
+    assert typing.saved() == Draft("unsent")
     typing.type("")
     await typing.keeping.close()
-    assert not typing.saved.exists()
+    assert typing.saved() is None
 
 
 async def test_draft_and_history_come_back_in_the_next_program(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ async def test_writing_waits_for_the_write_before_it(tmp_path: Path) -> None:
     while typing.timers:
         typing.timers.pop()()
         await typing.keeping.close()
-    assert drafts.load(typing.saved) == Draft("text 4")
+    assert typing.saved() == Draft("text 4")
     assert history.load(typing.file) == []
 
 
@@ -108,3 +111,22 @@ async def test_closing_ends_where_a_write_has_just_ended(tmp_path: Path) -> None
         await asyncio.sleep(0)
     await typing.keeping.close()
     assert history.load(typing.file) == ["first"]
+
+
+async def test_prompts_are_written_in_the_order_in_which_they_were_sent(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    texts = [f"prompt {number}" for number in range(50)]
+    for text in texts:
+        typing.keeping.sent(text, 1)
+    await typing.keeping.close()
+    assert history.load(typing.file) == texts
+
+
+async def test_a_draft_that_was_left_stays_where_something_is_typed_already(tmp_path: Path) -> None:
+    left = Typing(tmp_path)
+    left.type("left")
+    await left.keeping.close()
+    typing = Typing(tmp_path)
+    typing.draft = Draft("typed at once")
+    assert await typing.keeping.load() == ([], Draft())
+    assert await Typing(tmp_path).keeping.load() == ([], Draft("left"))

@@ -5,13 +5,13 @@ from time import monotonic
 
 import pytest
 from textual import events
-from textual.widgets import Input
+from textual.widgets import Static
 
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.transcript.entries import ToolCall, ToolState
-from prunecli.tui.widgets.permission import MORE, PermissionPanel
-from prunecli.tui.widgets.question import TOO_SOON
+from prunecli.tui.widgets.permission import PermissionPanel
+from prunecli.tui.widgets.question import NOT_YET, SOON
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -26,9 +26,8 @@ async def asked(running: Shown, *, armed: bool = True) -> PermissionPanel:
     await running.type("go", "enter")
     await running.until(lambda: running.frame.query(PermissionPanel))
     panel = running.frame.query_one(PermissionPanel)
-    await running.until(lambda: running.frame.focused is panel)
     if armed:
-        await running.until(lambda: panel._armed_at < monotonic())
+        await running.until(lambda: panel.answering.is_ready(monotonic()))
     return panel
 
 
@@ -36,64 +35,80 @@ def state(running: Shown) -> ToolState:
     return next(entry.state for entry in running.entries if isinstance(entry, ToolCall))
 
 
-@pytest.mark.parametrize("key", ["y", "1"])
+def results(running: Shown) -> list[str]:
+    return [
+        entry.text for entry in running.runtime.session.context.entries.values() if entry.kind == "result"
+    ]
+
+
+@pytest.mark.parametrize("key", ["y", "1", "enter"])
 async def test_yes_runs_it_once(tmp_path: Path, key: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
-        await s.until_shown("bash wants to run a command", "make install", "Asked because", "allow once")
+        await s.until_shown("Run this command?", "make install", "❯ 1 Yes", "3 No, and tell the model why")
         await s.pilot.press(key)
         await s.idle()
         assert state(s) is ToolState.ERROR  # it did run: there is nothing to make
         assert s.runtime.gatekeeper.rules.allow == ()
         assert s.frame.focused is s.frame.prompt
+        assert s.frame.prompt.text == ""
 
 
-async def test_always_allows_by_the_rule_that_was_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keys", [["a"], ["2"], ["down", "enter"], ["up", "up", "enter"]])
+async def test_always_allows_by_the_rule_that_was_shown(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         panel = await asked(s)
         rule = panel._sheet.rule
-        await s.until_shown(f"allow for this session: {rule}")
-        await s.pilot.press("a")
+        await s.until_shown(f"2 Yes, and don't ask again for {rule}")
+        await s.pilot.press(*keys)
         await s.idle()
         assert s.runtime.gatekeeper.rules.allow == (rule,)
 
 
-async def test_no_takes_a_word_for_the_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["why do you need that?", "yes but use ninja", "1. say what it does"])
+async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
-        await s.pilot.press("n")
-        await s.until(lambda: isinstance(s.frame.focused, Input))
-        await s.type("use ninja", "enter")
+        s.press_at_once(text)
+        await s.until_shown("❯ 3 No", f"❯ {text}")
+        await s.pilot.press("enter")
         await s.idle()
         assert state(s) is ToolState.DENIED
-        results = [
-            entry.text for entry in s.runtime.session.context.entries.values() if entry.kind == "result"
-        ]
-        assert results == ["The user did not allow this. They said: use ninja"]
+        assert results(s) == [f"The user did not allow this. They said: {text}"]
+        assert s.frame.prompt.text == ""
 
 
-@pytest.mark.parametrize("keys", [["escape"], ["n", "escape"], ["3", "enter"]])
-async def test_denying_needs_no_word(tmp_path: Path, keys: list[str]) -> None:
+@pytest.mark.parametrize("keys", [["escape"], ["n"], ["3"], ["up", "enter"], ["n", "escape"], ["ctrl+c"]])
+async def test_denying_needs_no_reason(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
-        for key in keys:
-            await s.pilot.press(key)
-            await s.pilot.pause()
+        await s.pilot.press(*keys)
+        await s.idle()
+        assert results(s) == ["The user did not allow this."]
+
+
+async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        s.press_at_once("ye")
+        await s.until_shown("❯ 3 No", "❯ ye")
+        assert s.frame.prompt.text == "ye"
+        await s.pilot.press("escape")
         await s.idle()
         assert state(s) is ToolState.DENIED
+        assert s.frame.prompt.text == "ye"
 
 
 async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(tmp_path: Path) -> None:
-    """SEC-16: they go on into the prompt, and each of them makes it wait again."""
+    """They go on into the prompt, Enter too, and each of them makes it wait again."""
     async with shown(tmp_path, script()) as s:
-        panel = await asked(s, armed=False)
-        panel.wait_for_quiet()
-        for key in ("y", "e", "s", "enter", "1"):
-            panel.post_message(events.Key(key, "\r" if key == "enter" else key))
-        await s.until(lambda: s.frame.prompt.text == "yes1")
+        panel = await asked(s)
+        panel.appear()
+        s.press_at_once([*"yes1", "backspace", "enter", "enter"], before=-0.2)
+        await s.until(lambda: s.conversation.runs.waiting()[0] == ["yes"])
+        await s.until_shown(SOON)
         assert state(s) is ToolState.WAITING
-        assert s.conversation.runs.busy
-        await s.until(lambda: panel._armed_at < monotonic())
+        await s.until(lambda: panel.answering.is_ready(monotonic()))
         await s.pilot.press("escape")
         await s.idle()
         assert state(s) is ToolState.DENIED
@@ -102,11 +117,12 @@ async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(t
 async def test_it_says_when_keys_do_not_answer_yet_and_stops_saying_so_when_they_do(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         panel = await asked(s)
-        await s.until(lambda: TOO_SOON not in s.screen_text())
+        await s.until(lambda: NOT_YET not in s.screen_text())
         assert not panel.has_class("-early")
-        panel.wait_for_quiet()
-        await s.until_shown(TOO_SOON, "y  allow once")
+        panel.appear()
         assert panel.has_class("-early")
+        assert str(panel.query_one("#note", Static).content) == NOT_YET
+        await s.until(lambda: NOT_YET not in s.screen_text())
         s.runtime.interrupt()
         await s.idle()
 
@@ -114,31 +130,35 @@ async def test_it_says_when_keys_do_not_answer_yet_and_stops_saying_so_when_they
 async def test_a_key_made_before_the_panel_was_ready_is_no_answer_even_if_it_comes_late(
     tmp_path: Path,
 ) -> None:
-    """SEC-16: what counts is when a key was pressed, not when it was dealt with."""
+    """What counts is when a key was pressed, not when it was handled."""
     async with shown(tmp_path, script()) as s:
-        early = events.Key("y", "y")
+        early = events.Key("enter", "\r")
         panel = await asked(s)
-        panel.post_message(early)
-        await s.until(lambda: s.frame.prompt.text == "y")
-        assert state(s) is ToolState.WAITING
-        s.runtime.interrupt()
-        await s.idle()
-
-
-async def test_a_paste_is_no_answer(tmp_path: Path) -> None:
-    """TUI-08, SEC-16."""
-    async with shown(tmp_path, script()) as s:
-        panel = await asked(s)
-        panel.post_message(events.Paste("y\n"))
+        s.app.post_message(early)
         await s.pilot.pause()
         assert state(s) is ToolState.WAITING
+        assert panel.answering.is_ready(monotonic())
         s.runtime.interrupt()
         await s.idle()
 
 
-@pytest.mark.parametrize("key", ["enter", "space", "Y", "a", "2", "tab"])
+async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        s.app.post_message(events.Paste("y"))
+        await s.until(lambda: s.frame.prompt.text == "y")
+        await s.until_shown("❯ 3 No")
+        s.app.post_message(events.Paste("es\n"))
+        await s.until(lambda: s.frame.prompt.text == "yes\n")
+        assert state(s) is ToolState.WAITING
+        s.runtime.interrupt()
+        await s.idle()
+        assert s.frame.prompt.text == "yes\n"
+
+
+@pytest.mark.parametrize("key", ["space", "Y", "a", "3", "tab", "left"])
 async def test_no_other_key_allows_anything(tmp_path: Path, key: str) -> None:
-    """TUI-14. `a` too does nothing where no rule was offered."""
+    """`a` too does nothing where no rule was offered."""
     use = ToolUse("t1", "bash", {"command": "a\nb"})
     async with shown(tmp_path, script(use)) as s:
         panel = await asked(s)
@@ -146,8 +166,35 @@ async def test_no_other_key_allows_anything(tmp_path: Path, key: str) -> None:
         await s.pilot.press(key)
         await s.pilot.pause()
         assert state(s) is ToolState.WAITING
+        assert not panel.answering.is_pending
         s.runtime.interrupt()
         await s.idle()
+
+
+async def test_a_command_runs_while_it_asks(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        await s.type("/help", "enter")
+        await s.until(lambda: s.app.screen is not s.frame)
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        assert state(s) is ToolState.WAITING
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None:
+    lines = "\n".join(f"echo {n}" for n in range(30))
+    use = ToolUse("t1", "bash", {"command": lines})
+    for given, row in ((use, "2 No"), (COMMAND, "3 No")):
+        async with shown(tmp_path / given.input["command"][:4], script(given), size=(50, 15)) as s:
+            await asked(s)
+            await s.until_shown("Run this command?", "❯ 1 Yes", row, "ctx")
+            rows = s.screen_text().split("\n")
+            assert any(line.startswith(" ❯") for line in rows), "the prompt"
+            await s.type("use ninja instead of it, please, and say what it is that you want", "enter")
+            await s.idle()
+            assert state(s) is ToolState.DENIED
 
 
 async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
@@ -156,30 +203,30 @@ async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "work" / "a.py").write_text("one\ntwo\nthree\n")
     async with shown(tmp_path, script(use), size=(100, 40)) as s:
         await asked(s)
-        await s.until_shown("edit wants to change a file", "a.py", "+1 −1", "2 - two", "2 + 2")
-        await s.pilot.press("y")
+        await s.until_shown("Change this file?", "a.py", "+1 −1", "2 - two", "2 + 2")
+        await s.pilot.press("enter")
         await s.idle()
         assert (tmp_path / "work" / "a.py").read_text() == "one\n2\nthree\n"
 
 
-async def test_a_long_change_says_how_it_is_read_and_a_short_one_does_not(tmp_path: Path) -> None:
-    for lines, says_so in ((60, True), (2, False)):
-        use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * lines})
-        async with shown(tmp_path, script(use)) as s:
-            await asked(s)
-            await s.until(lambda: TOO_SOON not in s.screen_text())
-            await s.pilot.pause()
-            assert (MORE in s.screen_text()) is says_so
-            s.runtime.interrupt()
-            await s.idle()
+@pytest.mark.parametrize(("lines", "says_so"), [(60, True), (2, False)])
+async def test_a_long_change_says_how_it_is_read_and_a_short_one_does_not(
+    tmp_path: Path, lines: int, says_so: bool
+) -> None:
+    use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * lines})
+    async with shown(tmp_path, script(use)) as s:
+        await asked(s)
+        await s.until(lambda: NOT_YET not in s.screen_text())
+        await s.until(lambda: ("PgDn to read on" in s.screen_text()) is says_so)
+        s.runtime.interrupt()
+        await s.idle()
 
 
 async def test_a_long_command_can_be_read_to_its_end(tmp_path: Path) -> None:
-    """SEC-15."""
     use = ToolUse("t1", "bash", {"command": "\n".join(f"echo {n}" for n in range(60)) + "\nrm -rf x"})
     async with shown(tmp_path, script(use)) as s:
         await asked(s)
-        await s.until_shown(" 1 echo 0", MORE)
+        await s.until_shown(" 1 echo 0", "more lines · PgDn")
         assert "rm -rf x" not in s.screen_text()
         for _ in range(8):
             await s.pilot.press("pagedown")
@@ -196,17 +243,3 @@ async def test_interrupting_takes_the_question_away(tmp_path: Path) -> None:
         await s.until(lambda: not s.frame.query(PermissionPanel))
         assert s.frame.focused is s.frame.prompt
         assert state(s) is ToolState.INTERRUPTED
-
-
-async def test_one_can_go_on_typing_in_the_prompt_while_it_asks(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await asked(s)
-        s.frame.prompt.focus()
-        await s.type("y no")
-        assert s.frame.prompt.typed == "y no"
-        assert state(s) is ToolState.WAITING
-        panel.focus()
-        await s.until(lambda: panel.has_focus and panel._armed_at < monotonic())
-        await s.pilot.press("escape")
-        await s.idle()
-        assert s.frame.prompt.typed == "y no"

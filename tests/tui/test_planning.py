@@ -4,15 +4,13 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from textual.widgets import Input
 
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.planning import APPROVED, PLAN_NOTE, plan_in
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime.plan import plan_of
 from prunecli.tui.transcript.entries import Prompt, ToolCall, ToolState
-from prunecli.tui.widgets.plan import PlanPanel
-from prunecli.tui.widgets.question import TOO_SOON
+from prunecli.tui.widgets.question import NOT_YET, Question
 from tests.tui.showing_app import Shown, shown
 
 PLAN = "I looked.\n\n## Plan\n\n1. Edit parser.py"
@@ -23,19 +21,19 @@ def script(*more: Scripted) -> list[Scripted]:
     return [calls(WRITE), says(PLAN), *more]
 
 
-async def planned(s: Shown) -> PlanPanel:
+async def planned(s: Shown) -> Question:
     """The question, when it takes answers."""
     await s.type("/plan fix it", "escape", "enter")
-    await s.until(lambda: s.frame.query(PlanPanel))
-    panel = s.frame.query_one(PlanPanel)
-    await s.until(lambda: panel._armed_at < monotonic())
+    await s.until(lambda: s.frame.query(Question))
+    panel = s.frame.query_one(Question)
+    await s.until(lambda: panel.answering.is_ready(monotonic()))
     return panel
 
 
 async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await planned(s)
-        await s.until_shown("Shall this plan be carried out?", "mode ask", "mode edits", "plan ·")
+        await s.until_shown("Carry out this plan?", "ask before each change", "edit without asking", "plan ·")
         assert not (tmp_path / "work" / "a.txt").exists()
         assert [e.state for e in s.entries if isinstance(e, ToolCall)] == [ToolState.DENIED]
         first = s.runtime.session.context.items[0].event
@@ -46,13 +44,13 @@ async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: P
 async def test_it_says_when_keys_do_not_answer_yet(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         panel = await planned(s)
-        await s.until(lambda: TOO_SOON not in s.screen_text())
-        panel.wait_for_quiet()
-        await s.until_shown(TOO_SOON)
-        await s.until(lambda: TOO_SOON not in s.screen_text())
+        await s.until(lambda: NOT_YET not in s.screen_text())
+        panel.appear()
+        assert panel.has_class("-early")
+        await s.until(lambda: NOT_YET not in s.screen_text())
 
 
-@pytest.mark.parametrize(("key", "mode"), [("y", "ask"), ("e", "edits")])
+@pytest.mark.parametrize(("key", "mode"), [("enter", "ask"), ("e", "edits"), ("1", "ask")])
 async def test_approving_goes_on_in_the_mode_that_was_chosen(tmp_path: Path, key: str, mode: str) -> None:
     async with shown(tmp_path, script(says("Done."))) as s:
         await planned(s)
@@ -60,17 +58,16 @@ async def test_approving_goes_on_in_the_mode_that_was_chosen(tmp_path: Path, key
         await s.idle()
         await s.until_shown(APPROVED, "Done.")
         assert s.runtime.gatekeeper.mode == mode
-        assert not s.frame.query(PlanPanel)
+        assert not s.frame.query(Question)
         assert s.frame.focused is s.frame.prompt
 
 
 async def test_a_word_against_it_goes_to_the_model_and_the_next_plan_is_asked_about(tmp_path: Path) -> None:
     async with shown(tmp_path, script(says("## Plan\n\nsmaller"))) as s:
         panel = await planned(s)
-        await s.pilot.press("n")
-        await s.until(lambda: isinstance(s.frame.focused, Input))
-        await s.type("smaller", "enter")
-        await s.until(lambda: s.frame.query(PlanPanel) and s.frame.query_one(PlanPanel) is not panel)
+        await s.type("even smaller", "enter")
+        await s.until_shown("❯ even smaller")
+        await s.until(lambda: s.frame.query(Question) and s.frame.query_one(Question) is not panel)
         assert s.runtime.gatekeeper.mode == "plan"
 
 
@@ -78,7 +75,7 @@ async def test_esc_leaves_the_plan_as_it_is(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await planned(s)
         await s.pilot.press("escape")
-        await s.until(lambda: not s.frame.query(PlanPanel))
+        await s.until(lambda: not s.frame.query(Question))
         assert s.runtime.gatekeeper.mode == "plan"
         assert not s.conversation.runs.busy
 
@@ -87,18 +84,18 @@ async def test_what_was_typed_before_the_question_stood_there_is_no_answer(tmp_p
     """SEC-16."""
     async with shown(tmp_path, script()) as s:
         panel = await planned(s)
-        panel.wait_for_quiet()
-        await s.type("ye")
-        assert s.frame.prompt.text == "ye"
+        panel.appear()
+        s.press_at_once("ye")
+        await s.until(lambda: s.frame.prompt.text == "ye")
         assert s.runtime.gatekeeper.mode == "plan"
-        assert s.frame.query(PlanPanel)
+        assert s.frame.query(Question)
 
 
 async def test_a_question_in_plan_mode_that_is_no_task_asks_nothing(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("It parses.")], sets=["permissions.mode=plan"]) as s:
         await s.type("what is it?", "enter")
         await s.idle()
-        assert not s.frame.query(PlanPanel)
+        assert not s.frame.query(Question)
 
 
 async def test_outside_of_plan_mode_a_plan_is_only_words(tmp_path: Path) -> None:
@@ -106,7 +103,7 @@ async def test_outside_of_plan_mode_a_plan_is_only_words(tmp_path: Path) -> None
         await s.type("go", "enter")
         await s.idle()
         assert plan_of(s.runtime) == ""
-        assert not s.frame.query(PlanPanel)
+        assert not s.frame.query(Question)
 
 
 @pytest.mark.parametrize(
@@ -122,3 +119,33 @@ async def test_outside_of_plan_mode_a_plan_is_only_words(tmp_path: Path) -> None
 )
 def test_a_plan_is_what_stands_under_its_heading(answer: str, plan: str) -> None:
     assert plan_in(answer) == plan
+
+
+async def test_shift_tab_enters_auto_only_after_a_yes_once_per_session(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.press_at_once(["shift+tab"] * 3)
+        await s.until_shown("Run everything without asking (mode auto)?", "❯ 2 No")
+        assert s.runtime.gatekeeper.mode == "plan"
+        question = s.frame.query_one(Question)
+        await s.until(lambda: question.answering.is_ready(monotonic()))
+        await s.pilot.press("up", "enter")
+        await s.until(lambda: s.runtime.gatekeeper.mode == "auto")
+        for presses, mode in ((1, "ask"), (3, "auto"), (1, "ask")):
+            s.press_at_once(["shift+tab"] * presses)
+            await s.until(lambda: s.runtime.gatekeeper.mode == mode)  # noqa: B023  # awaited here
+            assert not s.frame.query(Question)
+        s.conversation.command("/new")
+        s.press_at_once(["shift+tab"] * 3)
+        await s.until(lambda: s.frame.query(Question))
+
+
+@pytest.mark.parametrize("key", ["escape", "shift+tab", "enter"])
+async def test_without_a_yes_shift_tab_goes_on_to_asking(tmp_path: Path, key: str) -> None:
+    async with shown(tmp_path) as s:
+        s.press_at_once(["shift+tab"] * 3)
+        await s.until(lambda: s.frame.query(Question))
+        question = s.frame.query_one(Question)
+        await s.until(lambda: question.answering.is_ready(monotonic()))
+        await s.pilot.press(key)
+        await s.until(lambda: not s.frame.query(Question))
+        assert s.runtime.gatekeeper.mode == "ask"

@@ -1,12 +1,19 @@
 """The prompt: typing, history, completion, pastes."""
 
+import asyncio
 from pathlib import Path
 
+import pytest
 from textual import events
 
-from prunecli.providers.scripted import says
+from prunecli.model.messages import Text
+from prunecli.providers.scripted import Scripted, says
+from prunecli.tui.conversation import _commands
 from prunecli.tui.prompting import history
+from prunecli.tui.prompting.completion import command_offers
+from prunecli.tui.transcript.entries import Notice
 from tests.tui.showing_app import Shown, shown
+from tests.waiting import until
 
 
 async def paste(running: Shown, text: str) -> None:
@@ -108,7 +115,7 @@ async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_
     async with shown(tmp_path, [says("ok")]) as s:
         prompt = s.frame.prompt
         await paste(s, text)
-        assert prompt.text == "[Pasted #1 +412 lines]"
+        assert prompt.text == "[Pasted #1, 412 lines]"
         await s.pilot.press("backspace")
         assert prompt.is_empty
         await paste(s, text.replace("\n", "\r"))
@@ -186,3 +193,112 @@ async def test_the_users_own_keys_work(tmp_path: Path) -> None:
         await s.type("b", "ctrl+s")
         await s.idle()
         assert s.runtime.session.context.items[0].texts == ["a\nb"]
+
+
+@pytest.mark.parametrize("line", ["/help", "/cost", "/clear", "/context"])
+async def test_the_text_decides_what_is_run_however_fast_it_was_typed(tmp_path: Path, line: str) -> None:
+    """A name, or another name, of a command; the menu may still offer what an earlier letter meant."""
+    async with shown(tmp_path) as s:
+        s.press_at_once([*line, "enter"])
+        await s.until(lambda: s.frame.prompt.past.entries)
+        assert s.frame.prompt.past.entries == [line]
+        assert s.frame.prompt.is_empty
+
+
+async def test_the_name_of_a_command_wins_over_the_row_that_is_marked_first(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        for at in range(1, len("/cost") + 1):
+            await s.type("/cost"[at - 1])
+            await s.until(lambda: s.conversation.completer.is_open)
+        await s.pilot.press("enter")
+        await s.until(lambda: s.frame.prompt.past.entries == ["/cost"])
+
+
+async def test_a_row_that_was_marked_with_the_arrows_is_run(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.press_at_once([*"/co", "down", "enter"])
+        await s.until(lambda: s.frame.prompt.past.entries)
+        (line,) = s.frame.prompt.past.entries
+        first, second = command_offers("co", _commands())[:2]
+        assert line == second.value.rstrip() != first.value.rstrip()
+
+
+async def test_keys_take_effect_in_their_order_while_the_screen_is_busy(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        free = asyncio.Event()
+        s.frame.call_later(free.wait)
+        s.press_at_once([*"qz", "backspace", "backspace", *"read that", "ctrl+w", *"it"])
+        await until(lambda: s.frame.prompt.text == "read it")
+        free.set()
+        await s.pilot.pause()
+        assert s.frame.prompt.text == "read it"
+
+
+async def test_keys_and_pastes_reach_the_prompt_while_nothing_has_the_focus(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.frame.set_focus(None)
+        s.press_at_once([*"ab", "backspace"])
+        s.app.post_message(events.Paste("pasted"))
+        await s.until(lambda: s.frame.prompt.text == "apasted")
+        s.press_at_once(["ctrl+u"])
+        await s.until(lambda: s.frame.prompt.is_empty)
+
+
+async def test_keys_and_pastes_count_in_a_terminal_that_says_it_is_not_looked_at(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.app.post_message(events.AppBlur())
+        s.app.post_message(events.Paste("pasted"))
+        await s.until(lambda: s.frame.prompt.text == "pasted")
+        s.app.post_message(events.AppBlur())
+        s.press_at_once(["ctrl+u"])
+        await s.until(lambda: s.frame.prompt.is_empty)
+
+
+async def test_esc_a_command_and_esc_are_not_esc_twice(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        s.press_at_once(["escape", *"/permissions ask", "enter", "escape"])
+        await s.until(lambda: s.frame.prompt.past.entries[-1] == "/permissions ask")
+        await s.until_shown("again: go back")
+        assert s.app.screen is s.frame
+        s.conversation.actions.forget()
+        s.press_at_once(["escape", "escape"])
+        await s.until(lambda: s.app.screen is not s.frame)
+
+
+async def test_a_draft_of_another_program_is_put_into_no_prompt_that_is_typed_in(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("left")
+    async with shown(tmp_path) as s:
+        await s.until(lambda: s.frame.prompt.text == "left")
+        async with shown(tmp_path) as second:
+            await second.type("mine")
+            assert second.frame.prompt.text == "mine"
+
+
+async def test_a_prompt_that_no_request_can_hold_is_refused_and_comes_back(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        await paste(s, "x" * 31_000_000)
+        await s.until(lambda: s.frame.prompt.text)
+        s.frame.prompt._burst_until = 0.0
+        await s.pilot.press("enter")
+        await s.until_shown("This prompt has 31.0 MB", "save it to a file")
+        await s.idle()
+        assert not s.runtime.session.context.items
+        assert s.frame.prompt.text == "[Pasted #1, 31,000,000 characters]"
+        s.frame.prompt.set_text("go")
+        await s.pilot.press("enter")
+        await s.until_shown("ok")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("max_tokens", "Reply hit the length limit"), ("refusal", "The model refused")]
+)
+async def test_an_answer_that_ended_early_says_so_once(tmp_path: Path, reason: str, said: str) -> None:
+    async with shown(tmp_path, [Scripted((Text("half an"),), reason)]) as s:
+        await s.type("go", "enter")
+        await s.until_shown(said)
+        await s.idle()
+        notices = [entry for entry in s.entries if isinstance(entry, Notice)]
+        assert len(notices) == 1

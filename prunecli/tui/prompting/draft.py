@@ -18,12 +18,87 @@ class Draft(NamedTuple):
     text: str = ""
     pastes: Mapping[int, str] = NO_PASTES
 
+    def expanded(self) -> str:
+        """The text with every paste in its place."""
+        from prunecli.tui.prompting.pastes import expanded
 
-def path_of(history: Path, cwd: Path) -> Path:
-    """Where the draft of a directory lies: beside the history."""
+        return expanded(self.text, self.pastes)
+
+
+def folder_of(history: Path, cwd: Path) -> Path:
+    """Where the drafts of a directory are: beside the history."""
     from prunecli.paths import slug
 
-    return history.with_name("drafts") / f"{slug(cwd)}.json"
+    return history.with_name("drafts") / slug(cwd)
+
+
+class DraftFile:
+    """The draft of one running program, which holds a lock as long as it runs.
+
+    So a second program in the same directory has a draft of its own, and what a program left behind, by a crash or
+    at its end, is taken over by the next one. Not for several threads at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        name = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self.path = folder / f"{name}.json"
+        self._lock_path = folder / f"{name}.lock"
+        self._lock: int | None = None
+
+    def save(self, draft: Draft) -> None:
+        """Keep a draft. Raises OSError."""
+        if self._lock is None and draft.text.strip():
+            self._hold()
+        save(self.path, draft)
+
+    def adopt(self) -> Draft:
+        """Take the newest draft over that nobody's is, an empty one where there is none. Raises OSError."""
+        try:
+            found = sorted(self.path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        except OSError:  # one that has just gone
+            return Draft()
+        for path in reversed(found):
+            lock_path = path.with_suffix(".lock")
+            if path == self.path or (lock := _locked(lock_path)) is None:
+                continue
+            try:
+                if draft := load(path):
+                    self._hold()
+                    path.replace(self.path)
+                    return draft
+            except FileNotFoundError:  # another program was faster
+                continue
+            finally:
+                if not path.exists():
+                    lock_path.unlink(missing_ok=True)
+                os.close(lock)
+        return Draft()
+
+    def close(self) -> None:
+        """Leave the draft to the next program."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            if not self.path.exists():
+                self._lock_path.unlink(missing_ok=True)
+            os.close(lock)
+
+    def _hold(self) -> None:
+        if self._lock is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = _locked(self._lock_path)
+
+
+def _locked(path: Path) -> int | None:
+    """A descriptor that holds the lock of a file; None where another program holds it."""
+    import fcntl
+
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def save(path: Path, draft: Draft) -> None:
@@ -42,8 +117,8 @@ def save(path: Path, draft: Draft) -> None:
     kept.replace(path)
 
 
-def load(path: Path) -> Draft:
-    """The kept draft; an empty one where there is none or it can't be read."""
+def load(path: Path) -> Draft | None:
+    """The kept draft; None where there is none or it can't be read."""
     import json
 
     try:
@@ -51,4 +126,4 @@ def load(path: Path) -> Draft:
         pastes = {int(number): str(text) for number, text in found["pastes"].items()}
         return Draft(str(found["text"]), pastes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Draft()
+        return None

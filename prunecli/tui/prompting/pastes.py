@@ -5,6 +5,7 @@ some control characters and line ends.
 """
 
 import re
+from collections.abc import Mapping
 
 from prunecli.sanitize import source
 
@@ -12,7 +13,7 @@ INLINE_LINES = 10
 INLINE_CHARS = 1_500
 """Up to so many lines and characters a paste stands in the prompt as it is."""
 
-MARK = re.compile(r"\[Pasted #(\d+) [^\[\]\n]*\]")
+MARK = re.compile(r"\[Pasted #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """What an editor takes for the end of a line, and a line feed would replace."""
 
@@ -29,6 +30,11 @@ def fits(text: str) -> bool:
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)
 
 
+def expanded(typed: str, texts: Mapping[int, str]) -> str:
+    """What was typed with the texts in place of their marks, by number."""
+    return MARK.sub(lambda mark: texts.get(int(mark[1]), mark[0]), typed)
+
+
 class Pastes:
     """The texts that marks stand for, by number."""
 
@@ -39,9 +45,9 @@ class Pastes:
         """Keeps a text; the mark for it."""
         number = max(self.texts, default=0) + 1
         self.texts[number] = text
-        lines = text.count("\n") + 1
-        size = f"+{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-        return f"[Pasted #{number} {size}]"
+        lines = text.count("\n") + (not text.endswith("\n"))
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        return f"[Pasted #{number}, {size}]"
 
     def marked(self, text: str) -> str:
         """The text itself if it fits, else a mark for it."""
@@ -49,7 +55,7 @@ class Pastes:
 
     def expanded(self, typed: str) -> str:
         """What was typed with the texts in place of their marks."""
-        return MARK.sub(lambda mark: self.texts.get(int(mark[1]), mark[0]), typed)
+        return expanded(typed, self.texts)
 
     def mark_before(self, line: str, column: int) -> int:
         """The length of the mark that ends at this column, 0 if none does: it is deleted as a whole."""

@@ -1,7 +1,6 @@
 """A list to choose from: /model, /theme, /resume. Typing filters it, and what is marked can be tried on."""
 
 from collections.abc import Callable, Iterable
-from time import monotonic
 from typing import ClassVar
 
 from textual import events
@@ -9,7 +8,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Choice, Choose
@@ -18,8 +16,8 @@ from prunecli.tui.messages import Picked
 from prunecli.tui.prompting import fuzzy
 from prunecli.tui.prompting.completion import Offer
 from prunecli.tui.transcript.rows import breaks
+from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.menu import OfferList
-from prunecli.tui.widgets.question import QUIET_SECONDS, TOO_SOON
 
 OTHER_ROWS = 6
 """Rows around title and list: the line above, the filter, the count, the help and what is empty."""
@@ -41,21 +39,16 @@ class ChooseScreen(ModalScreen[str | None]):
     }
     """
     inherit_bindings = False
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar = []
 
     def __init__(
         self,
         choose: Choose,
         look: Callable[[Choice], None] = lambda _: None,
-        early: Callable[[events.Key], object] = lambda _: None,
     ) -> None:
         super().__init__()
         self._choose = choose
         self._look = look
-        self._early = early
-        self._quiet: Timer | None = None
-        self._armed_at = float("inf") if choose.grave else 0.0
         self._by_label = _labelled(choose.choices)
         self._list = OfferList()
 
@@ -63,30 +56,15 @@ class ChooseScreen(ModalScreen[str | None]):
         """Title, filter, list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            yield Input(placeholder="type to filter")
+            yield Field(placeholder="type to filter")
             yield self._list
-            yield Static(Content(TOO_SOON if self._choose.grave else _ANSWERS), id="help")
+            yield Static(Content(_ANSWERS), id="help")
 
     def on_mount(self) -> None:
         """Marks what is chosen now."""
         current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
         self._fill("", current)
-        if self._choose.grave:
-            self.set_focus(None)
-            self.call_after_refresh(self.wait_for_quiet)
-        else:
-            self.query_one(Input).focus()
-
-    def wait_for_quiet(self) -> None:
-        """Takes no key as an answer until none came for a while (SEC-16), and says so."""
-        if self._quiet is not None:
-            self._quiet.stop()
-        self._quiet = self.set_timer(QUIET_SECONDS, self._arm)
-
-    def _arm(self) -> None:
-        self._armed_at = monotonic()
         self.query_one(Input).focus()
-        self.query_one("#help", Static).update(Content(_ANSWERS))
 
     def on_resize(self) -> None:
         """More or fewer rows fit."""
@@ -133,13 +111,7 @@ class ChooseScreen(ModalScreen[str | None]):
             self._look(self._by_label[offer.label])
 
     def on_key(self, event: events.Key) -> None:
-        """Up and Down mark, Enter chooses, Esc leaves. What came too soon goes on into the prompt."""
-        if event.time <= self._armed_at:
-            event.stop()
-            event.prevent_default()
-            self._early(event)
-            self.wait_for_quiet()
-            return
+        """Up and Down mark, Enter chooses, Esc leaves."""
         rows = self._list.most_rows - 1
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
         if event.key in steps:

@@ -33,6 +33,7 @@ from prunecli.tui.showing.inspected import (
 )
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
+from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.fitting import fitted
 
 REFRESH_SECONDS = 0.1
@@ -102,7 +103,7 @@ class ContextScreen(ModalScreen[None]):
         yield MapView()
         yield self.tree_rows
         yield Static("", id="detail")
-        yield Input(id="field")
+        yield Field(id="field", submits=True)
         yield Static("", id="hint")
 
     def on_mount(self) -> None:

@@ -11,12 +11,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
-from textual.widget import Widget
 
 from prunecli.bindings import Keys
 from prunecli.tui.messages import (
     ActionAsked,
-    CompletionAsked,
     PermissionAnswered,
     Picked,
     PromptSubmitted,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from prunecli.tui.transcript.palette import Palette
     from prunecli.tui.transcript.view import Transcript
     from prunecli.tui.widgets.menu import Menu
+    from prunecli.tui.widgets.question import Question
     from prunecli.tui.widgets.waiting import Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
@@ -65,6 +64,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self.status = StatusLines()
         self._told: Callable[[Message], None] | None = None
         self._early: list[Message] = []
+        self._questions: list[Question] = []
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -140,10 +140,6 @@ class Frame(Screen[None], inherit_bindings=False):
         """A key asked for something."""
         self._tell(message)
 
-    def on_completion_asked(self, message: CompletionAsked) -> None:
-        """Something can be completed, or nothing any more."""
-        self._tell(message)
-
     def on_picked(self, message: Picked) -> None:
         """A line of the menu was clicked."""
         self._tell(message)
@@ -169,14 +165,9 @@ class Frame(Screen[None], inherit_bindings=False):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that no widget took: those of the transcript, and those that came before anything had the focus."""
-        if self.focused in (self.prompt, None):
-            taken = self.type_ahead(event) or self.prompt.press(event.key)
-        elif self.focused is self.transcript:
-            taken = self._transcript_key(event)
-        else:
-            taken = False
-        if taken:
+        """Keys of the transcript; those of the prompt are all its own."""
+        browsing = self._told is not None and self.focused is self.transcript
+        if browsing and self._transcript_key(event):
             event.stop()
             event.prevent_default()
 
@@ -187,17 +178,13 @@ class Frame(Screen[None], inherit_bindings=False):
                 return False
             self.post_message(ActionAsked(action))
             return True
-        if event.key in _TRANSCRIPT_KEYS or not self.type_ahead(event):
+        if event.key in _TRANSCRIPT_KEYS or not event.is_printable:
             return False
         self.prompt.focus()
+        again = events.Key(event.key, event.character)
+        again.time = event.time
+        self.prompt._forward_event(again)
         return True
-
-    def type_ahead(self, event: events.Key) -> bool:
-        """A letter that was meant for the prompt; False for any other key."""
-        if event.is_printable and event.character:
-            self.prompt.put(event.character)
-            return True
-        return False
 
     def on_mouse_scroll_up(self) -> None:
         """The wheel moves the transcript wherever the mouse is."""
@@ -238,13 +225,31 @@ class Frame(Screen[None], inherit_bindings=False):
         if text:
             self.mount(Banner(text), before=self.activity)
 
-    def ask(self, panel: Widget) -> None:
-        """A question stands above the prompt."""
-        self.activity.set_asking(True)
+    def ask(self, panel: "Question") -> None:
+        """A question stands above the prompt, before any that is there already."""
+        self._questions.append(panel)
+        self._take_question()
         self.mount(panel, before=self.activity)
-
-    def answered(self, panel: Widget) -> None:
-        """It was answered, or is not asked any more."""
-        self.activity.set_asking(False)
         self.prompt.focus()
-        panel.remove()
+
+    def answered(self, panel: "Question") -> None:
+        """It was answered, or is not asked any more."""
+        if panel in self._questions:
+            self._questions.remove(panel)
+            self._take_question()
+            panel.end()
+            panel.remove()
+            if self._questions:
+                self._questions[-1].appear()
+
+    def _take_question(self) -> None:
+        question = self._questions[-1] if self._questions else None
+        self.activity.set_asking(question is not None)
+        self.prompt.question = question
+        if question is not None:
+            question.attach(self.prompt)
+
+    def on_screen_resume(self) -> None:
+        """What was above the screen is gone: a question is seen again, and no key was meant for it yet."""
+        if self._questions:
+            self._questions[-1].appear()

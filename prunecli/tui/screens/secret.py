@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from prunecli.sanitize import one_line
+from prunecli.tui.widgets.field import Field
 
 
 class SecretScreen(ModalScreen[str | None]):
@@ -35,7 +36,7 @@ class SecretScreen(ModalScreen[str | None]):
         """Title, field."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._title)), id="title")
-            yield Input(password=True)
+            yield Field(password=True, submits=True)
             yield Static(Content("Enter keeps it · Esc leaves it as it is"), id="help")
 
     def on_mount(self) -> None:

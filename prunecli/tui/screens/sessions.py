@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -17,8 +18,10 @@ from textual.worker import Worker
 from prunecli.sanitize import one_line
 from prunecli.session.search import Hit
 from prunecli.session.store import Listed
+from prunecli.tui.prompting.answering import QUIET_SECONDS
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
 from prunecli.tui.transcript.rows import clip
+from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ class Chosen:
     fork: bool = False
 
 
-class Field(Input, inherit_bindings=False):
+class Filter(Field, inherit_bindings=False):
     """The line that filters, without the keys that the list needs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,6 +87,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         self._hits: Sequence[Hit] = ()
         self._note = "reading …"
         self._asking = ""  # "name" or "remove": what is asked about the marked session
+        self._asked_at = 0.0
         self._filter = ""
         self._work: Worker[None] | None = None
         self._rows = SessionRows()
@@ -92,7 +96,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         """Title, filter, list, details."""
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Field()
+            yield Filter()
             yield self._rows
             yield Static(id="details")
             yield Static(id="help")
@@ -262,8 +266,13 @@ class SessionsScreen(ModalScreen[Chosen | None]):
     def _ask_removal(self) -> None:
         if self._rows.chosen:
             self._filter, self._asking = self.query_one(Field).value, "remove"
+            self._asked_at = monotonic()
             self.set_focus(None)  # or the answer would be typed into the filter
             self._label()
+
+    def _was_quiet(self, event: events.Key) -> bool:
+        """Whether the question could be read before it was answered."""
+        return event.time - self._asked_at >= QUIET_SECONDS
 
     def _answer(self, event: events.Key) -> None:
         """A name is typed until Enter or Esc; a removal is answered by one key."""
@@ -276,7 +285,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         name = self.query_one(Field).value.strip()
         if row and asked == "name" and event.key == "enter" and name:
             problem = self._picking.rename(row.listed.path, name)
-        elif row and asked == "remove" and event.character == "y":
+        elif row and asked == "remove" and event.character == "y" and self._was_quiet(event):
             problem = self._picking.remove(row.listed.path)
         self._asking = ""
         self.query_one(Field).focus()

@@ -14,7 +14,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 ReadText = Callable[[str], str | None]
 """The text of a file as the call would find it; None where there is none or it is no text."""
 
-_TITLES = {"run": "wants to run a command", "edit": "wants to change a file", "read": "wants to read"}
+_TITLES = {"run": "Run this command?", "edit": "Change this file?", "read": "Read this?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,7 @@ class Sheet:
 def sheet_of(asked: Asked, read: ReadText) -> Sheet:
     """The sheet of a call."""
     call = asked.call
-    what = _TITLES.get(asked.tool.effect, "wants to act")
-    title = one_line(f"{call.name} {what}")
+    title = _TITLES.get(asked.tool.effect) or f"Allow {one_line(call.name)}?"
     command = call.input.get("command")
     diff = None
     if isinstance(command, str):

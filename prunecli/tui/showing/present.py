@@ -47,10 +47,12 @@ TAIL_LINES = 6
 REWOUND = Notice("Rewound. What was said after this is still in the log; /rewind leads back to it.")
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
-_STOPPED = {
-    "max_tokens": "The answer was cut: it reached max_tokens.",
-    "refusal": "The model refused to answer.",
+STOPPED = {
+    "max_tokens": 'Reply hit the length limit. Type "continue"',
+    "model_context_window_exceeded": 'Reply filled the context window. /compact, then type "continue"',
+    "refusal": "The model refused to answer. /rewind changes the prompt",
 }
+"""What is said below an answer that ended otherwise than it should, by its stop reason."""
 
 
 class Presenter:
@@ -171,8 +173,8 @@ class Presenter:
             event.stop_reason == "interrupted"
         )  # the log has the words, not the thinking before them
         changes += self._streaming.settle() if interrupted else self._streaming.discard()
-        if event.stop_reason in _STOPPED:
-            changes.append(self._add(shown.Notice(_STOPPED[event.stop_reason], shown.Level.WARNING)))
+        if event.stop_reason in STOPPED:
+            changes.append(self._add(shown.Notice(STOPPED[event.stop_reason], shown.Level.WARNING)))
         return changes
 
     def _block(self, seq: int, block: Block) -> list[Change]:

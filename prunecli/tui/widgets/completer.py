@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from prunecli.tui.messages import CompletionAsked, PromptSubmitted
 from prunecli.tui.prompting import completion, files
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
@@ -24,27 +23,34 @@ class Completer:
         self._menu = menu
         self._commands = commands
         self._root = root
-        self._topic = ""
+        self._topic = self._query = ""
+        self._shown_for = ("", "")
+        self._was_moved = False
         self._dismissed = ""
         self._paths: list[str] = []
         self._whole = True
         self._good_until = 0.0
         self._listing: asyncio.Task[None] | None = None
 
-    def asked(self, message: CompletionAsked) -> None:
-        """Offers what fits to what is typed now."""
-        if message.topic != self._topic:
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to choose from."""
+        return self._menu.is_open and bool(self._menu.offers)
+
+    def asked(self, topic: str, query: str) -> None:
+        """Offers what fits to what is typed now; a `topic` of "": nothing can be completed."""
+        if topic != self._topic:
             self._dismissed = ""
-        self._topic = message.topic
-        if not message.topic or message.topic == self._dismissed:
+        self._topic, self._query, self._was_moved = topic, query, False
+        if not topic or topic == self._dismissed:
             self.close()
-        elif message.topic == "command":
-            self._open(completion.command_offers(message.query, self._commands()))
-        elif message.topic == "history":
-            offers = completion.history_offers(message.query, self._prompt.past.entries)
+        elif topic == "command":
+            self._open(completion.command_offers(query, self._commands()))
+        elif topic == "history":
+            offers = completion.history_offers(query, self._prompt.past.entries)
             self._open(offers, "" if offers else "nothing like it was typed before")
         else:
-            self._prompt.run_worker(self._offer_files(message.query), group="complete", exclusive=True)
+            self._prompt.run_worker(self._offer_files(query), group="complete", exclusive=True)
 
     async def _offer_files(self, query: str) -> None:
         """Lists and matches in a thread: the keyboard goes on."""
@@ -54,7 +60,7 @@ class Completer:
             self._open((), "looking for files …")
             await asyncio.shield(self._listing)
         offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
-        if self._topic == "file" and self._dismissed != "file":
+        if (self._topic, self._query) == ("file", query) and self._dismissed != "file":
             rest = "" if self._whole else f"only the first {len(self._paths):,} files were looked at"
             self._open(offers, rest if offers or query in self._paths else rest or "no such file")
 
@@ -64,31 +70,50 @@ class Completer:
         self._good_until = time.monotonic() + FRESH_SECONDS
 
     def _open(self, offers: Sequence[completion.Offer], note: str = "") -> None:
+        self._shown_for = self._topic, self._query
         self._menu.show(offers, note)
-        self._prompt.menu_open = self._menu.is_open and bool(offers)
 
     def close(self) -> None:
         """Takes the menu away."""
         self._menu.close()
-        self._prompt.menu_open = False
 
-    def key(self, action: str) -> None:
-        """Does what a key of the prompt means for the menu."""
+    def knows(self, name: str) -> bool:
+        """Whether this is the name of a command, or another name of one."""
+        return any(name in (known, *aliases) for known, _, aliases in self._commands())
+
+    def key(self, action: str) -> bool:
+        """Does what a key of the prompt means for the menu; False where it means nothing, and to send a command
+        that is complete."""
         match action:
-            case "older":
-                self._menu.move(-1)
-            case "newer" | "search_history":
-                self._menu.move(1)
+            case "older" | "newer" | "search_history":
+                self._menu.move(-1 if action == "older" else 1)
+                self._was_moved = True
             case "complete":
                 self.choose()
             case "submit":
-                if self.choose() == "command":
-                    self._prompt.post_message(PromptSubmitted(self._prompt.take().rstrip()))
+                return self._enter()
             case _:
                 self._dismissed = self._topic
                 self.close()
                 if self._prompt.searching:
                     self._prompt.end_search()
+        return True
+
+    def _enter(self) -> bool:
+        """The text decides: a row counts if it is offered for what is typed now, and the name of a command without
+        any row."""
+        if self._shown_for != (self._topic, self._query):
+            return False
+        if self._topic == "command" and not self._was_moved and self.knows(self._query):
+            self.close()
+            return False
+        if self._topic != "command":
+            return bool(self.choose())
+        offer = self._menu.chosen
+        self.close()
+        if offer:
+            self._prompt.complete(offer.value.rstrip())
+        return False
 
     def choose(self) -> str:
         """Puts the marked offer into the prompt; the topic it was of."""

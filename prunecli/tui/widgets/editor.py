@@ -15,6 +15,7 @@ from textual.widgets import TextArea
 
 from prunecli.sanitize import visible
 from prunecli.tui.prompting.pastes import Pastes, unified
+from prunecli.tui.widgets.own_keys import run_own_binding
 
 BURST_SECONDS = 0.03
 """Keys that come as close behind a paste belong to it: what is pasted can't press Enter (TUI-08)."""
@@ -74,11 +75,13 @@ class Editor(TextArea):
         return True
 
     async def _on_key(self, event: events.Key) -> None:
-        """What Python does not call printable and people type; the rest is TextArea's."""
+        """What Python does not call printable and people type, and what edits; the rest is TextArea's."""
         if event.character and event.character in _TYPED:
             event.stop()
             event.prevent_default()
             self.put(event.character)
+        else:
+            await run_own_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Goes in as it is, or behind a mark."""

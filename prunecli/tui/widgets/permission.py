@@ -1,67 +1,62 @@
 """The question before a call runs: what exactly would run, why it is asked, and the answers."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
 
-from textual import events
-from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.showing.asked import Sheet
 from prunecli.tui.transcript.entries import ToolCall, ToolState
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.view import Transcript
-from prunecli.tui.widgets.question import Question
+from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
 MOST_ROWS = 16
-OTHER_ROWS = 14
-"""Rows that belong to the answers and to what else must be on the screen."""
-MORE = "Up, Down, PgUp and PgDn show the rest of it"
-_LOOKS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+_SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 class PermissionPanel(Question):
-    """Asks about one call. `early` takes the keys that came too soon to be an answer."""
+    """Asks about one call. PgUp and PgDn scroll what would run, while some of it is out of sight."""
 
     DEFAULT_CSS = """
     PermissionPanel {
         #what { height: auto; background: $panel; }
         #text { height: auto; }
         #change { height: 14; }
-        #why { height: auto; color: $muted; }
+        #why { height: auto; max-height: 2; color: $muted; }
     }
     """
 
-    def __init__(self, sheet: Sheet, palette: Palette, early: Callable[[events.Key], object]) -> None:
-        super().__init__(early)
+    def __init__(self, sheet: Sheet, palette: Palette) -> None:
+        rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
+        kinds = ["once", "deny"]
+        if sheet.rule:
+            rule = "Yes, and don't ask again for ", (sheet.rule, "$code"), " in this session"
+            rows.insert(1, Row("2a", rule))
+            kinds.insert(1, "always")
+        else:
+            rows[-1] = Row("2n", rows[-1].parts)
+        last = len(rows) - 1
+        super().__init__(sheet.title, rows, self._say, for_text=last, leave=last)
+        self._kinds = kinds
         self._sheet = sheet
         self._palette = palette
-        self.answers = {
-            **dict.fromkeys(("y", "1"), lambda: self._say("once")),
-            **(dict.fromkeys(("a", "2"), lambda: self._say("always")) if sheet.rule else {}),
-            **dict.fromkeys(("n", "3"), self.ask_for_word),
-            **dict.fromkeys(("escape", "ctrl+c"), lambda: self._say("deny")),
-            **{key: partial(self._scroll, rows) for key, rows in _LOOKS.items()},
-        }
-        self.hint = lambda: MORE if self._what().max_scroll_y > 0 else ""
 
-    def compose(self) -> ComposeResult:
-        """Question, what would run, why, answers."""
-        sheet = self._sheet
-        yield Static(Content(sheet.title), id="question")
-        with VerticalScroll(id="what", can_focus=False):
-            yield Static(self._text(), id="text")
-            if sheet.diff:
-                yield Transcript(self._palette, id="change")
-        if sheet.reason:
-            yield Static(Content(f"Asked because: {sheet.reason}"), id="why")
-        yield Static(id="ready")
-        yield Static(self._answers(), id="answers")
-        yield Input(placeholder="a word to the model, or nothing · Enter sends", id="word")
+    def _say(self, row: int, text: str) -> None:
+        self.post_message(PermissionAnswered(self._kinds[row], text))
+
+    def compose_matter(self) -> Sequence[Widget]:
+        """What would run, and why it is asked."""
+        what = VerticalScroll(Static(self._text(), id="text"), id="what", can_focus=False)
+        why = [Static(Content(self._sheet.reason), id="why")] if self._sheet.reason else []
+        if self._sheet.diff is None:
+            return [what, *why]
+        change = Transcript(self._palette, id="change")
+        change.can_focus = False
+        return [what, change, *why]
 
     def _text(self) -> Content:
         lines = self._sheet.text.split("\n")
@@ -74,21 +69,8 @@ class PermissionPanel(Question):
         ]
         return Content("\n").join(numbered)
 
-    def _answers(self) -> Content:
-        rows = [Content.assemble(("y", "bold $accent"), "  allow once")]
-        if self._sheet.rule:
-            always = ("a", "bold $accent"), "  allow for this session: ", (self._sheet.rule, "$code")
-            rows.append(Content.assemble(*always))
-        deny = (
-            ("n", "bold $accent"),
-            "  deny, with a word to the model     ",
-            ("Esc", "bold $accent"),
-            "  deny",
-        )
-        return Content("\n").join([*rows, Content.assemble(*deny)])
-
     def on_mount(self) -> None:
-        """Shows the change; the quiet begins when it is on the screen."""
+        """Shows the change."""
         diff = self._sheet.diff
         if diff:
             added, removed = diff.counts()
@@ -96,32 +78,51 @@ class PermissionPanel(Question):
             shown.append(
                 ToolCall("change", "", ToolState.OK, f"+{added} −{removed}", body=diff, folded=False)
             )
-            self.call_after_refresh(self._fit, shown)
+            self.call_after_refresh(shown.home)
+        self.watch(self._what(), "scroll_y", self._show, init=False)
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
         super().on_mount()
 
-    def _fit(self, shown: Transcript) -> None:
-        """The change takes the rows that it needs, and is seen from its beginning."""
-        shown.home()
-        shown.styles.height = min(self._room() - 1, shown.window.total)
+    def _fit(self) -> None:
+        """What would run takes the rows that are left, and no more than it needs."""
+        if self.is_over:
+            return
+        room = max(1, min(MOST_ROWS, self._rows_left()))
+        if self._sheet.diff:
+            self.query_one("#what").styles.max_height = 1
+            shown = self.query_one("#change", Transcript)
+            shown.styles.height = max(1, min(room - 1, shown.window.total))
+        else:
+            self.query_one("#what").styles.max_height = room
+        self._show()
 
-    def on_resize(self) -> None:
-        """What would run takes what room there is, and leaves the answers theirs."""
-        self.query_one("#what").styles.max_height = self._room()
+    def _rows_left(self) -> int:
+        """Rows of the screen that nothing needs besides the transcript and what would run."""
+        around = [part for part in self.screen.children if part is not self and _takes_rows(part)]
+        own = [part for part in self.children if part.id not in ("what", "change")]
+        return self.screen.size.height - sum(part.outer_size.height for part in [*around, *own])
 
-    def _room(self) -> int:
-        return max(3, min(MOST_ROWS, self.screen.size.height - OTHER_ROWS))
-
-    def _say(self, kind: str, word: str = "") -> None:
-        self.post_message(PermissionAnswered(kind, word))
-
-    def _scroll(self, rows: int) -> None:
-        """A look at the rest of what would run."""
-        self._what().scroll_relative(y=rows, animate=False)
+    def press(self, key: str, at: float) -> bool:
+        """As `Question.press`; a page of what would run while there is more of it."""
+        if key in _SCROLLS and self._what().max_scroll_y > 0:
+            page = max(1, self._what().size.height - 1)
+            self._what().scroll_relative(y=_SCROLLS[key] * page, animate=False)
+            return True
+        return super().press(key, at)
 
     def _what(self) -> Widget:
         return self.query_one("#change" if self._sheet.diff else "#what")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The word is said."""
-        event.stop()
-        self._say("deny", event.value.strip())
+    def hints(self) -> Sequence[str]:
+        """How much of it is out of sight, else what keys do."""
+        what = self._what()
+        below = round(what.max_scroll_y - what.scroll_y)
+        if below > 0:
+            return (f"↓ {below} more {'line' if below == 1 else 'lines'} · PgDn to read on",)
+        return ("↑ PgUp to read it again",) if what.max_scroll_y > 0 else KEYS_TEXT
+
+
+def _takes_rows(part: Widget) -> bool:
+    """Whether a part of the screen has rows of its own, and not those that are left."""
+    height = part.styles.height
+    return part.display and part.styles.overlay != "screen" and not (height and height.is_fraction)

@@ -1,16 +1,26 @@
 """The prompt: an editor whose keys send, walk through the history, complete, and ask for everything else."""
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.widgets import TextArea
 
 from prunecli.bindings import Keys
-from prunecli.tui.messages import ActionAsked, CompletionAsked, PromptSubmitted, Typed
+from prunecli.tui.messages import ActionAsked, PromptSubmitted, Typed
 from prunecli.tui.prompting import completion
 from prunecli.tui.prompting.draft import Draft
 from prunecli.tui.prompting.history import History
 from prunecli.tui.widgets.editor import Editor
 
+if TYPE_CHECKING:
+    from prunecli.tui.widgets.completer import Completer
+    from prunecli.tui.widgets.question import Question
+
 PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
+
+_TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})
+_TO_QUESTIONS = {"submit": "enter", "interrupt": "escape", "quit": "ctrl+c", "older": "up", "newer": "down"}
+"""Actions that mean something to a question, as the key that it knows them by."""
 
 _KINDS = {
     "": ("❯", ""),
@@ -29,7 +39,8 @@ class Prompt(Editor):
         self.keys = keys
         self.past = History()
         self.placeholder = PLACEHOLDER
-        self.menu_open = False
+        self.question: Question | None = None
+        self._completer: Completer | None = None
         self._wanted: completion.Wanted | None = None
         self._before_search: Draft | None = None
 
@@ -62,30 +73,44 @@ class Prompt(Editor):
 
     async def _on_key(self, event: events.Key) -> None:
         if self.in_burst(event) and event.key == "enter":
-            event.stop()
-            event.prevent_default()
             self.put("\n")
-        elif self.press(event.key):
-            event.stop()
-            event.prevent_default()
+        elif not self.press(event.key, event.time):
+            return
+        event.stop()
+        event.prevent_default()
 
-    def press(self, key: str) -> bool:
-        """Does what a key means; False where it is TextArea's to handle."""
-        return self._menu_key(key) or self._act(key)
+    async def _on_paste(self, event: events.Paste) -> None:
+        if self.question is not None:
+            self.question.pasted(event.time)
+
+    def press(self, key: str, at: float | None = None) -> bool:
+        """Does what a key means, which was pressed at a time; False where it is the editor's to handle."""
+        self._look()
+        return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
+
+    def _answers(self, key: str, at: float) -> bool:
+        """Whether a key belongs to the question above."""
+        action = self.keys.action(key)
+        if self.question is None or self.searching or (action == "submit" and self._is_known_command()):
+            return False
+        if (action == "older" and not self.on_first_row) or (action == "newer" and not self.on_last_row):
+            return False
+        name = _TO_QUESTIONS.get(action) or ("" if key in _TO_QUESTIONS.values() else key)
+        return self.question.press(name, at)
+
+    def _is_known_command(self) -> bool:
+        text = self.text.strip()
+        return (
+            self._completer is not None
+            and completion.is_command(text)
+            and self._completer.knows(text.split()[0][1:])
+        )
 
     def _menu_key(self, key: str) -> bool:
         """Keys that belong to the menu while it is open."""
         action = self.keys.action(key)
-        if self.menu_open and action in (
-            "older",
-            "newer",
-            "complete",
-            "submit",
-            "interrupt",
-            "search_history",
-        ):
-            self.post_message(ActionAsked(f"menu_{action}"))
-            return True
+        if self._completer is not None and self._completer.is_open and action in _TO_MENU:
+            return self._completer.key(action)
         if self.searching and action in ("submit", "interrupt"):
             self.end_search()
             return True
@@ -94,7 +119,7 @@ class Prompt(Editor):
     def _act(self, key: str) -> bool:
         """Does the action of a key."""
         action = self.keys.action(key)
-        if key == "question_mark" and self.is_empty:
+        if key == "question_mark" and self.is_empty and self.question is None:
             action = "show_keys"
         match action:
             case "":
@@ -168,6 +193,8 @@ class Prompt(Editor):
         event.stop()
         self._dress()
         self._look()
+        if self.question is not None:
+            self.question.holds(self.text)
         self.post_message(Typed())
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
@@ -194,8 +221,18 @@ class Prompt(Editor):
             wanted = completion.wanted(self.document[row], column, alone=self.document.line_count == 1)
         if wanted != self._wanted:
             self._wanted = wanted
-            topic, query = (wanted.topic, wanted.query) if wanted else ("", "")
-            self.post_message(CompletionAsked(topic, query))
+            self._tell_completer()
+
+    def _tell_completer(self) -> None:
+        if self._completer is not None:
+            wanted = self._wanted
+            self._completer.asked(*(wanted.topic, wanted.query) if wanted else ("", ""))
+
+    def use_completer(self, completer: "Completer") -> None:
+        """From now on this offers what can be completed."""
+        self._completer = completer
+        self._look()
+        self._tell_completer()
 
     def complete(self, value: str) -> None:
         """Puts what was chosen in place of what was typed of it."""
@@ -226,4 +263,4 @@ class Prompt(Editor):
         if before:
             self.restore(before)
         self._dress()
-        self.post_message(CompletionAsked(""))
+        self._tell_completer()

@@ -1,98 +1,262 @@
-"""A question above the prompt that is never answered by keys which were typed before it stood there (SEC-16).
+"""A question above the prompt. The prompt keeps the focus and asks the question first what a key means.
 
-Until the keyboard has been quiet for a moment, keys go on into the prompt: nothing typed is lost.
+So there is one queue of keys, whether something is asked or not, and nothing that is typed or pasted is lost. Which
+keys answer is decided by `prompting/answering.py`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from textual import events
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
 
-QUIET_SECONDS = 0.3
-TOO_SOON = "Keys still go to the prompt …"
+from prunecli.tui.prompting.answering import QUIET_SECONDS, Answering, Meaning
+
+if TYPE_CHECKING:
+    from prunecli.tui.app import PrunecliApp
+
+AGAIN_SECONDS = 0.02
+NOT_YET = "Keys still go to the prompt"
+SOON = "Not yet. Press Enter again"
+ARROWS_ANSWER = "Up and Down, then Enter, to answer. Your text stays"
+WITH_TEXT = "Enter to answer with your text"
+PENDING = "Answers in a moment, unless you type on"
 
 
-class Question(Vertical, can_focus=True):
-    """Takes keys as answers once it was quiet. `early` takes those that came too soon to be one.
+KEYS = ("Enter or a digit to answer · Esc for no",)
+KEYS_TEXT = (
+    "Enter or a digit to answer · type to say no and why · Esc for no",
+    "Enter or a digit · or type why not",
+    "Enter, or type why not",
+)
 
-    `answers` is what each key does; the one of Esc also counts while a word is typed. `hint` gives a word that stands
-    above them then.
 
-    A panel has the `answers` that it takes, which are dim until it does, and a line for a word, `Input`, that is
-    not displayed at first. Its `ready` row says that keys are not taken yet.
-    """
+class Row(NamedTuple):
+    """An answer: the keys that mean it, and what it says in parts as of `Content.assemble`."""
+
+    letters: str
+    parts: tuple[str | tuple[str, str], ...]
+
+
+class Answered(Protocol):
+    """Is told the number of the row, and what was typed for it."""
+
+    def __call__(self, row: int, text: str) -> object: ...
+
+
+class Typing(Protocol):
+    """What a question needs of the prompt."""
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+
+    def take(self) -> str:
+        """What was typed; the prompt is empty then."""
+
+    def set_text(self, text: str) -> None:
+        """Another text."""
+
+    def call_later(self, callback: Callable[[], object]) -> object:
+        """Calls back behind all the keys that wait."""
+
+
+class Question(Vertical, can_focus=False):
+    """Asks with some rows. See `Answering` for `for_text`, `leave` and `marked`; `clock` is that of key events."""
 
     DEFAULT_CSS = """
     Question {
         height: auto; background: $panel; border-left: thick $warning; padding: 0 1;
-        #question { height: 1; text-style: bold; color: $warning; }
-        #ready { height: 1; color: $muted; }
-        #answers { height: auto; }
-        &.-early #answers { text-style: dim; }
-        #word, #word:focus { height: 1; border: none; padding: 0; background: $surface; display: none; }
+        #question { height: auto; max-height: 3; text-style: bold; color: $warning; }
+        #note { height: 1; color: $muted; }
+        .row { height: auto; }
+        &.-early .row { text-style: dim; }
     }
     """
 
-    def __init__(self, early: Callable[[events.Key], object]) -> None:
+    def __init__(
+        self,
+        title: str,
+        rows: Sequence[Row],
+        answered: Answered,
+        *,
+        for_text: int | None,
+        leave: int,
+        marked: int = 0,
+        hints: Sequence[str] = (),
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         super().__init__()
-        self._early = early
-        self.answers: Mapping[str, Callable[[], object]] = {}
-        self.hint: Callable[[], str] = str
-        self._armed_at = float("inf")
-        self._quiet: Any = None
+        self._title = title
+        self._rows = rows
+        self._answered = answered
+        self._for_text = for_text
+        self._hints = hints
+        self._clock = clock
+        self._typing: Typing | None = None
+        self._quiet: Timer | None = None
+        self.is_over = False
+        self._refused = ""
+        self.answering = Answering(
+            [row.letters for row in rows], for_text=for_text, leave=leave, marked=marked
+        )
+
+    def compose(self) -> ComposeResult:
+        """Title, what it is about, answers, and what keys do."""
+        yield Static(Content(self._title), id="question")
+        yield from self.compose_matter()
+        for number in range(len(self._rows)):
+            yield Static(id=f"row-{number}", classes="row")
+        yield Static(id="note")
+
+    def compose_matter(self) -> Sequence[Widget]:
+        """What the question is about, between title and answers."""
+        return ()
 
     def on_mount(self) -> None:
-        """The quiet begins when it is on the screen."""
-        self.focus()
-        self.call_after_refresh(self.wait_for_quiet)
+        """Silence is counted from when it is on the screen."""
+        self._show()
+        self.call_after_refresh(self.appear)
 
-    def wait_for_quiet(self) -> None:
-        """Takes no answer until no key came for a while."""
-        self._armed_at = float("inf")
-        self._show_ready(False)
+    def attach(self, typing: Typing) -> None:
+        """From now on this prompt's keys are its own first."""
+        self._typing = typing
+        self.answering.holds(typing.text)
+
+    def appear(self) -> None:
+        """It is seen, for the first time or again."""
+        self.answering.appeared(self._clock())
+        self._wait()
+
+    def end(self) -> None:
+        """It is asked no longer, and about to leave the screen."""
+        self.is_over = True
+
+    # Keys ----------------------------------------------------------------------------------------------------
+
+    def press(self, key: str, at: float) -> bool:
+        """Take a key that was pressed at a time. False: it is the prompt's."""
+        if self._typing is None or self.is_over:
+            return False
+        self.answering.holds(self._typing.text)
+        was_pending = self.answering.is_pending
+        meaning = self.answering.press(key, at)
+        if meaning is Meaning.ANSWERED:
+            self._finish(with_text=key == "enter", pending=was_pending)
+            return True
+        self._refused = "" if meaning is not Meaning.SOON else ARROWS_ANSWER if self._typing.text else SOON
+        self._wait()
+        return meaning in (Meaning.MARKED, Meaning.SOON)
+
+    def pasted(self, at: float) -> None:
+        """A paste is typed, and answers nothing."""
+        self.answering.pasted(at)
+        self._wait()
+
+    def holds(self, text: str) -> None:
+        """The prompt holds another text."""
+        self.answering.holds(text)
+        self._show()
+
+    def _wait(self) -> None:
+        """Shows what keys do, now and after a moment of silence."""
+        self._show()
         if self._quiet is not None:
             self._quiet.stop()
-        self._quiet = self.set_timer(QUIET_SECONDS, self._arm)
+        self._quiet = self.set_timer(QUIET_SECONDS, self._behind_the_keys)
 
-    def _arm(self) -> None:
-        from time import monotonic
+    def _behind_the_keys(self) -> None:
+        """Goes the way of the keys: one that was pressed in time may still be on it."""
+        if cast("PrunecliApp", self.app).keys_wait:
+            self._quiet = self.set_timer(AGAIN_SECONDS, self._behind_the_keys)
+        elif self._typing is not None:
+            self.app.call_later(self._typing.call_later, self._after_silence)
 
-        self._armed_at = monotonic()
-        self._show_ready(True)
+    def _after_silence(self) -> None:
+        now = self._clock()
+        if self.is_over:
+            return
+        if self.answering.due(now):
+            self._finish(with_text=False, pending=True)
+        elif self.answering.is_pending or not self.answering.is_ready(now):
+            self._wait()
+        else:
+            self._show()
 
-    def _show_ready(self, ready: bool) -> None:
+    def _finish(self, *, with_text: bool, pending: bool) -> None:
+        """The marked row is the answer. A letter that answered is no text; other text stays, or is the answer's."""
+        self.is_over = True
+        row, text = self.answering.marked, ""
+        if self._typing is not None:
+            if pending:
+                self._typing.set_text("")
+            elif with_text and row == self._for_text and self._typing.text:
+                text = self._typing.take()
+        self._answered(row, text)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click marks a row; Enter answers."""
+        name = event.widget.id if event.widget is not None else None
+        if name and name.startswith("row-"):
+            event.stop()
+            self.answering.mark(int(name.removeprefix("row-")))
+            self._show()
+
+    # What it shows -------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        rows = self.query(".row").results(Static)
+        ready = self.answering.is_ready(self._clock())
         self.set_class(not ready, "-early")
-        self.query_one("#ready", Static).update(Content(self.hint() if ready else TOO_SOON))
-
-    def on_key(self, event: events.Key) -> None:
-        """An answer, a letter of a word, or a key that came too soon."""
-        if isinstance(self.screen.focused, Input):
-            if event.key == "escape":
-                event.stop()
-                self._answer("escape")
+        if self.is_over:
             return
-        event.stop()
-        event.prevent_default()
-        if event.time <= self._armed_at:
-            self._early(event)
-            self.wait_for_quiet()
-            return
-        self._answer(event.key)
+        for number, (row, shown) in enumerate(
+            zip(self._rows, rows, strict=False)
+        ):  # none before it is composed
+            mark = "❯ " if number == self.answering.marked else "  "
+            digit = (f"{row.letters[0]} ", "bold $accent")
+            line = Content.assemble((mark, "bold $accent"), digit, *row.parts)
+            shown.update(line)
+        for note in self.query("#note").results(Static):
+            note.update(Content(self._refused or self._note(ready)))
 
-    def _answer(self, key: str) -> None:
-        if act := self.answers.get(key):
-            act()
+    def _note(self, ready: bool) -> str:
+        if self.answering.is_pending or not ready:
+            return PENDING if self.answering.is_pending else NOT_YET
+        has_text = self._typing is not None and bool(self._typing.text)
+        if has_text and self.answering.marked == self._for_text:
+            return WITH_TEXT
+        hints = self.hints() or ("",)
+        return next((hint for hint in hints if len(hint) <= self.content_size.width), hints[-1])
 
-    def ask_for_word(self) -> None:
-        """A line for a word takes the place of the answers."""
-        word = self.query_one("#word", Input)
-        word.display = True
-        self.query_one("#answers").display = False
-        word.focus()
+    def hints(self) -> Sequence[str]:
+        """What keys do, or what else is to be known: the longest that has room is shown."""
+        return self._hints
 
-    def on_paste(self, event: events.Paste) -> None:
-        """A paste is no answer (TUI-08)."""
-        event.stop()
+
+def choice(
+    title: str,
+    choices: Sequence[tuple[str, str]],
+    answered: Callable[[int], object],
+    *,
+    leave: int,
+    marked: int = 0,
+) -> Question:
+    """A question with a label and a detail for each answer, and no place for a text."""
+    rows = [
+        Row(f"{number}{label[:1].lower()}", (label, (f"  {detail}" if detail else "", "$muted")))
+        for number, (label, detail) in enumerate(choices, 1)
+    ]
+    tell = partial(_without_text, answered)
+    return Question(title, rows, tell, for_text=None, leave=leave, marked=marked, hints=KEYS)
+
+
+def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
+    answered(row)

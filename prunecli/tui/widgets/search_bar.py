@@ -8,6 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.widgets.field import Field
 
 KEYS = "Enter above · Down below · Esc closes"
 NOT_FOUND = "not found · Esc closes"
@@ -33,7 +34,7 @@ class SearchBar(Horizontal):
     def compose(self) -> ComposeResult:
         """The field and what was found."""
         yield Static("find ", classes="label")
-        yield Input(self._transcript.searching)
+        yield Field(self._transcript.searching)
         yield Static("", classes="note")
 
     def on_mount(self) -> None:

@@ -12,12 +12,22 @@ def test_a_large_paste_is_a_mark_and_goes_in_byte_for_byte() -> None:
     text = "\n".join(f"line {n}" for n in range(412))
     pastes = Pastes()
     mark = pastes.marked(text)
-    assert mark == "[Pasted #1 +412 lines]"
+    assert mark == "[Pasted #1, 412 lines]"
     assert pastes.expanded(f"look: {mark}!") == f"look: {text}!"
 
 
+def test_a_line_end_at_the_end_begins_no_line() -> None:
+    assert Pastes().marked("line\n" * 200) == "[Pasted #1, 200 lines]"
+
+
+def test_a_mark_of_an_older_draft_is_known() -> None:
+    pastes = Pastes()
+    pastes.texts[1] = "whole"
+    assert pastes.expanded("[Pasted #1 +2 lines]") == "whole"
+
+
 def test_a_long_line_says_its_characters() -> None:
-    assert Pastes().marked("x" * 24_000) == "[Pasted #1 24,000 characters]"
+    assert Pastes().marked("x" * 24_000) == "[Pasted #1, 24,000 characters]"
 
 
 def test_a_short_paste_stands_as_it_is() -> None:

@@ -142,7 +142,13 @@ async def test_a_session_is_removed_only_after_a_yes_and_can_be_moved_back(tmp_p
         await s.until_shown("2 of 2", "Enter open", "^X remove")
         assert paths["parser"].exists()
         await s.type("", "ctrl+x")
-        await s.type("y")
+        await s.until_shown("Remove “fix the parser”?")
+        s.press_at_once("y", before=1)
+        await s.until_shown("2 of 2", "Enter open", "^X remove")
+        assert paths["parser"].exists(), "pressed before it was asked"
+        await s.type("", "ctrl+x")
+        await s.until_shown("Remove “fix the parser”?")
+        s.press_at_once("y", before=-1)
         await s.until_shown("1 of 1")
         assert not paths["parser"].exists()
         (kept,) = (s.runtime.setup.places.data / "trash").rglob("*.jsonl")
@@ -157,7 +163,7 @@ async def test_a_session_that_is_open_elsewhere_is_neither_renamed_nor_removed(t
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "ctrl+x")
-        await s.type("y")
+        s.press_at_once("y", before=-1)
         await s.until_shown("process")
         assert paths["parser"].exists()
     log.close()

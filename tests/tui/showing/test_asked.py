@@ -18,7 +18,7 @@ def test_every_control_character_of_a_command_is_seen() -> None:
     """SEC-15: newline, CR, ESC, bidi, zero width: shown escaped, nothing left out."""
     shown = sheet("bash", command="echo ok\r\x1b[2K\u202e\u200brm -rf x\nnext\tline")
     assert shown.text == "echo ok␍␛[2K��rm -rf x\nnext␉line"
-    assert shown.title == "bash wants to run a command"
+    assert shown.title == "Run this command?"
     assert (shown.reason, shown.rule) == ("it runs something", "bash(x:*)")
 
 

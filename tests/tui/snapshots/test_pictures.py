@@ -58,7 +58,7 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
             "def advance(tokens):\n    tok = 1\n    return tokens\n"
         )
         await s.type("go", "enter")
-        await s.until_shown("allow once")
+        await s.until_shown("Change this file?")
         await s.until(lambda: not s.frame.query_one(PermissionPanel).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "permission", look)

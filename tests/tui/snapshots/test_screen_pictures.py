@@ -12,7 +12,7 @@ from prunecli.providers.scripted import says
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
-from prunecli.tui.widgets.plan import PlanPanel
+from prunecli.tui.widgets.question import Question
 from tests.tui.showing_app import Shown
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
@@ -59,9 +59,9 @@ async def test_the_question_after_a_plan(tmp_path: Path, look: Look) -> None:
     plan = "## Plan\n\n1. Return `tok` in parser.py\n2. Run check.py"
     async with pictured(tmp_path, look, [says(plan)], events=conversation()) as s:
         await s.type("/plan fix it", "escape", "enter")
-        await s.until(lambda: s.frame.query(PlanPanel))
-        await s.until_shown("Shall this plan be carried out?")
-        await s.until(lambda: not s.frame.query_one(PlanPanel).has_class("-early"))
+        await s.until(lambda: s.frame.query(Question))
+        await s.until_shown("Carry out this plan?")
+        await s.until(lambda: not s.frame.query_one(Question).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "plan", look)
 

@@ -1,0 +1,26 @@
+"""A line to type in, whose keys take effect in their order."""
+
+from textual import events
+from textual.widgets import Input
+
+from prunecli.tui.widgets.own_keys import run_own_binding
+
+
+class Field(Input):
+    """`submits`: Enter sends the line. Else Enter is for what stands around it, as Ctrl+C always is."""
+
+    def __init__(
+        self,
+        value: str = "",
+        placeholder: str = "",
+        *,
+        submits: bool = False,
+        password: bool = False,
+        id: str | None = None,  # noqa: A002  # Textual's name
+    ) -> None:
+        super().__init__(value, placeholder, password=password, id=id)
+        self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key not in self._left:
+            await run_own_binding(self, event)

@@ -1,0 +1,27 @@
+"""Prompts that no request can hold."""
+
+import pytest
+
+from prunecli.agent.oversized import PromptTooLarge, checked
+
+WINDOW = 200_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("x" * 31_000_000, "This prompt has 31.0 MB; a request takes 24.0 MB. It was not sent"),
+        ("ä" * 15_000_000, "This prompt has 30.0 MB"),
+        ("x" * 20_000_000, "This prompt has 20.0 MB, about 5.0M tokens; the model takes 200.0K"),
+    ],
+)
+def test_it_is_refused_with_its_size_and_what_to_do(words: str, said: str) -> None:
+    with pytest.raises(PromptTooLarge) as refused:
+        checked(words, WINDOW)
+    assert refused.value.message.startswith(said)
+    assert refused.value.hint.startswith("save it to a file")
+
+
+@pytest.mark.parametrize("words", ["", "go", "x" * 700_000, "\ud800"])
+def test_what_a_request_can_hold_is_let_through(words: str) -> None:
+    assert checked(words, WINDOW) == words
