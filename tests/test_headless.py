@@ -185,7 +185,7 @@ def test_what_could_not_be_read_is_said_in_every_form(tmp_path: Path, form: Outp
     asyncio.run(run_headless(runtime, ["third"], form=form, out=out.append, err=err.append))
     said = "\n".join(err)
     assert "a notice of the configuration" in said
-    assert f"session {runtime.session.id}: line 3: " in said
+    assert f"{runtime.session.id}.jsonl line 3" in said
     assert ".quarantine" in said
     if form == "stream-json":
         notices = [one["text"] for line in out if (one := json.loads(line)).get("subtype") == "notice"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from prunecli.model.codec import content_from_json, mapping, well_formed
+from prunecli.model.codec import content_from_json, mapping, well_formed, well_formed_json
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import PREAMBLE
 
@@ -137,4 +137,5 @@ def setting(payload: Mapping[str, Json], key: str) -> Json:
         texts(value, "system")
         if value.get("tools") is not None:
             parts(value, "tools")
+        return well_formed_json(value)
     return value

@@ -22,7 +22,7 @@ def session_notices(runtime: "Runtime", session: Session) -> list[str]:
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != str(setup.cwd)
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
-    return found + [f"session {session.id}: {notice}" for notice in session.notices]
+    return [*found, *session.notices]
 
 
 def _elsewhere(shown: str) -> str:

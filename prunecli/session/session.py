@@ -313,11 +313,10 @@ class Session:
         first = self.records[0].event
         if isinstance(first, SessionStarted):
             self._started, self.id = first, first.id
-        started = self._started
         self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
         self.running.read()
-        unknown = [name for name in started.requires if name not in KNOWN_FEATURES]
-        if unknown or started.version > LOG_VERSION:
+        unknown = [name for name in self._started.requires if name not in KNOWN_FEATURES]
+        if unknown or self._started.version > LOG_VERSION:
             self._too_new = True
             self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
             self.notices.append(self.read_only)

@@ -60,7 +60,7 @@ def test_the_report_says_what_was_kept_what_was_not_and_how_to_go_on(
 
 
 def test_the_report_counts_what_programs_wrote_apart_and_names_files_of_subagents(runner: CliRunner) -> None:
-    resumed = Path(__file__).parent / "imports" / "resumed" / "claude-code-commands.jsonl.gz"
+    resumed = Path(__file__).parents[1] / "imports" / "resumed" / "claude-code-commands.jsonl.gz"
     done = runner.invoke(app, ["sessions", "import", str(resumed)])
     assert "claude-code: 4 prompts, 10 responses, 3 results, 3 commands and notices" in done.stdout
     assert "not imported: 1 subagent files (claude-code-commands/subagents;" in done.stdout

@@ -308,7 +308,7 @@ def test_plain_text_says_what_of_a_session_could_not_be_read(runner: asyncio.Run
     runtime = start(tmp_path)
     runtime.open_session(path)
     printed = "\n".join(talked(runner, runtime))
-    assert f"session {runtime.session.id}: line 3: " in printed
+    assert f"{runtime.session.id}.jsonl line 3" in printed
     assert "a message from the user may be missing" in printed
 
 

@@ -183,7 +183,7 @@ def test_a_hostile_name_of_a_blob_leads_nowhere(tmp_path: Path, name: str) -> No
         encode_record(Record(0, 1, SessionStarted("s", "/w", "m"))) + encode_record(Record(1, 2, event))
     )
     again = Session.load(path, Context(Chars4()), writable=False)
-    assert any(notice.startswith("blob") for notice in again.notices)
+    assert any(notice.startswith("s.jsonl blob") for notice in again.notices)
     sent = again.context.messages()[0].canonical
     assert b"a secret" not in sent
     assert b"missing" in sent

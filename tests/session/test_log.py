@@ -262,7 +262,10 @@ def test_a_record_with_a_good_crc_and_a_bad_content_is_set_aside(tmp_path: Path,
     line = body + b',"crc":"%08x"}\n' % crc32(body)
     path.write_bytes(encode_record(record(0)) + line + encode_record(record(2)))
     loaded = read_log(path)
-    assert [one.seq for one in loaded.records if not isinstance(one.event, Unknown)] == [0, 2]
+    known = [
+        one.seq for one in loaded.records if not isinstance(one.event, Unknown) and one.event != LOST_WORDS
+    ]
+    assert known == [0, 2]
     assert [(bad.number, bad.seq) for bad in loaded.bad] == [(2, 1)], "one line says what is wrong"
 
 

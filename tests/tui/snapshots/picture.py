@@ -94,12 +94,14 @@ async def difference(screen: Shown, name: str, look: Look) -> str:
 
 
 async def _settled(screen: Shown, name: str, kept: str) -> str:
-    """The picture once it is the one that is kept, or nothing moved for so long that it will not become it."""
+    """The picture once it is the one that is kept, or nothing moved for so long that it will not become it; as it is in
+    the end where a cursor blinks and so something always moves."""
     before, since = "", time.monotonic()
+    end = since + 10
     while (picture := normalised(screen.app.export_screenshot(title=name))) != kept:
-        if picture != before:
+        if picture != before and time.monotonic() < end:
             before, since = picture, time.monotonic()
-        elif time.monotonic() - since > STILL_SECONDS:
+        elif time.monotonic() > end or time.monotonic() - since > STILL_SECONDS:
             break
         await screen.pilot.pause(0.05)
     return picture
