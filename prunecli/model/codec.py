@@ -125,7 +125,7 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
             case "blob":
                 return Blob(string(value["sha256"]), _size(value["bytes"]), string(value["media_type"]))
             case None | str():
-                return Opaque(dict(value))
+                return Opaque(mapping(value))
             case other:
                 raise ValueError(f"a block whose type is no text: {other!r:.40}")
     except KeyError as error:

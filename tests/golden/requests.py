@@ -15,8 +15,8 @@ from prunecli.context.inspect import inspect
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import Record
 from prunecli.session.importers.source import read_source
+from tests.sessions import SESSIONS
 
-SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.gz"))
 GOLDEN = Path(__file__).parent / "requests.jsonl"
 WINDOW = 30_000
 """Tokens: small, so that strategies which go by the window have something to do."""

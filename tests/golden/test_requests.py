@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.requests import GOLDEN, SESSIONS, figures, strategies
+from tests.golden.requests import GOLDEN, figures, strategies
+from tests.sessions import COMPLETE, SESSIONS
 
 KNOWN = {(name, strategy): known for name, strategy, *known in map(json.loads, GOLDEN.open())}
 
@@ -16,7 +17,9 @@ def test_the_requests_are_the_golden_ones(path: Path) -> None:
 
 
 def test_every_session_stands_there_under_every_strategy() -> None:
-    assert set(KNOWN) == {(path.name, name) for path in SESSIONS for name in strategies()}
+    here = {(path.name, name) for path in SESSIONS for name in strategies()}
+    assert here <= set(KNOWN)
+    assert here == set(KNOWN) or not COMPLETE
 
 
 @pytest.mark.parametrize("strategy", [name for name in strategies() if name != "no_pruning"])

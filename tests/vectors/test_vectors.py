@@ -1,7 +1,7 @@
 """Each strategy gives the answers of its original, compared by the rule in README.md."""
 
-import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from prunecli.session.importers.anthropic_messages import records_of
 FOLDER = Path(__file__).parent
 CASES = [
     json.loads(line)
-    for path in sorted(FOLDER.glob("*.jsonl.gz"))
-    for line in gzip.decompress(path.read_bytes()).decode().splitlines()
+    for path in sorted(FOLDER.glob("*.jsonl.xz"))
+    for line in lzma.decompress(path.read_bytes()).decode().splitlines()
 ]
 
 

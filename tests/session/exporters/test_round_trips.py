@@ -12,9 +12,9 @@ from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.source import read_source
 from tests.session.exporters.sample import numbered, sample
 from tests.session.points import sent, valid_points
+from tests.sessions import SESSIONS
 
 TESTS = Path(__file__).parents[2]
-SESSIONS = sorted((TESTS / "sessions").glob("*.gz"))
 SAMPLES = sorted((TESTS / "imports").glob("*.gz"))
 Conversation = list[dict[str, Any]]
 SHORT = [path for path in SESSIONS if path.stat().st_size < 16_000][:8]

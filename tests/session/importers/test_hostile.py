@@ -18,13 +18,13 @@ from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.rows import content_of
 from prunecli.session.importers.source import read_source
 from tests.session.points import folded, valid_points
+from tests.sessions import SESSIONS
 
 IMPORTS = Path(__file__).parents[2] / "imports"
 RESUMED = [
     IMPORTS / "resumed" / f"{name}.jsonl.gz" for name in ("claude-code-slash", "codex", "gemini-cli-twice")
 ]
 SAMPLES = [*sorted(IMPORTS.glob("*.gz")), *RESUMED]
-SESSIONS = sorted((Path(__file__).parents[2] / "sessions").glob("*.gz"))
 ROWS = 24
 
 

@@ -15,6 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from textual.widgets import Input
+
 from prunecli.model.events import Event
 from prunecli.providers.scripted import Scripted
 from tests.starting import start
@@ -94,14 +96,14 @@ async def difference(screen: Shown, name: str, look: Look) -> str:
 
 
 async def _settled(screen: Shown, name: str, kept: str) -> str:
-    """The picture once it is the one that is kept, or nothing moved for so long that it will not become it; as it is in
-    the end where a cursor blinks and so something always moves."""
+    """The picture once it is the one that is kept, or nothing moved for so long that it will not become it."""
+    for one in screen.app.screen.query(Input):
+        one.cursor_blink = False  # a cursor that blinks never stays as it is for STILL_SECONDS
     before, since = "", time.monotonic()
-    end = since + 10
     while (picture := normalised(screen.app.export_screenshot(title=name))) != kept:
-        if picture != before and time.monotonic() < end:
+        if picture != before:
             before, since = picture, time.monotonic()
-        elif time.monotonic() > end or time.monotonic() - since > STILL_SECONDS:
+        elif time.monotonic() - since > STILL_SECONDS:
             break
         await screen.pilot.pause(0.05)
     return picture
