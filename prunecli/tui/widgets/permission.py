@@ -43,6 +43,7 @@ class PermissionPanel(Question):
         super().__init__(sheet.title, rows, self._say, for_text=last, leave=last)
         self._kinds = kinds
         self._sheet = sheet
+        self._fitted: tuple[tuple[object, ...], int] = ((), 0)
         self._palette = palette
 
     def _say(self, row: int, text: str) -> None:
@@ -88,6 +89,12 @@ class PermissionPanel(Question):
         if self.is_over:
             return
         room = max(1, min(MOST_ROWS, self._rows_left()))
+        around = (self.screen.size, *(part.outer_size.height for part in self._around()))
+        if (
+            self._fitted[0] == around
+        ):  # the hint below depends on the room, and the room on the hint: it only shrinks
+            room = min(room, self._fitted[1])
+        self._fitted = (around, room)
         if self._sheet.diff:
             self.query_one("#what").styles.max_height = 1
             shown = self.query_one("#change", Transcript)
@@ -98,9 +105,12 @@ class PermissionPanel(Question):
 
     def _rows_left(self) -> int:
         """Rows of the screen that nothing needs besides the transcript and what would run."""
-        around = [part for part in self.screen.children if part is not self and _takes_rows(part)]
+        around = self._around()
         own = [part for part in self.children if part.id not in ("what", "change")]
         return self.screen.size.height - sum(part.outer_size.height for part in [*around, *own])
+
+    def _around(self) -> list[Widget]:
+        return [part for part in self.screen.children if part is not self and _takes_rows(part)]
 
     def press(self, key: str, at: float) -> bool:
         """As `Question.press`; a page of what would run while there is more of it."""

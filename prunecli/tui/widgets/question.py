@@ -222,10 +222,9 @@ class Question(Vertical, can_focus=False):
         ):  # none before it is composed
             mark = "❯ " if number == self.answering.marked else "  "
             digit = (f"{row.letters[0]} ", "bold $accent")
-            line = Content.assemble((mark, "bold $accent"), digit, *row.parts)
-            shown.update(line)
+            _put(shown, Content.assemble((mark, "bold $accent"), digit, *row.parts))
         for note in self.query("#note").results(Static):
-            note.update(Content(self._refused or self._note(ready)))
+            _put(note, Content(self._refused or self._note(ready)))
 
     def _note(self, ready: bool) -> str:
         if self.answering.is_pending or not ready:
@@ -260,3 +259,9 @@ def choice(
 
 def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
     answered(row)
+
+
+def _put(where: Static, content: Content) -> None:
+    """Shows it, if it is not shown already: each update lays the screen out anew."""
+    if where.content != content:
+        where.update(content)
