@@ -94,7 +94,9 @@ class PermissionPanel(Question):
             self._fitted[0] == around
         ):  # the hint below depends on the room, and the room on the hint: it only shrinks
             room = min(room, self._fitted[1])
-        self._fitted = (around, room)
+        if self._fitted != (around, room):
+            self._fitted = (around, room)
+            self.set_timer(0.05, self._fit)  # the sizes may be those of before what led here
         if self._sheet.diff:
             self.query_one("#what").styles.max_height = 1
             shown = self.query_one("#change", Transcript)
@@ -104,10 +106,10 @@ class PermissionPanel(Question):
         self._show()
 
     def _rows_left(self) -> int:
-        """Rows of the screen that nothing needs besides the transcript and what would run."""
+        """Rows of the screen that nothing needs besides what would run; a row of the transcript stays."""
         around = self._around()
         own = [part for part in self.children if part.id not in ("what", "change")]
-        return self.screen.size.height - sum(part.outer_size.height for part in [*around, *own])
+        return self.screen.size.height - 1 - sum(part.outer_size.height for part in [*around, *own])
 
     def _around(self) -> list[Widget]:
         return [part for part in self.screen.children if part is not self and _takes_rows(part)]
