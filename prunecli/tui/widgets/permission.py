@@ -94,9 +94,7 @@ class PermissionPanel(Question):
             self._fitted[0] == around
         ):  # the hint below depends on the room, and the room on the hint: it only shrinks
             room = min(room, self._fitted[1])
-        if self._fitted != (around, room):
-            self._fitted = (around, room)
-            self.set_timer(0.05, self._fit)  # the sizes may be those of before what led here
+        self._fitted = (around, room)
         if self._sheet.diff:
             self.query_one("#what").styles.max_height = 1
             shown = self.query_one("#change", Transcript)
