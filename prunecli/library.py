@@ -22,11 +22,12 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
 from prunecli.errors import ConfigError
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
+from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
@@ -38,7 +39,7 @@ class Pruner:
     """One conversation, pruned by one strategy. Decisions stay, so that what was sent before keeps its bytes and the
     prompt cache holds up to the first new edit.
 
-    `options` are the strategy's, by name; `counter` counts tokens (characters / 4 by default); `window` is in
+    `options` are the strategy's, by name; `counter` counts tokens (the shipped tokenizer by default); `window` is in
     tokens. Raises ConfigError for an unknown strategy or option.
     """
 
@@ -51,7 +52,7 @@ class Pruner:
             config = config.with_value(f"{strategy}.{name}", text)
         self._strategy = chosen(config, strategy)
         self._window = window
-        self._context = Context(counter or Chars4())
+        self._context = Context(counter or SHIPPED)
         self._said = self._seq = 0
 
     def request(self, messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:

@@ -38,7 +38,7 @@ def assemble(context: Context, model: ModelSettings) -> Request:
         thinking_for(messages, model.thinking),
         model.cache_ttl,
         model.betas,
-        context.tally.context_tokens,
+        context.counts.context_tokens,
         context.sha256(),
         model.effort,
     )

@@ -76,16 +76,22 @@ async def nothing(_: ToolUse) -> None:
     """Nobody has to know before files are changed."""
 
 
+async def uncounted(_: Sequence[Block]) -> None:
+    """Results are recorded without their tokens."""
+
+
 @dataclass(slots=True)
 class Executor:
     """Runs the calls of one session. `context(approved=...)` is what a call may use, approved where the user saw
-    and allowed it; progress is added for each call. `before_change` comes before each that may change files."""
+    and allowed it; progress is added for each call. `before_change` comes before each that may change files. `count`
+    gives the tokens that a result is recorded with."""
 
     session: Journal
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
+    count: Callable[[Sequence[Block]], Awaitable[int | None]] = uncounted
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Runs the calls and records their results in source order.
@@ -203,14 +209,17 @@ class Executor:
         except Exception as error:  # noqa: BLE001  # a defect of a tool must not end the run
             output = _error(f"The tool failed: {type(error).__name__}: {error}")
         duration = round((monotonic() - begun) * 1000)
-        return bounded_output(output, context.limits.max_output_bytes), duration
+        output = bounded_output(output, context.limits.max_output_bytes)
+        return replace(output, tokens=await self.count(output.content)), duration
 
     def _record(self, call: ToolUse, output: ToolOutput, duration: int) -> None:
         content = tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),)
         details: dict[str, Any] = well_formed_json(dict(output.details))
         if output.raw is not None and (blob := self._raw(output.raw)):
             details["raw"] = blob
-        self.session.keep(ToolResult(call.id, call.name, content, output.is_error, details, duration))
+        self.session.keep(
+            ToolResult(call.id, call.name, content, output.is_error, details, duration, output.tokens)
+        )
 
     def _raw(self, data: bytes) -> Json:
         """The bytes that a text could not hold, beside the log (LOG-18). A full disk is met by the result itself."""

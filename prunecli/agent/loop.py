@@ -286,7 +286,7 @@ class Run:
         `short` asks without what stays, because the whole is too long."""
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
-        self.session.tell(SummaryStarted(context.tally.context_tokens, plan.focus))
+        self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
 
         async def ask() -> Request:
             return summary_request(context, self.model(), plan, short=short)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from prunecli.context.compaction import CompactionPlan, due, last_word, plan_compaction
 from prunecli.context.compaction import Options as Compaction
-from prunecli.context.economics import Gate, Market, judge
+from prunecli.context.economics import Gate, Market
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.pressure import pressing, relieve
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
@@ -46,7 +46,9 @@ class Policy:
 
     def prunes(self, context: Context) -> list[PrunApplied]:
         """What is to be pruned before the next request: the strategies' proposals if the gate lets them pass,
-        then relief if it must be. All of it breaks the cache once."""
+        then relief if it must be. All of it breaks the cache once. Nothing while pruning is off."""
+        if not self.enabled:
+            return []
         events, _ = self.decided(context)
         view = self.view(context)
         if not events and pressing(view, self.max_tokens):
@@ -64,8 +66,9 @@ class Policy:
         events, _ = self._proposals(self.view(context), "strategy")
         if not events or self.gate == "always":
             return events, ""
-        edits = tuple(edit for event in events for edit in event.edits)
-        decision = judge(context, edits, self.window, self.market)
+        from prunecli.context.gate import judge  # not on the way to a first request
+
+        decision = judge(context, events, self.window, self.market)
         if not decision.apply:
             return [], decision.reason
         return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
@@ -97,7 +100,7 @@ class Policy:
         thought, so what is sent now is taken for it. None where the user has said nothing since the last time."""
         if not self.compaction.enabled or last_word(context) <= context.boundary:
             return None
-        return plan_compaction(context, self.compaction, min(self.window, context.tally.context_tokens))
+        return plan_compaction(context, self.compaction, min(self.window, context.counts.context_tokens))
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """`/prune`: what the strategies would do without minimum and gate, and why not more."""

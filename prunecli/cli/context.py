@@ -15,12 +15,12 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
-from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.context.tokens import TokenCounter
 from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable
+from prunecli.providers.models import ModelTable, token_factor
 from prunecli.sanitize import visible
 from prunecli.session.store import Store
 
@@ -50,7 +50,7 @@ def context(
     ] = None,
     window: Annotated[int | None, Option("--window", min=1, help="Context window, tokens.")] = None,
     at: Annotated[int | None, Option("--at", min=0, help="As of this entry.")] = None,
-    estimator: Annotated[str, Option("--estimator", help="tiktoken or chars4.")] = "tiktoken",
+    estimator: Annotated[str | None, Option("--estimator", help="tiktoken or chars4.")] = None,
     no_recall: Annotated[bool, Option("--no-recall", help="Placeholders without their handle.")] = False,
     as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -58,12 +58,13 @@ def context(
     with working("reading"):
         found = _source(source)
         config = _configured(ctx, options or (), strategy)
-        names = strategy.split(",") if strategy else () if found.native else config.pruning.strategies
+        names = strategy.split(",") if strategy else config.pruning.strategies
         inspection = inspect(
             found.records,
             _chosen(config, names),
             window=window or _window(found, config),
-            counter=_counter(estimator),
+            counter=_counter(estimator or config.pruning.estimator),
+            factor_of=token_factor,
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
@@ -120,13 +121,11 @@ def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
 
 
 def _counter(estimator: str) -> TokenCounter:
-    if estimator == "chars4":
-        return Chars4()
-    if estimator != "tiktoken":
+    if estimator not in ("tiktoken", "chars4"):
         raise UsageError(f"--estimator: there is no {estimator!r}", "tiktoken, chars4")
-    from prunecli.providers.tokenizer import load as load_tokenizer
+    from prunecli.providers.tokenizer import counter
 
-    return load_tokenizer()
+    return counter(estimator)
 
 
 def _window(found: "Source", config: Config) -> int:

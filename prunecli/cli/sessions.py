@@ -150,13 +150,14 @@ def audit_(
 def _audited(ctx: typer.Context, path: Path) -> "Audit":
     """The audit of a session's file, at the prices and with the cache's time that are configured."""
     from prunecli.providers.models import ModelTable, cost, token_factor
+    from prunecli.providers.tokenizer import counter
     from prunecli.session.audit import audit
 
     places = Places.of(os.environ)
     config = configured(ctx)
     table = ModelTable.load(places.shipped_data, config.models)
     loaded = Session.load(path, Context(Chars4()), writable=False)
-    context = Context(Chars4(), token_factor(loaded.started.model))
+    context = Context(counter(config.pruning.estimator), token_factor)
     ttl = config.model.cache_ttl
     minutes = 60 if ttl == "1h" else 5
     return audit(

@@ -44,7 +44,7 @@ def _row(context: Context, spared: Mapping[int, str], entry: Entry) -> tuple[str
     why = context.locked(entry.seq)
     if not why:
         why = spared.get(entry.seq, "")
-    return (str(entry.seq), _what(entry), short(context.tally.tokens(entry)), state, why)
+    return (str(entry.seq), _what(entry), short(context.counts.told(entry) or 0), state, why)
 
 
 def _what(entry: Entry) -> str:

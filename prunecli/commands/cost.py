@@ -19,8 +19,8 @@ MOST_ROWS = 1_000
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and per request, and what pruning saved and cost."""
     choices = runtime.choices
-    scale = runtime.session.context.tally.anchor.tokens_per_char * 4
-    responses = paid(runtime.session.records, choices.known_price, scale=scale)
+    told = runtime.session.context.counts.told_raw
+    responses = paid(runtime.session.records, choices.known_price, told)
     if not responses:
         return [Say("Nothing was paid so far: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
@@ -32,7 +32,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rows.append(("",) * len(_HEADINGS))
     newest = responses[: -MOST_ROWS - 1 : -1]
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
-    tracked = runtime.session.context.tracker.rows.values()
+    tracked = runtime.session.context.prune_history.rows.values()
     books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
     note = _note(books, responses)
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
@@ -89,7 +89,7 @@ def _note(found: Pruning, responses: Sequence[Paid]) -> str:
     else:
         net = ("saved " if found.net >= 0 else "cost ") + f"~{money(abs(found.net))} net"
         lines.append(
-            f"Pruning withheld ~{short(found.withheld)} tokens from requests (~{money(found.saved)} of cache reads) "
-            f"and had ~{short(found.rewritten)} written again (~{money(found.cost)}): it {net}."
+            f"Pruning kept ~{short(found.withheld)} tokens out of requests, which saved ~{money(found.saved)}; "
+            f"writing ~{short(found.rewritten)} tokens to the cache again cost ~{money(found.cost)}. It {net}."
         )
     return "\n".join(lines)

@@ -34,7 +34,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     runtime.emit(SettingChanged("model.effort", level))
     said = f"Effort: {level}."
     if runtime.choices.effort != before and runtime.session.context.requests:
-        tokens = short(runtime.session.context.tally.context_tokens)
+        tokens = short(runtime.session.context.counts.context_tokens)
         said += (
             f" Earlier thinking stays valid; the next request caches its messages anew (~{tokens} tokens)."
         )

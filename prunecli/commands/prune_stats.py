@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
-from prunecli.context.tracker import Tracked
+from prunecli.context.prune_history import PruneStats
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
 
@@ -32,7 +32,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show what was scanned, pruned and protected, and every prune so far with its cost and re-reads."""
     status = runtime.status()
     ledger, bill = status.ledger, status.bill
-    tracked = list(runtime.session.context.tracker.rows.values())
+    tracked = list(runtime.session.context.prune_history.rows.values())
     costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
@@ -60,7 +60,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
 
 
-def _row(row: Tracked, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:
+def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:
     tokens, usd = cost
     mark = "" if row.measured else "~"
     again = f"{len(row.rereads)} (~{short(row.reread_tokens)})" if row.rereads else "0"

@@ -21,7 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             targets.append(seq)
     if not targets:
         return [Say("Nothing to restore: these entries are whole.")]
-    before = context.tally.context_tokens
+    before = context.counts.context_tokens
     runtime.emit(PrunReverted(tuple(dict.fromkeys(targets))))
-    more = max(0, context.tally.context_tokens - before)
+    more = max(0, context.counts.context_tokens - before)
     return [Say(f"Restored and pinned: {', '.join(map(str, seqs))}; ~{more:,} tokens are back.")]

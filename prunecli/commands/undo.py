@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say
 from prunecli.errors import UsageError
 from prunecli.figures import short
-from prunecli.model.events import PrunApplied, PrunReverted
+from prunecli.model.events import PrunReverted
 from prunecli.runtime import Runtime
 
 
@@ -22,6 +22,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             f"{arguments} is no prune that is in force",
             "/prune-stats shows them with their numbers; /restore brings single entries back",
         )
-    tokens = sum(record.event.tokens_removed for record in chosen if isinstance(record.event, PrunApplied))
+    counts = runtime.session.context.counts
+    before = counts.context_tokens
     runtime.emit(PrunReverted(tuple(record.seq for record in reversed(chosen))))
+    tokens = max(0, counts.context_tokens - before)
     return [Say(f"Undone: {len(chosen)} prune{'s' * (len(chosen) > 1)}, ~{short(tokens)} tokens are back.")]

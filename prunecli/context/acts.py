@@ -86,10 +86,11 @@ def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
         return refused("no tool result in this turn, and your words always stay")
     if results == [turn.head]:
         return _prune_prompt(view, results[0])
-    free = _clear(
-        view, [entry for entry in results if not _is_kept(view, entry)], "the only result of this turn"
-    )
-    return free if free.allowed else _clear(view, results, "the only result of this turn")
+    free = [entry for entry in results if not _is_kept(view, entry)]
+    found = _clear(view, free, "the only result of this turn")
+    if found.allowed or any(_is_pruned(entry, view) for entry in free):
+        return found
+    return _clear(view, results, "the only result of this turn")
 
 
 def _prune_prompt(view: View, head: Entry) -> Plan:
@@ -135,7 +136,7 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
     edit = view.text_edit(entry)
     if edit is not None and edit.kind == "clear":
         return "it is cleared already", None
-    what = f"output pruned — ~{view.tokens(entry):,} tokens"
+    what = f"output pruned — ~{view.told(view.tokens(entry)):,} tokens"
     made = view.replaced("clear", entry, view.placeholder(entry, what))
     return ("" if made else "its placeholder would be no shorter"), made
 
@@ -172,7 +173,7 @@ def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
         note = Edit("memo", chosen[0].seq, None, text, 0, view.count(text))
         edits = (note, *edits)
     if (net := sum(edit.tokens_saved for edit in edits)) <= 0:
-        return refused(f"it would save nothing: {-net:,} tokens more than now")
+        return refused(f"it would save nothing: {view.told(-net):,} tokens more than now")
     pinned = tuple(entry.seq for one in chosen for entry in one.entries if entry.seq in view.context.pinned)
     unpin = [Pinned(pinned, pinned=False)] if pinned else []
     count = "this exchange" if len(chosen) == 1 else f"{len(chosen)} exchanges"

@@ -44,16 +44,17 @@ F = TypeVar("F", bound=Follower)
 
 @dataclass(slots=True)
 class _Kept:
-    """A follower, what it was made for, and how far it has come. `overlay`: seqs it saw with pending edits."""
+    """A follower, the compaction boundary it was made for, and how far it has come. `overlay`: seqs it saw with
+    pending edits."""
 
     follower: Any
-    made_for: tuple[int, object]
+    boundary: int
     read: int = 0
     overlay: tuple[int, ...] = ()
 
 
 class Changes:
-    """The feed of one fold. A rewind begins a new one; a compaction or another counter makes followers anew."""
+    """The feed of one fold. A rewind begins a new one; a compaction makes followers anew."""
 
     def __init__(self) -> None:
         self._seqs: list[int] = []
@@ -89,10 +90,9 @@ class Changes:
     def follow(self, view: "View", key: Hashable, make: Callable[[], F]) -> F:
         """The follower under this key, made now if there is none, as of the view with its pending edits."""
         context = view.context
-        made_for = (context.boundary, context.tally.counter)
         kept = self._kept.pop(key, None)
-        if kept is None or kept.made_for != made_for:
-            kept = _Kept(make(), made_for)
+        if kept is None or kept.boundary != context.boundary:
+            kept = _Kept(make(), context.boundary)
             touched = _shown(context)
         else:
             touched = _expanded(context, [*self._seqs[kept.read :], *kept.overlay, *view.pending])

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
+from prunecli.context.token_counts import words_of
 from prunecli.model.events import CompactionApplied, UserMessage
 from prunecli.model.messages import Text
 
@@ -58,8 +59,9 @@ class CompactionPlan:
         if self.words:
             parts.insert(0, f"<user-words>\n{self.words}\n</user-words>")
         text = "[Earlier messages were replaced by this summary.]\n" + "\n".join(parts)
-        before = context.tally.context_tokens
-        after = context.tally.tokens_without(self.covered(context), text)
+        counts = context.counts
+        left = counts.shown.minus(counts.amount_of(self.covered(context)))
+        before, after = counts.context_tokens, counts.scale.total(*left.plus(words_of(text)))
         return CompactionApplied(text, self.head_end, self.tail_start, before, after, self.focus)
 
     def covered(self, context: Context) -> list[Entry]:
@@ -90,7 +92,7 @@ def plan_compaction(
 
 def due(context: Context, options: Options, window: int) -> bool:
     """Whether the context has reached the threshold, and the user said something since the last compaction."""
-    if not options.enabled or context.tally.context_tokens < options.threshold(window):
+    if not options.enabled or context.counts.context_tokens < options.threshold(window):
         return False
     return last_word(context) > context.boundary
 
@@ -117,9 +119,7 @@ def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | 
         return None
     kept, used = shown[-1], 0
     for exchange in reversed(shown):
-        used += sum(
-            context.tally.shown_tokens(entry, context.text_edit(entry.seq)) for entry in exchange.entries
-        )
+        used += context.counts.tokens_of([exchange.head])
         if used > keep_tokens and exchange is not shown[-1]:
             break
         kept = exchange
@@ -134,12 +134,7 @@ def _last_before(context: Context, seq: int) -> int:
 
 
 def _tail_tokens(context: Context, start: int) -> int:
-    return sum(
-        context.tally.shown_tokens(entry, context.text_edit(entry.seq))
-        for item in context.items
-        if item.seq >= start
-        for entry in (item.exchange.entries if item.exchange else [item])
-    )
+    return context.counts.tokens_of(item for item in context.items if item.seq >= start)
 
 
 def _words(context: Context, head_end: int, tail_start: int, limit: int | None) -> str:

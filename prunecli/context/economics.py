@@ -1,7 +1,7 @@
-"""The gate: whether breaking the prompt cache now is worth what a proposal saves (PRUNING.md section 6).
+"""What breaking the prompt cache costs, and what it gains.
 
-*When* is separate from *what*. A break at some place means that everything behind it is written again instead of
-read back; what was pruned is no longer read with each later request.
+A break at some place means that everything behind it is written again instead of read back; what was pruned is no
+longer read with each later request.
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,8 @@ from math import ceil
 from typing import Literal, TypeAlias
 
 from prunecli.context.state import Context
-from prunecli.model.edits import Edit
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
-
-FEWEST_REQUESTS, MOST_REQUESTS = 5, 50
-"""Bounds of how many further requests are expected: as many again as there have been (Lindy's law)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +26,6 @@ class Market:
     read: float | None = None
     write: float | None = None
     engage_ratio: float = 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether a proposal is applied now, and why, in plain words."""
-
-    apply: bool
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +54,8 @@ class Break:
 def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
     """The break that a change of entry `first` makes; `saved` are the tokens that it withholds, as the endpoint
     counts them."""
-    still, rate = cold(context, market), context.tally.anchor.tokens_per_char
-    rewritten = 0
-    if not still:
-        cached = context.wire.bytes_between(context.group_of(first), context.wire.unchanged)
-        rewritten = round(cached * rate)
+    still = cold(context, market)
+    rewritten = 0 if still else _cached_behind(context, first)
     cost = gain = None
     if market.read is not None and market.write is not None:
         cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6 if rewritten > 0 else 0.0
@@ -78,27 +63,12 @@ def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
     return Break(rewritten, cost, gain, still, _left(context, market))
 
 
-def judge(context: Context, edits: tuple[Edit, ...], window: int, market: Market) -> Decision:
-    """The gate's word on these edits: cold cache, pressure, an already broken cache, or break-even."""
-    if still := cold(context, market):
-        return Decision(True, still)
-    used = context.tally.context_tokens / window if window else 0.0
-    if used >= market.engage_ratio:
-        return Decision(True, f"the context fills {used:.0%} of the window")
-    saved = round(sum(edit.tokens_saved for edit in edits) * context.tally.anchor.tokens_per_char * 4)
-    broken = breaking(context, min(edit.seq for edit in edits), saved, market)
-    rewritten, warm, cost, gain = broken.rewritten, broken.warm, broken.cost, broken.gain
-    if rewritten <= 0:
-        return Decision(True, "the cache breaks here anyway")
-    if not market.read or not market.write or cost is None or gain is None:
-        return Decision(
-            False, f"held {_k(saved)}: cache {warm}; pruning now makes {_k(rewritten)} tokens new"
-        )
-    further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
-    if gain * further > cost:
-        return Decision(True, f"costs ~{_usd(cost)} once, saves ~{_usd(gain)} a request")
-    words = f"cache {warm}; pruning now costs ~{_usd(cost)}, saves ~{_usd(gain)} a request"
-    return Decision(False, f"held {_k(saved)}: {words}")
+def _cached_behind(context: Context, seq: int) -> int:
+    """Tokens that the endpoint has cached from this entry's message on: what changing it makes it take in again."""
+    exchange = context.entries[seq].exchange if seq in context.entries else None
+    head = exchange.seq if exchange else seq
+    start = context.position(head) if context.is_shown(head) else 0
+    return context.counts.tokens_of(context.items[start : context.wire.item_at(context.wire.unchanged)])
 
 
 def cold(context: Context, market: Market) -> str:
@@ -126,11 +96,3 @@ def _span(ms: int) -> str:
     if seconds < 3_600:
         return f"{seconds // 60}m{seconds % 60:02d}s"
     return f"{seconds // 3_600}h{seconds % 3_600 // 60:02d}m"
-
-
-def _k(tokens: int) -> str:
-    return f"{tokens / 1000:.0f}K" if tokens >= 1_000 else str(tokens)
-
-
-def _usd(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"

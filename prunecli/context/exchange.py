@@ -4,7 +4,7 @@ An entry is a message of the log, named by its `seq`. An exchange is an assistan
 results: the unit of dropping (PRUNING.md section 1).
 """
 
-from collections.abc import Container, Mapping, MutableMapping
+from collections.abc import Callable, Container, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model.edits import EditKind
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import (
+    Block,
     Image,
     Json,
     RedactedThinking,
@@ -144,15 +145,7 @@ class Entry:
     @property
     def image_tokens(self) -> int:
         """Raw estimate of its images."""
-        if isinstance(self.event, CompactionApplied):
-            return 0
-        return sum(
-            [
-                (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
-                for block in self.event.content
-                if is_image(block)
-            ]
-        )
+        return 0 if isinstance(self.event, CompactionApplied) else image_tokens(self.event.content)
 
     @property
     def countable(self) -> list[str]:
@@ -259,6 +252,22 @@ def result_entry(
     recalled = entries.get(wanted) if isinstance(wanted, int) else None
     origin = (recalled.origin or recalled) if recalled and recalled.call else None
     return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call, origin=origin)
+
+
+def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:
+    """Raw estimate of a result's content."""
+    return sum(count(block.text) for block in content if isinstance(block, Text)) + image_tokens(content)
+
+
+def image_tokens(content: Sequence[Block]) -> int:
+    """Raw estimate of the images among these blocks."""
+    return sum(
+        [
+            (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
+            for block in content
+            if is_image(block)
+        ]
+    )
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

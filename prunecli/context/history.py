@@ -87,7 +87,7 @@ class History:
     """
 
     def __init__(self, context: Context, pruning: Sequence[Record]) -> None:
-        self._tally = context.tally
+        self._counts = context.counts
         self._entries = context.entries
         self._pruning = pruning
         there = list(self._entries.values())
@@ -178,9 +178,10 @@ class History:
     def _weight(self, item: Entry) -> int:
         edits, parts = self._edits, item.exchange.entries if item.exchange else [item]
         texts = {part.seq: edit for part in parts if (edit := edits.text_edit(part.seq))}
-        memos = [memo.text or "" for memo in edits.memos_at(item.exchange)] if item.exchange else []
+        memos = edits.memos_at(item.exchange) if item.exchange else []
         hidden = item.exchange is not None and edits.dropped(item.exchange)
-        return self._tally.weight_as(item, texts, memos, hidden=hidden)
+        amount = self._counts.amount_as(item, texts, memos, hidden=hidden)
+        return self._counts.scale.tokens(*amount)
 
     def messages(self, start: int) -> tuple[WireMessage, ...]:
         """The messages from this one on."""
@@ -191,8 +192,8 @@ class History:
         return max(0, self._wire.group_at(item) - 1)
 
     def tokens_before(self, message: int) -> int:
-        """Characters / 4 of what is sent before a message."""
-        return self._weights[self._wire.item_at(message)] // 4
+        """Tokens of the messages before this one."""
+        return self._weights[self._wire.item_at(message)]
 
 
 def _end(item: Entry) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, PrunApplied, PrunReverted
 
@@ -18,8 +19,8 @@ _PLANNED = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """`before` and `after`: tokens of the whole next request, as the endpoint counts them. `withheld`: raw tokens
-    that the ledger's "pruned" grows by, negative where something comes back. None of `change` for a pin."""
+    """`before` and `after`: tokens of the whole next request. `withheld`: tokens that the ledger's "pruned" grows by,
+    negative where something comes back. `change` is None for a pin."""
 
     before: int
     after: int
@@ -38,18 +39,19 @@ def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
     for event in events:
         overlay.apply(event)
     heads = overlay.heads()
-    tally = context.tally
-    weight = withheld = 0
+    counts = context.counts
+    freed = withheld = NOTHING
     for head in heads:
         edits, memos, hidden = overlay.of(head)
-        weight += tally.weight_as(head, edits, memos, hidden=hidden) - tally.weight_of(head.seq)
-        if head.seq > context.boundary:
-            withheld += overlay.shown(head, now=True) - overlay.shown(head, now=False)
-    before, after = tally.context_tokens, tally.anchor.estimate(tally.weight + weight)
+        less = counts.amount_of([head]).minus(counts.amount_as(head, edits, memos, hidden=hidden))
+        freed = freed.plus(less)
+        withheld = withheld.plus(less) if head.seq > context.boundary else withheld
+    before, after = counts.context_tokens, counts.scale.total(*counts.shown.minus(freed))
     if not heads:
-        return Impact(before, after, 0, None)
+        return Impact(before, before, 0, None)
     first = min(head.seq for head in heads)
-    return Impact(before, after, withheld, breaking(context, first, before - after, market))
+    change = breaking(context, first, before - after, market)
+    return Impact(before, after, counts.scale.tokens(*withheld), change)
 
 
 class _Overlay:
@@ -106,25 +108,11 @@ class _Overlay:
                 found[head.seq] = head
         return list(found.values())
 
-    def of(self, head: Entry) -> tuple[dict[int, Edit], list[str], bool]:
+    def of(self, head: Entry) -> tuple[dict[int, Edit], list[Edit], bool]:
         """Edits by entry, memos and whether it is dropped, of an item as it would be."""
         texts = {part.seq: edit for part in _parts(head) if (edit := self._text_edit(part.seq))}
-        memos = [edit.text or "" for prun, edit in self._memos_of(head.seq) if self._has_drops(prun)]
+        memos = [edit for prun, edit in self._memos_of(head.seq) if self._has_drops(prun)]
         return texts, memos, any(edit.kind == "drop" for _, edit in self._edits_of(head.seq))
-
-    def shown(self, head: Entry, *, now: bool) -> int:
-        """Raw tokens of an item, now or as it would be."""
-        context, tally = self._context, self._context.tally
-        if now:
-            edits = {p.seq: e for p in _parts(head) if (e := context.text_edit(p.seq))}
-            memos = [edit.text or "" for edit in context.memos_at(head.exchange)] if head.exchange else []
-            hidden = head.exchange is not None and context.dropped(head.exchange)
-        else:
-            edits, memos, hidden = self.of(head)
-        parts = () if hidden else _parts(head)
-        return sum(map(tally.counter.count, memos)) + sum(
-            tally.shown_tokens(part, edits.get(part.seq)) for part in parts
-        )
 
     def _text_edit(self, seq: int) -> Edit | None:
         kinds = ("clear", "trim", "repair")

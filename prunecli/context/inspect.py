@@ -3,8 +3,8 @@
 The engine on plain records, for `prunecli context` and for other programs. The gate is off here.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
@@ -12,7 +12,8 @@ from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, PrunReverted, Record
+from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record
+from prunecli.model.messages import Usage
 from prunecli.model.requests import WireMessage
 
 
@@ -34,6 +35,7 @@ def inspect(
     *,
     window: int,
     counter: TokenCounter,
+    factor_of: Callable[[str], float] = lambda _: 1.0,
     recall: bool = False,
     recorded: bool = False,
     at: int | None = None,
@@ -43,12 +45,16 @@ def inspect(
     `recorded` shows the edits that the log holds and asks no strategy for more; else the log's own are ignored
     and the strategies propose, in order, each seeing what those before it did.
     """
-    context = Context(counter)
+    context = Context(counter, factor_of)
     last = at if at is not None else max((record.seq for record in records), default=0)
+    pruned = False
     for record in records:
-        prune = isinstance(record.event, PrunApplied | PrunReverted)
-        if record.seq <= last and (recorded or not prune):
-            context.apply(record)
+        if record.seq > last:
+            break
+        if not recorded and isinstance(record.event, PrunApplied | PrunReverted):
+            pruned = True
+            continue
+        context.apply(_without_report(record) if pruned else record)
     view = View(context, window, recall=recall)
     if recorded:
         return Inspection(context.messages(), _live(context), ledger(view, chosen))
@@ -63,6 +69,15 @@ def inspect(
             context.apply(Record(last, 0, event))
             edits += proposal.edits
     return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes), tuple(problems))
+
+
+def _without_report(record: Record) -> Record:
+    """A response without its usage: that was measured with edits which are left out here."""
+    if not isinstance(record.event, AssistantMessage):
+        return record
+    return replace(
+        record, event=replace(record.event, usage=Usage(output_tokens=record.event.usage.output_tokens))
+    )
 
 
 def _live(context: Context) -> tuple[Edit, ...]:

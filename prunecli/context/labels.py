@@ -231,13 +231,13 @@ def _first_line(text: str) -> str:
     return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
 
 
-def prune_in_words(event: PrunApplied) -> str:
-    """A prune in a line; a memo below it."""
+def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: raw) -> str:
+    """A prune in a line; a memo below it. `told` converts the raw tokens that it recorded."""
     who = "the model" if event.source == "model" else event.strategy or "a strategy"
     count = event.messages_removed
     if event.reason and all(edit.kind == "strip" for edit in event.edits):
         return f"✂ {event.reason}"
-    text = f"✂ pruned ~{short(event.tokens_removed)} tokens"
+    text = f"✂ pruned ~{short(told(event.tokens_removed))} tokens"
     text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"

@@ -14,11 +14,12 @@ from prunecli.model.messages import Json
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Tokens since the compaction boundary; `context_tokens` is the whole next request, `window` what fits.
+    """Tokens since the compaction boundary, as the endpoint counts them; `context_tokens` is the whole next request,
+    `window` what fits.
 
-    scanned: originals of all tool results. pruned: net tokens withheld now. protected: live results that the
-    strategy would not touch now; `spared` gives the reasons by seq, worked out when they are asked for, which
-    has to be before the context changes.
+    scanned: originals of all tool results, and of answers that prunes dropped. pruned: net tokens withheld now.
+    protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out when
+    they are asked for, which has to be before the context changes.
     """
 
     scanned_tokens: int = 0
@@ -39,17 +40,18 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
 
     Costs O(new entries + proposed edits).
     """
-    tally = view.context.tally
+    counts = view.context.counts
     live = view.follow("ledger", _Live)
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
     theirs = [live.tokens[seq] for seq in touched if seq in live.tokens]
+    scale = counts.scale
     return Ledger(
-        tally.scanned_tokens,
-        tally.pruned_tokens,
+        scale.tokens(*counts.scanned),
+        scale.tokens(*counts.pruned),
         len(live.tokens) - len(theirs),
-        live.total - sum(theirs),
-        tally.context_tokens,
+        scale.tokens(live.total - sum(theirs)),
+        counts.context_tokens,
         view.window,
         _Spared(view, proposals, touched),
     )

@@ -1,14 +1,14 @@
 """How the window is filled: the next request by what it holds, what is free, and what the answer may need.
 
-The parts sum to the window exactly. What is used is the ledger's figure, anchored on what the endpoint reported;
-it is divided in proportion to the estimates of the parts.
+The parts sum to the window exactly, and those of the messages are the sums of the tree's rows. What is used is the
+ledger's figure; what the messages do not take of it is the system prompt's and the tools'.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from prunecli.context.outline import Outline
+from prunecli.context.tokens import apportioned
 
 Part: TypeAlias = Literal[
     "system", "instructions", "tools", "user", "answers", "results", "notes", "free", "reserve"
@@ -23,8 +23,7 @@ class WindowMap:
     """Tokens of each part, in the order of PARTS. `used` of `window` is the whole next request.
 
     A context that is larger than its window has no free part and no reserve: its parts sum to `used`.
-    `pruned` is what is withheld (raw, as in the ledger), `measured` whether the endpoint has reported a request.
-    `per_estimate` is how many tokens the endpoint counts for one of the estimates.
+    `pruned` is what is withheld, `measured` whether the endpoint has reported a request.
     """
 
     tokens: tuple[int, ...]
@@ -32,7 +31,6 @@ class WindowMap:
     window: int
     pruned: int
     measured: bool
-    per_estimate: float
 
     def of(self, part: Part) -> int:
         """Tokens of a part."""
@@ -62,37 +60,25 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
 
     Costs O(entries) once and O(touched) afterwards.
     """
-    context, sums = outline.context, outline.whole
-    estimates = dict.fromkeys(USED, 0)
+    counts, sums = outline.context.counts, outline.whole
+    scale, used = counts.scale, counts.context_tokens
+    parts = dict.fromkeys(USED, 0)
     for key, tokens in outline.preamble:
-        estimates[_PREAMBLE[key.kind]] += tokens
-    estimates["user"], estimates["answers"] = sums.user, sums.assistant
-    estimates["results"], estimates["notes"] = sums.results, sums.notes
-    raw = [estimates[part] for part in USED]
-    used = context.tally.context_tokens
-    parts = apportioned(used, raw)
+        parts[_PREAMBLE[key.kind]] += tokens
+    parts["user"] = scale.tokens(sums.user, 0, sums.user_words)
+    parts["results"] = scale.tokens(sums.results)
+    parts["notes"] = scale.tokens(sums.notes, 0, sums.note_words)
+    parts["answers"] = max(0, used - sum(parts.values()))
+    parts[max(USED, key=lambda part: parts[part])] -= sum(parts.values()) - used  # what rounding left over
     kept = max(0, min(reserve, window - used))
     free = max(0, window - used - kept)
-    rate = used / sum(raw) if sum(raw) else 1.0
-    return replace(undivided(outline, window, pruned), tokens=(*parts, free, kept), per_estimate=rate)
+    return replace(undivided(outline, window, pruned), tokens=(*(parts[part] for part in USED), free, kept))
 
 
 def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
     """How full the window is, before it is known of what: a map without parts."""
-    tally = outline.context.tally
-    return WindowMap((0,) * len(PARTS), tally.context_tokens, window, pruned, tally.anchor.tokens > 0, 1.0)
+    counts = outline.context.counts
+    return WindowMap((0,) * len(PARTS), counts.context_tokens, window, pruned, counts.scale.measured)
 
 
 _PREAMBLE: dict[str, Part] = {"system": "system", "instructions": "instructions", "tools": "tools"}
-
-
-def apportioned(total: int, weights: Sequence[int]) -> list[int]:
-    """`total` divided in proportion to the weights, in whole numbers that sum to it (largest remainder)."""
-    whole = sum(weights)
-    if whole <= 0:
-        return [total if at == 0 else 0 for at in range(len(weights))]
-    parts = [total * weight // whole for weight in weights]
-    by_rest = sorted(range(len(weights)), key=lambda at: (-(total * weights[at] % whole), at))
-    for at in by_rest[: total - sum(parts)]:
-        parts[at] += 1
-    return parts

@@ -1,49 +1,64 @@
 """What an item of the context takes, by what it is, and what it has carried: numbers that can be summed.
 
-Token figures are raw estimates, as edits and the ledger have them.
+`Scale` turns them into the tokens that are shown: raw estimates, and for answers the endpoint's own count.
 """
 
 from operator import add, sub
 from typing import NamedTuple
 
+from prunecli.context import labels
 from prunecli.context.exchange import Entry
+from prunecli.context.labels import Key
 from prunecli.context.rides import Rides
 from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING as NONE
+from prunecli.context.tokens import Amount, apportioned, total
 
-_KINDS = {
-    "user": "user",
-    "command": "results",
-    "assistant": "assistant",
-    "result": "results",
-    "summary": "notes",
-}
+_KINDS = {"command": "results", "assistant": "assistant", "result": "results"}
+_WORDS = {"user": "user_words", "summary": "note_words"}
 
 
 class Sums(NamedTuple):
     """Raw tokens of items, by what they are, as shown; of `prunable` results `pruned` are edited or dropped.
 
-    Notes are summaries and memos; `memos` of them began later than the item did and are not carried with it.
-    `base` is what makes up the carried tokens together with what is shown, whatever the number of requests.
+    `exact`: the endpoint's own count of the answers that it reported, beside the raw `assistant`. `user` are typed
+    commands, `user_words` all else that the user said. Notes are memos, `note_words` summaries; `memos` began later
+    than the item did and are not carried with it. `base` is what makes up the carried tokens together with what is
+    shown, whatever the number of requests.
     """
 
     user: int = 0
+    user_words: int = 0
     assistant: int = 0
+    exact: int = 0
     results: int = 0
     notes: int = 0
+    note_words: int = 0
     original: int = 0
+    original_exact: int = 0
+    original_words: int = 0
     base: int = 0
+    base_exact: int = 0
+    base_words: int = 0
     prunable: int = 0
     pruned: int = 0
     memos: int = 0
 
     @property
-    def shown(self) -> int:
+    def shown(self) -> Amount:
         """Everything of it that the next request holds."""
-        return self.user + self.assistant + self.results + self.notes
+        raw = self.user + self.assistant + self.results + self.notes
+        return Amount(raw, self.exact, self.user_words + self.note_words)
 
-    def carried(self, requests: int) -> int:
+    @property
+    def whole(self) -> Amount:
+        """What it had before any edit."""
+        return Amount(self.original, self.original_exact, self.original_words)
+
+    def carried(self, requests: int) -> Amount:
         """Tokens, each counted as often as it was sent in so many requests."""
-        return self.base + (self.shown - self.memos) * requests
+        base = Amount(self.base, self.base_exact, self.base_words)
+        return base.plus(self.shown.minus(Amount(self.memos)).times(requests))
 
     def plus(self, other: "Sums") -> "Sums":
         """Both together."""
@@ -59,26 +74,54 @@ NOTHING = Sums()
 
 def measured(context: Context, rides: Rides, item: Entry) -> Sums:
     """The sums of an item of the context: a user message, a summary, or an exchange by its head."""
-    tally = context.tally
+    counts = context.counts
     parts = item.exchange.entries if item.exchange else (item,)
     hidden = item.exchange is not None and context.dropped(item.exchange)
-    shown = {"user": 0, "assistant": 0, "results": 0, "notes": 0}
-    original = carried = pruned = prunable = 0
+    by_kind = dict.fromkeys((*_KINDS.values(), *_WORDS.values(), "user"), 0)
+    pruned = prunable = 0
+    shown = NONE
     for entry in parts:
         edit = context.text_edit(entry.seq)
-        tokens = tally.tokens(entry)
-        original += tokens
-        carried += rides.carried(entry, tally)
         if entry.prunable:
             prunable += 1
             pruned += hidden or edit is not None
-        if not hidden:
-            typed = sum(map(tally.counter.count, entry.typed)) if entry.kind == "command" else 0
-            shown["user"] += typed
-            shown[_KINDS[entry.kind]] += (tally.shown_tokens(entry, edit) if edit else tokens) - typed
-    base = carried - sum(shown.values()) * rides.requests
-    memos = 0
-    if item.exchange and (found := context.memos_at(item.exchange)):
-        memos = sum(tally.counter.count(memo.text or "") for memo in found)
-        shown["notes"] += memos
-    return Sums(**shown, original=original, base=base, prunable=prunable, pruned=pruned, memos=memos)
+        if hidden:
+            continue
+        amount = counts.amount(entry, edit)
+        typed = sum(map(counts.counter.count, entry.typed)) if entry.kind == "command" else 0
+        by_kind["user"] += typed
+        if entry.kind in _WORDS:
+            by_kind[_WORDS[entry.kind]] += amount.words
+        else:
+            by_kind[_KINDS[entry.kind]] += amount.raw - typed
+        shown = shown.plus(amount)
+    whole = total(map(counts.amount, parts))
+    base = total(rides.carried(entry, counts) for entry in parts).minus(shown.times(rides.requests))
+    memos = sum(map(counts.memo_tokens, context.memos_at(item.exchange))) if item.exchange else 0
+    return Sums(
+        **by_kind,
+        exact=shown.exact,
+        notes=memos,
+        original=whole.raw,
+        original_exact=whole.exact,
+        original_words=whole.words,
+        base=base.raw,
+        base_exact=base.exact,
+        base_words=base.words,
+        prunable=prunable,
+        pruned=pruned,
+        memos=memos,
+    )
+
+
+def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
+    """What one part of an answer takes: its share of what the endpoint counted for the whole answer."""
+    counts, parts = context.counts, labels.parts_of(entry)
+    raw = [sum(map(counts.counter.count, labels.texts_of(entry, one.kind))) for one in parts]
+    at = parts.index(part)
+    if not (exact := counts.amount(entry).exact):
+        return Amount(raw[at])
+    shown = [counts.told_raw(one) for one in raw]
+    if parts[0].kind == "thinking":  # its text is a summary at most: it takes what the rest leaves
+        shown[0] = max(0, exact - sum(shown[1:]))
+    return Amount(exact=apportioned(exact, shown)[at])

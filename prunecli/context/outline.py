@@ -1,6 +1,6 @@
 """The context as a tree that a person can read: user turn, exchange, part, each with tokens, age, carry cost, state.
 
-Token figures are raw estimates, as edits and the ledger have them; `map.py` says how the window is filled.
+Tokens are the endpoint's, on one scale with the ledger; `map.py` says how the window is filled.
 Measuring costs O(entries) once, in steps, and O(touched) afterwards; a node is worked out when it is asked for.
 `listing.py` says which nodes stand in a list.
 """
@@ -16,9 +16,11 @@ from typing import NamedTuple
 from prunecli.context import labels
 from prunecli.context.exchange import Entry
 from prunecli.context.labels import Key, State, Summary
-from prunecli.context.measured import NOTHING, Sums, measured
+from prunecli.context.measured import NOTHING, Sums, measured, measured_part
 from prunecli.context.rides import Rides
 from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING as NOTHING_TAKEN
+from prunecli.context.tokens import Amount, apportioned
 from prunecli.context.tool_totals import ToolTotals
 from prunecli.model.events import (
     AssistantMessage,
@@ -116,12 +118,10 @@ class Outline:
         self.read = 0
         self._rides = Rides()
         self._batches: dict[int, set[int]] = {}
-        self._preamble: tuple[object, list[tuple[Key, int]]] = (None, [])
         self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
         self._begin()
 
     def _begin(self) -> None:
-        self._counter = self.context.tally.counter
         self.slots: list[Entry | None] = []
         self.turns: list[Turn] = []
         self._by_seq: dict[int, Turn] = {}
@@ -185,16 +185,14 @@ class Outline:
         they touch); after a compaction or a rewind everything is measured again."""
         rides = self.rides
         new = records[self.read :]
-        if not new and self._counter is self.context.tally.counter:
+        if not new:
             return False
         self.read = len(records)
         touched = dict[int, None]()
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
-        if self._counter is not self.context.tally.counter or any(
-            isinstance(record.event, Rewound | CompactionApplied) for record in new
-        ):
+        if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
             self._begin()
             return True
         places = {place for seq in touched if (place := self.place(seq)) is not None}
@@ -304,15 +302,13 @@ class Outline:
 
     @property
     def preamble(self) -> list[tuple[Key, int]]:
-        """System prompt, instruction files and tools with their tokens; counted once."""
-        made_for = (self.context.preamble, self.context.tally.counter)
-        if self._preamble[0] != made_for:
-            count = self.context.tally.counter.count
-            self._preamble = (
-                made_for,
-                [(key, count(text)) for key, text in labels.preamble(self.context)],
-            )
-        return self._preamble[1]
+        """System prompt, instruction files and tools with their tokens: what the endpoint counts in front of the
+        messages, shared out by length."""
+        pieces, fixed = labels.preamble(self.context), self.context.counts.fixed
+        if fixed and not pieces:  # another program's session: the log has none, the reports do
+            pieces = [(Key("system", -1), "")]
+        shares = apportioned(fixed, [len(text) for _, text in pieces])
+        return [(key, tokens) for (key, _), tokens in zip(pieces, shares, strict=True)]
 
     # Nodes ---------------------------------------------------------------------------------------------------
 
@@ -338,21 +334,24 @@ class Outline:
         if key.kind in ("turn", "exchange"):
             sums = self._sums_of(key)
             return self._of_sums(key, sums) if sums else Figures(0, 0, 0, self._age(key))
-        age, tally = self._age(key), self.context.tally
+        age, counts = self._age(key), self.context.counts
+        tokens = counts.scale.tokens
         if key.seq == -1:
-            tokens = dict(self.preamble)[key]
-            return Figures(tokens, tokens, tokens * age, age)
+            fixed = dict(self.preamble)[key]
+            return Figures(fixed, fixed, fixed * age, age)
         if key.kind == "memo":
             found = [memo for one, memo in self.context.memos_of(key.seq) if one == key.part]
-            tokens = sum(tally.counter.count(memo.text or "") for memo in found)
-            return Figures(tokens, tokens, tokens * age, age)
+            memo = tokens(sum(map(counts.memo_tokens, found)))
+            return Figures(memo, memo, memo * age, age)
         entry = self.context.entries[key.seq]
         hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
         if key.kind in ("result", "prompt"):
-            shown = 0 if hidden else tally.shown_tokens(entry, self.context.text_edit(entry.seq))
-            return Figures(shown, tally.tokens(entry), self.rides.carried(entry, tally), age)
-        original = sum(map(tally.counter.count, labels.texts_of(entry, key.kind)))
-        return Figures(0 if hidden else original, original, original * age, age)
+            original, carried = counts.amount(entry), self.rides.carried(entry, counts)
+            shown = NOTHING_TAKEN if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
+        else:
+            original = measured_part(self.context, entry, key)
+            shown, carried = NOTHING_TAKEN if hidden else original, original.times(age)
+        return Figures(tokens(*shown), tokens(*original), tokens(*carried), age)
 
     def _age(self, key: Key) -> int:
         return (
@@ -367,8 +366,9 @@ class Outline:
         return self.sums(self.context.entries[key.seq])
 
     def _of_sums(self, key: Key, sums: Sums) -> Figures:
-        tokens = sums.shown - (sums.memos if key.kind == "exchange" else 0)
-        return Figures(tokens, sums.original, sums.carried(self.rides.requests), self._age(key))
+        tokens, memos = self.context.counts.scale.tokens, sums.memos if key.kind == "exchange" else 0
+        shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.rides.requests)
+        return Figures(tokens(*shown), tokens(*sums.whole), tokens(*carried), self._age(key))
 
     def _restored(self, key: Key) -> int:
         """How many results of a turn or an exchange an undo brought back. Counted once for all after a change."""

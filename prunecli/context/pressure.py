@@ -21,7 +21,7 @@ def room(window: int, max_tokens: int) -> int:
 
 def pressing(view: View, max_tokens: int) -> bool:
     """Whether the next request comes too near to the window."""
-    return view.context.tally.context_tokens > TRIGGER * room(view.window, max_tokens)
+    return view.context.counts.context_tokens > TRIGGER * room(view.window, max_tokens)
 
 
 def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
@@ -30,21 +30,20 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
     `hard` is for after a refusal: the estimate was wrong then, so at least its share goes whatever it says, and
     whole exchanges are dropped, oldest first, where clearing is not enough.
     """
-    tally = view.context.tally
-    per_token = tally.anchor.tokens_per_char * 4
-    excess = tally.context_tokens - round(TARGET * room(view.window, max_tokens))
+    counts = view.context.counts
+    excess = counts.context_tokens - round(TARGET * room(view.window, max_tokens))
     if hard:
-        excess = max(excess, round((1 - TARGET) * tally.context_tokens))
+        excess = max(excess, round((1 - TARGET) * counts.context_tokens))
     edits: list[Edit] = []
     for entry in view.results:
         if excess <= 0:
             break
         if view.locked(entry):
             continue
-        what = f"output pruned — ~{view.tokens(entry):,} tokens"
+        what = f"output pruned — ~{view.about(view.tokens(entry)):,} tokens"
         if edit := view.replaced("clear", entry, view.placeholder(entry, what)):
             edits.append(edit)
-            excess -= round(edit.tokens_saved * per_token)
+            excess -= counts.scale.tokens(edit.tokens_saved)
     if hard and excess > 0:
         for exchange in view.after(edits).exchanges:
             if excess <= 0:
@@ -55,7 +54,7 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
             edits = [edit for edit in edits if edit.seq not in inside]
             drop = view.drop(exchange)
             edits.append(drop)
-            excess -= round(drop.tokens_saved * per_token)
+            excess -= counts.scale.tokens(drop.tokens_saved)
     edits = list(view.keeping_thinking(edits))
-    note = f"the context fills {tally.context_tokens:,} of {view.window:,} tokens"
+    note = f"the context fills {counts.context_tokens:,} of {view.window:,} tokens"
     return Proposal(tuple(sorted(edits, key=lambda edit: edit.seq)), note)

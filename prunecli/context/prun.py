@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Exchange
+from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
@@ -24,7 +25,8 @@ MAX_MEMO_CHARS = 2_000
 class PrunPlan:
     """What one prun call will remove: `exchanges` are the seqs of the assistant messages, oldest first.
 
-    `tokens` is the net gain, `message` what the model is told; an empty plan removes nothing and says why.
+    `tokens` is the net gain in raw tokens, `message` what the model is told; an empty plan removes nothing and says
+    why.
     """
 
     exchanges: tuple[int, ...]
@@ -58,34 +60,32 @@ def plan_prun(
     """
     taken = {seq for plan in earlier for seq in plan.exchanges}
     free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.is_sent]
+    told = view.context.counts.scale.tokens
     chosen: list[Exchange] = []
-    freed = cost = 0
+    freed = cost = NOTHING
     for exchange in reversed(free) if order == "newest" else free:
-        if freed - cost >= tokens:
+        if told(*freed.minus(cost)) >= tokens:
             break
         chosen.append(exchange)
-        freed += view.shown_tokens(exchange)
+        freed = freed.plus(view.shown_amount(exchange))
         cost = _memo_cost(view, memo, chosen, copies)
     kept = _keeping_thinking(view, chosen, taken)
     if len(kept) < len(chosen):
         chosen = kept
-        freed, cost = sum(map(view.shown_tokens, chosen)), _memo_cost(view, memo, chosen, copies)
+        freed, cost = total(map(view.shown_amount, chosen)), _memo_cost(view, memo, chosen, copies)
     if not chosen:
         return PrunPlan((), 0, memo, "Nothing to prune: no finished exchange can be removed.")
-    net = freed - cost
+    net = told(*freed.minus(cost))
     if net <= 0:
-        return PrunPlan(
-            (),
-            0,
-            memo,
-            f"Nothing to prune: the memo would cost ~{cost:,} tokens, the exchanges hold ~{freed:,}.",
-        )
+        sizes = f"the memo takes ~{told(*cost):,} tokens, the exchanges ~{told(*freed):,}."
+        return PrunPlan((), 0, memo, f"Nothing to prune: {sizes}")
     chosen.sort(key=lambda exchange: exchange.seq)
     count = f"{len(chosen)} exchange{'s' if len(chosen) > 1 else ''}"
     short = "" if net >= tokens else f" (all that can go; {tokens:,} were asked for)"
     entries = entry_ranges(view, chosen)
     message = f"Will remove {count} (entries {entries}), ~{net:,} tokens, before the next turn{short}."
-    return PrunPlan(tuple(exchange.seq for exchange in chosen), net, memo, message)
+    removed = sum(map(view.shown_tokens, chosen)) - cost.raw
+    return PrunPlan(tuple(exchange.seq for exchange in chosen), removed, memo, message)
 
 
 def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -> list[Exchange]:
@@ -132,6 +132,6 @@ def _memos(view: View, memo: str | None, chosen: Sequence[Exchange], copies: Mem
     return [Edit("memo", seq, None, text, 0, view.count(text)) for seq, text in texts]
 
 
-def _memo_cost(view: View, memo: str | None, chosen: list[Exchange], copies: MemoCopies) -> int:
+def _memo_cost(view: View, memo: str | None, chosen: list[Exchange], copies: MemoCopies) -> Amount:
     ordered = sorted(chosen, key=lambda exchange: exchange.seq)
-    return sum(edit.tokens_after for edit in _memos(view, memo, ordered, copies))
+    return Amount(sum(edit.tokens_after for edit in _memos(view, memo, ordered, copies)))

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from prunecli.context.exchange import Entry
-from prunecli.context.tally import Tally
+from prunecli.context.token_counts import TokenCounts
+from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -87,26 +88,26 @@ class Rides:
         """How many requests were made after this record."""
         return len(self.sent) - bisect_right(self.sent, seq)
 
-    def carried(self, entry: Entry, tally: Tally) -> int:
-        """Raw tokens of an entry, each counted as often as it was sent."""
-        original = tally.tokens(entry)
+    def carried(self, entry: Entry, counts: TokenCounts) -> Amount:
+        """Tokens of an entry, each counted as often as it was sent."""
+        original = counts.amount(entry)
         own = [change for change in self._changes.get(entry.seq, ()) if _counts(change, entry)]
         home = entry.exchange.seq if entry.exchange else entry.seq
         if home != entry.seq and home in self._changes:
             drops = (one for one in self._changes[home] if _drops(one) and one.at > home)
             own = sorted([*own, *drops], key=lambda change: change.at)
         if not own:
-            return original * self.since(entry.seq)
-        total, start, shown = 0, entry.seq, original
+            return original.times(self.since(entry.seq))
+        found, start, shown = list[Amount](), entry.seq, original
         stack: list[_Change] = []
         for change in own:
-            total += shown * max(0, self._between(start, change.at))
+            found.append(shown.times(max(0, self._between(start, change.at))))
             if change.edit is not None:
                 stack.append(change)
             else:
                 stack = [one for one in stack if not _takes_back(change, one)]
-            start, shown = max(start, change.at), _shown(tally, entry, stack)
-        return total + shown * self.since(start)
+            start, shown = max(start, change.at), _shown(counts, entry, stack)
+        return total((*found, shown.times(self.since(start))))
 
     def _between(self, start: int, end: int) -> int:
         return bisect_left(self.sent, end) - bisect_right(self.sent, start)
@@ -125,9 +126,9 @@ def _takes_back(change: _Change, one: _Change) -> bool:
     return change.target == one.target and change.prun in (None, one.prun)
 
 
-def _shown(tally: Tally, entry: Entry, stack: list[_Change]) -> int:
+def _shown(counts: TokenCounts, entry: Entry, stack: list[_Change]) -> Amount:
     """The tokens that an entry has under these edits: dropped ones have none, else the newest text counts."""
     edits = [change.edit for change in stack if change.edit]
     if any(edit.kind == "drop" for edit in edits):
-        return 0
-    return tally.shown_tokens(entry, edits[-1] if edits else None)
+        return NOTHING
+    return counts.amount(entry, edits[-1] if edits else None)

@@ -1,20 +1,22 @@
 """What each request cost, and what pruning saved and cost in them: from what the endpoint reported.
 
-Saved: tokens that were withheld from a request, at the price of reading them from the cache. Cost: what the
-tracker says of each prune, and of each that was taken back: tokens of the cache that had to be written again.
+Each request is held against the one that would have been sent without any prune: longer by what was withheld, and
+with the whole of the request before it in the cache, where that was warm. The difference of the two prices is what
+pruning did to that request.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from prunecli.context.lineage import Lineage
-from prunecli.context.tracker import Tracked
+from prunecli.context.prune_history import PruneStats
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
     Record,
+    RequestSent,
     Rewound,
 )
 from prunecli.model.messages import Usage
@@ -25,8 +27,9 @@ Price = Callable[[str, Usage], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """One response. `cost` in USD, None for an unknown price. `withheld` are the tokens that pruning kept out of
-    its request."""
+    """One response. `cost` in USD, None for an unknown price. `withheld` are the tokens that pruning kept out of its
+    request, `edited` says that a prune, or what took one back, came since the request before; `idle_ms` is the time
+    from the response before to this request, None for the first one."""
 
     seq: int
     timestamp: int
@@ -34,12 +37,18 @@ class Paid:
     usage: Usage
     cost: float | None
     withheld: int = 0
+    edited: bool = False
+    idle_ms: int | None = None
     summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What pruning did to the bill in USD; None where a price is not known."""
+    """What pruning did to the bill in USD; None where a price is not known.
+
+    `saved` is the sum over the requests that it made cheaper, `cost` over those that it made dearer, because the
+    cache had to take in `rewritten` tokens again.
+    """
 
     withheld: int
     rewritten: int
@@ -52,43 +61,87 @@ class Pruning:
         return None if self.saved is None or self.cost is None else self.saved - self.cost
 
 
-def paid(records: Sequence[Record], price: Price, *, scale: float = 1.0) -> list[Paid]:
-    """Every response with a usage, oldest first. `scale` is how many tokens the endpoint counts for one of the
-    estimates in which prunes are recorded. Costs O(records)."""
+def paid(records: Sequence[Record], price: Price, told: Callable[[int], int] = lambda raw: raw) -> list[Paid]:
+    """Every response with a usage, oldest first. `told` gives the endpoint's tokens for the raw ones in which prunes
+    are recorded. Costs O(records)."""
     found: list[Paid] = []
-    live = _Live()
+    live, edited = _Live(), False
+    sent: tuple[int, int, bool] | None = None
+    last: int | None = None
     for record in records:
         live.take(record)
         event = record.event
+        edited = edited or isinstance(event, PrunApplied | PrunReverted)
+        if isinstance(event, RequestSent):
+            sent, edited = (live.tokens, record.timestamp, edited), False
         if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             continue
+        withheld, at, changed = sent or (live.tokens, record.timestamp, edited)
+        if sent is None:
+            edited = False
+        sent = None
         summary = isinstance(event, CompactionApplied)
-        withheld = 0 if summary else max(0, round(live.tokens * scale))
-        cost = price(event.model, event.usage)
-        found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, withheld, summary))
+        found.append(
+            Paid(
+                record.seq,
+                record.timestamp,
+                event.model,
+                event.usage,
+                price(event.model, event.usage),
+                0 if summary else max(0, told(withheld)),
+                changed,
+                None if last is None else max(0, at - last),
+                summary,
+            )
+        )
+        last = record.timestamp
     return found
 
 
-def pruning(responses: Iterable[Paid], tracked: Iterable[Tracked], price: Price, ttl_ms: int) -> Pruning:
-    """What pruning did to these responses. `tracked` are the prunes, `ttl_ms` how long the cache lives."""
-    known = True
+def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
+    """What pruning did to these responses. `history` are the prunes, `ttl_ms` how long the cache lives."""
+    known, withheld = True, 0
+    saved = cost = 0.0
+    before: Paid | None = None
+    for one in responses:
+        if one.withheld or one.edited:
+            with_all = price(one.model, _unpruned(one, before, ttl_ms))
+            sent = price(one.model, _prompt(one.usage))
+            known = known and with_all is not None and sent is not None
+            change = (with_all or 0.0) - (sent or 0.0)
+            saved, cost = saved + max(0.0, change), cost + max(0.0, -change)
+            withheld += one.withheld
+        before = one
 
     def usd(model: str, usage: Usage) -> float:
-        nonlocal known
-        found = price(model, usage)
-        known = known and found is not None
-        return found or 0.0
+        return price(model, usage) or 0.0
 
-    withheld = [(one.model, one.withheld) for one in responses if one.withheld]
-    saved = sum(usd(model, Usage(0, 0, tokens, 0)) for model, tokens in withheld)
-    breaks = [row.cache_cost(usd, ttl_ms) for row in tracked]
-    cost = sum(dollars for _, dollars in breaks)
-    return Pruning(
-        sum(tokens for _, tokens in withheld),
-        sum(tokens for tokens, _ in breaks),
-        saved if known else None,
-        cost if known else None,
-    )
+    rewritten = sum(row.cache_cost(usd, ttl_ms)[0] for row in history)
+    return Pruning(withheld, rewritten, saved if known else None, cost if known else None)
+
+
+def _prompt(usage: Usage) -> Usage:
+    return Usage(usage.input_tokens, 0, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
+
+
+def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
+    """The prompt of a request as it would have been reported without any prune.
+
+    Where no prune came since the request before, the cache was read as far as it was read, and what was withheld
+    stands in that part. After a prune all of the request before would have been there, if anything was. An endpoint
+    that reports no cache has none.
+    """
+    usage, read = one.usage, one.usage.cache_read_input_tokens
+    if read is None:
+        return Usage(usage.input_tokens + one.withheld)
+    whole = usage.prompt_tokens + one.withheld
+    warm = before is not None and before.model == one.model and (one.idle_ms or 0) <= ttl_ms
+    if one.edited and warm and before is not None:
+        there = before.usage.prompt_tokens + before.withheld
+    else:
+        there = read + one.withheld if read else 0
+    there = min(there, whole - usage.input_tokens)
+    return Usage(usage.input_tokens, 0, there, whole - usage.input_tokens - there)
 
 
 class _Live:

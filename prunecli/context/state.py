@@ -5,7 +5,7 @@ Strategies read it through `view.View`.
 """
 
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from prunecli.context.changes import Changes
@@ -19,11 +19,11 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.placing import refile, with_summary
+from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
-from prunecli.context.tally import Tally
 from prunecli.context.thoughts import PREAMBLE_PLACE, Thoughts, form_of, thinks
+from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import TokenCounter
-from prunecli.context.tracker import Tracker
 from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -56,7 +56,7 @@ def _seq(entry: Entry) -> int:
 class Context:
     """The working context of one session. Everything public is for reading; `apply` alone changes it."""
 
-    def __init__(self, counter: TokenCounter, factor: float = 1.0) -> None:
+    def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float] = lambda _: 1.0) -> None:
         self.settings: dict[str, Json] = {}
         self.preamble = Preamble((), ())
         self.started: SessionStarted | None = None
@@ -65,8 +65,8 @@ class Context:
         self.last_model = ""
         self.requested = ""
         self.caches = True
-        self.tally = Tally(counter, factor)
-        self.tracker = Tracker()
+        self.counts = TokenCounts(counter, factor_of)
+        self.prune_history = PruneHistory()
         self.thoughts = Thoughts(partial(thinks, self))
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
@@ -96,7 +96,7 @@ class Context:
         self.wire = Wire(partial(shown, self))
         self.changes = Changes()
         self.thoughts.clear()
-        self.tally.clear()
+        self.counts.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Context:
 
     def apply(self, record: Record) -> None:
         """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
-        self.tracker.before(record, self)
+        self.prune_history.before(record, self)
         match record.event:
             case Rewound(to_seq):
                 lineage = self._lineage.rewind(record.seq, to_seq)
@@ -191,14 +191,16 @@ class Context:
                 for earlier in lineage:
                     self._fold(earlier)
             case RequestSent(model):
+                self._lineage.append(record)
                 self.requested = model
                 self.wire.sent()
-                self.tally.sent()
+                self.counts.sent()
                 self.thoughts.requested(record.seq)
             case SettingChanged(key, value):
                 self._set(key, value, record.seq)
             case SessionStarted() as started:
                 self.started = started
+                self.counts.model(started.model)
             case RunEnded() as ended:
                 self.run_ended = ended
             case FilesSaved():
@@ -206,14 +208,17 @@ class Context:
             case _:
                 self._lineage.append(record)
                 self._fold(record)
-        self.tracker.after(record, self)
+        self.prune_history.after(record, self)
 
     def _fold(self, record: Record) -> None:
         self.changes.note(record, self)
         match record.event:
             case UserMessage() as event:
                 self._add(user_entry(record, event))
+            case RequestSent():
+                self.counts.sent()
             case AssistantMessage() as event:
+                self.counts.answering()
                 self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
                 self.thoughts.answered(record.seq, event)
@@ -234,7 +239,7 @@ class Context:
                 pass
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
-        self.tally.reported(event.usage)
+        self.counts.reported(event.usage.prompt_tokens)
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
@@ -242,10 +247,11 @@ class Context:
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value
+        self.counts.setting(key, value)
         if key == PREAMBLE and isinstance(value, dict):
             self.preamble = Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
             self._preamble_digest = self.preamble.digest()
-            self.tally.preamble(self.preamble)
+            self.counts.preamble(self.preamble)
             self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)
 
     def _add(self, entry: Entry) -> None:
@@ -269,6 +275,7 @@ class Context:
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
         entry = result_entry(record, event, exchange, self.entries)
+        self.counts.recorded(entry, event.tokens)
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
@@ -335,7 +342,7 @@ class Context:
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
-        self.tally.keep(self._positions)
+        self.counts.keep(self._positions)
         self._weigh(summary)
         self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
 
@@ -363,7 +370,6 @@ class Context:
         if head.seq in self._positions:
             parts = head.exchange.entries if head.exchange else [head]
             hidden = head.exchange is not None and self.dropped(head.exchange)
-            stacks = self._edits
-            edits = {e.seq: edit for e in parts if e.seq in stacks and (edit := self.text_edit(e.seq))}
-            memos = [edit.text or "" for edit in self.memos_at(head.exchange)] if head.exchange else []
-            self.tally.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)
+            edits = {e.seq: edit for e in parts if e.seq in self._edits and (edit := self.text_edit(e.seq))}
+            memos = self.memos_at(head.exchange) if head.exchange else []
+            self.counts.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)

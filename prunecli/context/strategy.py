@@ -13,6 +13,7 @@ from typing import Annotated, Any, Protocol, TypeAlias
 from prunecli.context.exchange import Entry
 from prunecli.context.view import View
 from prunecli.errors import PrunecliError
+from prunecli.figures import budget
 from prunecli.model.edits import Edit
 
 Size: TypeAlias = Annotated[int, (0, None)]
@@ -92,3 +93,13 @@ def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposa
         proposals.append((one.name, proposal))
         view = view.after(proposal.edits)
     return proposals
+
+
+def too_few(freed: int, minimum: int) -> str:
+    """The note of a proposal that frees less than its minimum; both in raw tokens."""
+    return f"only {min(0.99, freed / max(1, minimum)):.0%} of prune_minimum ({minimum:,} tokens) could go"
+
+
+def always_kept(protect: int) -> str:
+    """The note where there is nothing older than the protected tokens."""
+    return f"the newest {budget(protect)} of tool output is always kept"

@@ -1,5 +1,6 @@
 """What the results of each tool take of the context, kept up to date item by item."""
 
+from collections.abc import Callable
 from operator import add, sub
 from typing import NamedTuple
 
@@ -42,9 +43,13 @@ class ToolTotals:
         for name, new in found.items():
             self._totals[name] = _plus(self._totals.get(name), new)
 
-    def largest_first(self) -> list[tuple[str, ToolSum]]:
-        """Each tool with its sums, that with most tokens in the next request first."""
-        there = [(name, sums) for name, sums in self._totals.items() if sums.results]
+    def largest_first(self, told: Callable[[int], int]) -> list[tuple[str, ToolSum]]:
+        """Each tool with its sums, that with most tokens in the next request first; `told` converts raw tokens."""
+        there = [
+            (name, ToolSum(one.results, one.pruned, *map(told, (one.tokens, one.original, one.base))))
+            for name, one in self._totals.items()
+            if one.results
+        ]
         return sorted(there, key=lambda one: (-one[1].tokens, -one[1].original, one[0]))
 
 
@@ -53,10 +58,10 @@ def _plus(one: ToolSum | None, other: ToolSum) -> ToolSum:
 
 
 def _sum(context: Context, rides: Rides, entry: Entry) -> ToolSum:
-    tally, edit = context.tally, context.text_edit(entry.seq)
+    counts, edit = context.counts, context.text_edit(entry.seq)
     hidden = entry.exchange is not None and context.dropped(entry.exchange)
-    original = tally.tokens(entry)
-    shown = 0 if hidden else tally.shown_tokens(entry, edit)
-    carried = rides.carried(entry, tally)
+    original = counts.tokens(entry)
+    shown = 0 if hidden else counts.shown_tokens(entry, edit)
+    carried = rides.carried(entry, counts).raw
     pruned = int(hidden or edit is not None)
     return ToolSum(1, pruned, shown, original, carried - shown * rides.requests)

@@ -12,6 +12,7 @@ from prunecli.context.changes import F
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.state import Context
+from prunecli.context.tokens import Amount, total
 from prunecli.model.edits import Edit
 
 NEVER = 1 << 62
@@ -41,7 +42,7 @@ class View:
     @property
     def estimator(self) -> str:
         """The name of the token counter in use."""
-        return self.context.tally.counter.name
+        return self.context.counts.counter.name
 
     @property
     def results(self) -> Sequence[Entry]:
@@ -73,9 +74,10 @@ class View:
     def follow(self, key: Hashable, make: Callable[[], F]) -> F:
         """The index kept under this key, made now if there is none, up to date with the fold and `pending`.
 
-        The key names strategy and options; recall and window are added to it.
+        The key names strategy and options; recall, window and how the model's family counts are added to it.
         """
-        return self.context.changes.follow(self, (key, self.recall, self.window), make)
+        factor = self.context.counts.factor
+        return self.context.changes.follow(self, (key, self.recall, self.window, factor), make)
 
     @property
     def first_user(self) -> int:
@@ -123,19 +125,36 @@ class View:
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""
-        return self.context.tally.tokens(entry)
+        return self.context.counts.tokens(entry)
+
+    def told(self, raw: int) -> int:
+        """Raw tokens as the endpoint counts them: what a person or the model reads."""
+        return self.context.counts.told_raw(raw)
+
+    def about(self, raw: int) -> int:
+        """Raw tokens as the model's family counts them: for placeholders, which must not hang on what the endpoint
+        has reported by the time that an index makes them."""
+        return round(self.context.counts.factor * raw)
 
     def shown_tokens(self, exchange: Exchange) -> int:
         """Raw estimate of what the working context holds of an exchange now."""
-        tally, pending = self.context.tally, self.pending
+        counts, pending = self.context.counts, self.pending
         return sum(
-            tally.shown_tokens(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
+            counts.shown_tokens(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
+            for entry in exchange.entries
+        )
+
+    def shown_amount(self, exchange: Exchange) -> Amount:
+        """What the working context holds of an exchange now."""
+        counts, pending = self.context.counts, self.pending
+        return total(
+            counts.amount(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
             for entry in exchange.entries
         )
 
     def count(self, text: str) -> int:
         """Raw estimate of a text."""
-        return self.context.tally.counter.count(text)
+        return self.context.counts.counter.count(text)
 
     def since(self, seq: int) -> int:
         """The index of the first of `results` that is not before `seq`."""
@@ -153,8 +172,8 @@ class View:
 
     def total_chars(self, image_chars: int) -> int:
         """Characters of all messages as they stand, without system prompt and tools; an image counts as given."""
-        tally, context = self.context.tally, self.context
-        total = tally.chars + image_chars * tally.images
+        counts, context = self.context.counts, self.context
+        total = counts.chars + image_chars * counts.images
         for seq, edit in self.pending.items():
             entry = context.entries[seq]
             dropping = self._dropping(entry.exchange)
@@ -165,28 +184,28 @@ class View:
                 if dropping and edit.kind != "drop":
                     continue  # goes with its exchange
                 current = context.text_edit(part.seq)
-                total -= tally.shown_chars(part, current)
+                total -= counts.shown_chars(part, current)
                 total -= 0 if current else image_chars * part.images
-                total += 0 if dropping else tally.shown_chars(part, edit)
+                total += 0 if dropping else counts.shown_chars(part, edit)
         return total
 
     @property
     def fixed_tokens(self) -> int:
         """Raw estimate of system prompt, tools and everything of the user's: what no strategy can remove."""
-        tally, context = self.context.tally, self.context
-        total = tally.fixed_tokens
+        counts, context = self.context.counts, self.context
+        total = counts.fixed_tokens
         for seq, edit in self.pending.items():
             if edit.text is not None and (entry := context.entries[seq]).exchange is None:
-                total += tally.shown_tokens(entry, edit) - tally.shown_tokens(entry, context.text_edit(seq))
+                total += counts.shown_tokens(entry, edit) - counts.shown_tokens(entry, context.text_edit(seq))
         return total
 
     # Edits ---------------------------------------------------------------------------------------------------
 
     def replaced(self, kind: str, entry: Entry, text: str) -> Edit | None:
         """A clear or trim of a result, or None where the replacement has no fewer tokens."""
-        before = self.context.tally.shown_tokens(entry, self.text_edit(entry))
+        before = self.context.counts.shown_tokens(entry, self.text_edit(entry))
         use = entry.call.id if entry.call and entry.call.id else None
-        after = self.context.tally.shown_tokens(entry, Edit("clear", entry.seq, use, text))
+        after = self.context.counts.shown_tokens(entry, Edit("clear", entry.seq, use, text))
         if after >= before:
             return None
         return Edit("trim" if kind == "trim" else "clear", entry.seq, use, text, before, after)

@@ -6,7 +6,6 @@ exchange first, then other blocks in log order.
 """
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -148,21 +147,10 @@ class Wire:
         """The index of the first item that a message shows something of; of the end for one after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
-    @property
-    def unmeasured(self) -> int:
-        """Of how many messages the bytes are not known."""
-        return len(self._groups) + 1 - len(self._ends)
-
-    def measuring(self) -> Iterator[None]:
-        """Makes and measures what was not yet, a message at a time: `bytes_between` then costs nothing."""
-        while self.unmeasured > 0:
-            message = self._groups[len(self._ends) - 1].build()
-            self._ends.append(self._ends[-1] + len(message.canonical))
-            yield
-
     def bytes_between(self, start: int, end: int) -> int:
         """Canonical bytes of the messages from index `start` to before index `end`."""
-        deque(self.measuring(), 0)
+        for group in self._groups[len(self._ends) - 1 :]:
+            self._ends.append(self._ends[-1] + len(group.build().canonical))
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 

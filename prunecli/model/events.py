@@ -72,7 +72,11 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call. `details` is for the screen and for plans (a prun); it is never sent."""
+    """The answer to one call. `details` is for the screen and for plans (a prun); it is never sent.
+
+    `tokens` is the raw estimate of its content by the shipped tokenizer, so that resuming a session needs none; None
+    where another program or another estimator made the record.
+    """
 
     tool_use_id: str
     tool_name: str
@@ -80,6 +84,7 @@ class ToolResult:
     is_error: bool = False
     details: Mapping[str, Json] = field(default_factory=dict)
     duration_ms: int = 0
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 "content": content_to_json(event.content),
                 "details": event.details,
                 "duration_ms": event.duration_ms,
+                **({} if event.tokens is None else {"tokens": event.tokens}),
             }
         case PrunApplied():
             return {
@@ -160,6 +161,7 @@ _READERS: dict[str, _Read] = {
         fields.flag(p, "is_error", False),
         fields.part(p, "details"),
         fields.whole(p, "duration_ms", 0),
+        fields.optional_whole(p, "tokens"),
     ),
     "PrunApplied": lambda p: PrunApplied(
         cast("PruneSource", fields.text(p, "source")),

@@ -17,6 +17,7 @@ from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
 from prunecli.runtime import Runtime
+from prunecli.runtime.counting import teller
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
@@ -93,12 +94,9 @@ class Talk:
 
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
-
-        def tokens(seq: int) -> int | None:
-            entry = session.context.entries.get(seq)
-            return None if entry is None else session.context.tally.tokens(entry)
-
-        return Presenter(summaries(tools, self.runtime.setup.cwd), tokens)
+        return Presenter(
+            summaries(tools, self.runtime.setup.cwd), teller(session.context), session.context.counts.told_raw
+        )
 
     # The talk ------------------------------------------------------------------------------------------------
 

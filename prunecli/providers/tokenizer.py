@@ -4,13 +4,14 @@ It is not Claude's tokenizer; models.token_factor says how far it is off. Loadin
 it is done in a thread: the interpreter is free meanwhile, but for the last step (about 0.2 s in one piece).
 """
 
-import lzma
+import threading
 import time
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.errors import ConfigError
 
 VOCABULARY = "o200k_base.tiktoken.xz"
@@ -49,9 +50,47 @@ class Tokenizer:
             return len(self._encode(text))
         return sum(len(self._encode(piece)) for piece in pieces(text))
 
-    def count_many(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of each text."""
-        return [self.count(text) for text in texts]
+
+class Shipped:
+    """The shipped tokenizer, loaded when it is first needed. Safe to share among threads."""
+
+    name = "tiktoken"
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: Tokenizer | None = None
+        self._thread: threading.Thread | None = None
+
+    def warm(self) -> None:
+        """Begins to load it in a thread, once."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self.load, name="tokenizer", daemon=True)
+            self._thread.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether counting takes no longer than it takes to count."""
+        return self._loaded is not None
+
+    def load(self) -> Tokenizer:
+        """Loads it where it is not loaded yet; for a thread. Raises ConfigError for a damaged installation."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = load()
+            return self._loaded
+
+    def count(self, text: str) -> int:
+        """Tokens of the text."""
+        return (self._loaded or self.load()).count(text) if text else 0
+
+
+SHIPPED = Shipped()
+"""The one of this process."""
+
+
+def counter(estimator: str) -> TokenCounter:
+    """The counter of a value of `[pruning] estimator`."""
+    return Chars4() if estimator == "chars4" else SHIPPED
 
 
 def pieces(text: str, limit: int = MAX_PIECE) -> Iterator[str]:
@@ -79,6 +118,8 @@ def load(folder: Path = Path(__file__).parent.parent / "data") -> Tokenizer:
 
 
 def _unpacked(path: Path) -> bytes:
+    import lzma
+
     try:
         data = lzma.decompress(path.read_bytes())
     except (OSError, lzma.LZMAError) as error:

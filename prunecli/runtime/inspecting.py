@@ -6,7 +6,6 @@ Nothing here has a screen. An edit is planned anew when it is carried out, so th
 from collections.abc import Iterator
 
 from prunecli.context.acts import Act, Plan, plan, refused
-from prunecli.context.economics import cold
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
 from prunecli.context.map import WindowMap, undivided, window_map
@@ -15,9 +14,6 @@ from prunecli.context.pressure import room
 from prunecli.context.ranking import largest_result
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
-
-_FEW = 64
-"""So many messages are measured when it is asked."""
 
 
 class Inspecting:
@@ -54,18 +50,11 @@ class Inspecting:
         """Works out what the map shows and what is cached, some of it at a time."""
         yield from self.outline.measuring()
         self._draw_map()
-        if self._is_warm:
-            yield from self._session.context.wire.measuring()
 
     @property
     def is_measured(self) -> bool:
         """Whether all that is known: nothing that is asked now takes long."""
-        wire = self._session.context.wire
-        return self.outline.is_measured and (wire.unmeasured <= _FEW or not self._is_warm)
-
-    @property
-    def _is_warm(self) -> bool:
-        return not cold(self._session.context, self._runtime.policy.market)
+        return self.outline.is_measured
 
     def refresh(self) -> bool:
         """Whether anything is different since the last time."""

@@ -37,7 +37,7 @@ def notice_of(told: object, runtime: "Runtime") -> str:
         case FileMoved(why, path):
             return f"The session's file {why}. It goes on in {runtime.setup.places.shown(path)}."
         case Record(_, _, PrunApplied() as event):
-            return prune_in_words(event)
+            return prune_in_words(event, runtime.session.context.counts.told_raw)
         case Record(_, _, RunEnded("interrupted")):
             return "Interrupted."
         case _:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from prunecli.context.tracker import Tracked
+from prunecli.context.prune_history import PruneStats
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -45,12 +45,12 @@ class PruningLog:
         session.subscribe(partial(self._told, session))
 
     def _told(self, session: Session, told: object) -> None:
-        tracker = session.context.tracker
+        history = session.context.prune_history
         if not isinstance(told, Record):
             return
-        for seq in tracker.news:
-            self._write(_line(told, session.id, tracker.rows[seq], self._runtime.choices))
-        if isinstance(told.event, RunEnded) and tracker.rows:
+        for seq in history.news:
+            self._write(_line(told, session.id, history.rows[seq], self._runtime.choices))
+        if isinstance(told.event, RunEnded) and history.rows:
             ledger = self._runtime.policy.ledger(session.context)
             self._write(_head(told, "run_end", session.id) | ledger.to_json())
 
@@ -71,7 +71,7 @@ class PruningLog:
             self._path = None
 
 
-def _line(record: Record, session: str, row: Tracked, choices: Choices) -> dict[str, Json]:
+def _line(record: Record, session: str, row: PruneStats, choices: Choices) -> dict[str, Json]:
     tokens, usd = row.cache_cost(choices.price, choices.policy.market.ttl_ms)
     match record.event:
         case PrunApplied():

@@ -6,8 +6,7 @@ lasts stands here; what holds now is worked out by `choices`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits
@@ -20,19 +19,27 @@ from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.errors import UsageError
-from prunecli.model.events import Event, Origin, Record, SessionStarted, SettingChanged, UserMessage
+from prunecli.model.events import (
+    Event,
+    Origin,
+    Record,
+    RequestSent,
+    SessionStarted,
+    SettingChanged,
+    UserMessage,
+)
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
+from prunecli.providers.tokenizer import counter
 from prunecli.runtime import standing, toolbox
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
 from prunecli.runtime.half_done import clear_half_done
 from prunecli.runtime.preamble import preamble
-from prunecli.runtime.precise import recount
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
@@ -150,8 +157,8 @@ class Runtime:
         return session
 
     def new_context(self) -> Context:
-        """An empty context that estimates as the configured model does."""
-        return Context(Chars4(), token_factor(self._info_of(self.config.model.name).name))
+        """An empty context that counts with the configured estimator."""
+        return Context(counter(self.config.pruning.estimator), token_factor)
 
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
@@ -160,6 +167,8 @@ class Runtime:
     def _bill(self, told: object) -> None:
         if isinstance(told, Record):
             self.bill = self.billed(self.bill, [told])
+            if isinstance(told.event, RequestSent) and self.running:
+                asyncio.get_running_loop().call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
@@ -229,7 +238,15 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        executor = Executor(self.session, self.tools, self.tool_context, self.gatekeeper, self.files.before)
+        counts = self.session.context.counts
+        executor = Executor(
+            self.session,
+            self.tools,
+            self.tool_context,
+            self.gatekeeper,
+            self.files.before,
+            partial(count_content, counts.counter),
+        )
         return Run(
             self.session,
             self.provider,
@@ -269,7 +286,7 @@ class Runtime:
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
-        tokens = context.tally.context_tokens
+        tokens = context.counts.context_tokens
         return Choices(
             self.config, context.settings, self._info_of, "recall" in self.tools, now, *endpoint, tokens
         )
@@ -296,12 +313,6 @@ class Runtime:
         """The figures of now."""
         return standing.status(self)
 
-    async def load_tokenizer(self) -> None:
-        """Counts with the shipped vocabulary from now on, if that is configured; the work is done in a thread."""
-        counter = self.session.context.tally.counter.name
-        if counter != "tiktoken" == self.config.pruning.estimator:
-            await recount(self.session.context)
-
     # What commands do ----------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
@@ -325,13 +336,6 @@ class Runtime:
         self.emit(SettingChanged("pruning.enabled", not self.choices.pruning))
         return self.choices.pruning
 
-    def prune_now(self) -> tuple[int, str]:
-        """`/prune`: net tokens removed, and what the strategies say to it."""
-        events, note = self.policy.forced(self.session.context)
-        for event in events:
-            self.emit(replace(event, reason="the user asked for it"))
-        return sum(event.tokens_removed for event in events), note
-
     def trust(self) -> Sequence[str]:
         """Trusts the directory from now on and reads what its files configure; notices of that.
 
@@ -352,10 +356,12 @@ class Runtime:
         return config.notices
 
     def use_config(self, config: Config) -> None:
-        """Another configuration from now on."""
+        """Another configuration from now on. With another estimator the session is folded anew."""
         tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
+        if self.session.context.counts.counter.name != config.pruning.estimator:
+            refold(self.session, self.new_context(), self.on_session)
 
     async def close(self) -> None:
         """Closes connections and the session's file."""

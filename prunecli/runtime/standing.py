@@ -24,7 +24,7 @@ def status(runtime: "Runtime") -> Status:
         runtime.gatekeeper.mode,
         runtime.choices.pruning,
         runtime.running,
-        context.tally.anchor.tokens == 0,
+        not context.counts.scale.measured,
         runtime.gatekeeper.trusted,
         tuple(block.text for message in waiting for block in message.content if isinstance(block, Text)),
         runtime.session.name,

@@ -159,8 +159,8 @@ def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches)
         "at": record.timestamp,
         "model": event.model,
         "proved": context.sha256() == event.sha256,
-        "estimated": context.tally.context_tokens,
-        "pruned": context.tally.pruned_tokens,
+        "estimated": context.counts.context_tokens,
+        "pruned": context.counts.scale.tokens(*context.counts.pruned),
         "cache_expected": caches.expected(event.model, chain, record.timestamp),
     }
     return _Sent(row, chain, ends, event.cache_marks)

@@ -119,10 +119,8 @@ class Session:
     # Writing -------------------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
-        """Appends an event to the log, folds it and tells the readers.
-
-        Raises StorageFailed, then nothing has changed; SessionReadOnly for a session that may only be read.
-        """
+        """Appends an event to the log, folds it and tells the readers. Raises StorageFailed, then nothing has
+        changed; SessionReadOnly for a session that may only be read."""
         self._refuse_too_new()
         if self.read_only:
             raise SessionReadOnly(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
@@ -193,7 +191,8 @@ class Session:
     ) -> Record:
         last = self.records[-1] if self.records else None
         timestamp = next_timestamp(self._clock() if at is None else at, last.timestamp if last else 0)
-        record = Record((last.seq + 1 if last else 0) if seq is None else seq, timestamp, event, extra)
+        number = (last.seq + 1 if last else 0) if seq is None else seq
+        record = Record(number, timestamp, self.context.counts.with_tokens(event), extra)
         if self.path is not None:
             if self._log is None:
                 self._log = self._open_log(self.path)

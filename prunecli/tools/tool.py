@@ -45,13 +45,15 @@ SeenState = Literal["seen", "changed", "unseen"]
 class ToolOutput:
     """What a call gave. `content` is for the model, `details` for the screen and the log, never sent.
 
-    `raw` are the bytes as they came where a text could not hold them (LOG-18): the log keeps them as a blob.
+    `raw` are the bytes as they came where a text could not hold them: the log keeps them as a blob. `tokens` is the
+    raw estimate that is recorded with it.
     """
 
     content: tuple[Block, ...]
     is_error: bool = False
     details: Mapping[str, Json] = field(default_factory=dict)
     raw: bytes | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class Arriving:
         self._rewound = False
 
     def show_end(self) -> None:
-        """Shows the end of the file. Where it can't be read nothing is shown: reading the rest will say why."""
+        """Shows the end of the file, without tokens: how the endpoint counts is known when all is read. Where it
+        can't be read nothing is shown: reading the rest will say why."""
         try:
             records = self._resuming.tail()
         except OSError:
@@ -77,7 +78,7 @@ class Arriving:
         context = Context(Chars4())
         for record in records:
             context.apply(record)
-        self._conversation.stage.show_end(self._conversation.presenter(context), records)
+        self._conversation.stage.show_end(self._conversation.presenter(context, figures=False), records)
 
     async def run(self) -> None:
         """Reads it all and hands it over. Raises PrunecliError; the runtime then keeps the session it has."""

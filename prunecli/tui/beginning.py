@@ -93,15 +93,7 @@ class Beginning:
         if wait > 0:
             self._app.set_timer(wait, lambda: self._when_idle(runtime, conversation))
         else:
-            self._app.run_worker(_count_precisely(runtime, conversation), group="begin")
+            from prunecli.runtime.counting import warm
 
-
-async def _count_precisely(runtime: "Runtime", conversation: "Conversation") -> None:
-    from prunecli.tui.arriving import Pace
-
-    await runtime.load_tokenizer()
-    conversation.show_status()
-    pace = Pace(conversation)
-    for _ in conversation.stage.recount():
-        await pace.breathe()
-    gc.freeze()
+            warm(runtime.config.pruning.estimator)
+            gc.freeze()

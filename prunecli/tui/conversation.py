@@ -11,8 +11,8 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 from prunecli.runtime import Runtime, Status
+from prunecli.runtime.counting import teller, to_count
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.precise import LARGE_CHARS, count_ahead
 from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import FileMoved, Session
 from prunecli.tui.actions import Actions
@@ -79,7 +79,8 @@ class Conversation:
         self._doing = Doing()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
         self._effects: Effects | None = None
-        self.listening = self._counting = False
+        self.scale: object = None
+        self.listening = self.counting = False
 
     def begin(self) -> None:
         """Shows the session and listens to it and to the user."""
@@ -157,17 +158,14 @@ class Conversation:
         elif self.stage.has_entries:
             self.frame.show_transcript()
 
-    def presenter(self, context: Context | None = None) -> Presenter:
-        """Presents a session; `context` is its fold, that of the present session where it is not given."""
+    def presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
+        """Presents a session; `context` is its fold, that of the present session where it is not given. Without
+        `figures` it shows no tokens."""
         tools, fold = self.runtime.tools, context or self.runtime.session.context
-
-        def tokens(seq: int) -> int | None:
-            entry = fold.entries.get(seq)
-            return None if entry is None else fold.tally.tokens(entry)
-
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
-            tokens,
+            teller(fold) if figures else lambda _: None,
+            fold.counts.told_raw,
             open_thinking=self.runtime.config.ui.show_thinking,
         )
 
@@ -195,23 +193,17 @@ class Conversation:
 
     def show_status(self) -> None:
         """Brings the figures up to date; behind a large text as soon as its tokens are counted."""
+        from prunecli.tui import figures
+
         context = self.runtime.session.context
-        if context.tally.uncounted(LARGE_CHARS):
-            if not self._counting:
-                self._counting = True
-                self.frame.run_worker(self._count(context), group="count")
+        if waiting := to_count(context):
+            figures.count(self, context, waiting)
             return
+        figures.follow_scale(self, context)
         status = self.runtime.status()
         self.frame.status.show(status, self._cache(status))
         self.frame.masthead.show_session(status.session_name)
         self.show_waiting()
-
-    async def _count(self, context: Context) -> None:
-        try:
-            await count_ahead(context)
-        finally:
-            self._counting = False
-        self.show_status()
 
     def tick(self) -> None:
         """The cache got older, and a disk may have space again."""

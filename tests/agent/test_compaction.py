@@ -49,7 +49,7 @@ async def test_the_middle_turns_become_a_summary_and_the_users_words_stay() -> N
     assert body.count("long answer") < 700
     for words in ("first", "second <words>", "third", "fourth", "The gist."):
         assert words in body, words
-    assert one.session.context.tally.context_tokens < 2_000
+    assert one.session.context.counts.context_tokens < 2_000
 
 
 async def test_the_question_for_the_summary_continues_what_was_sent_before() -> None:

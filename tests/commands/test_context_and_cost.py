@@ -55,7 +55,7 @@ def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> N
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
     assert "net." in table.note
-    assert "it saved ~$" in table.note
+    assert "It saved ~$" in table.note
     assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]
 
 
@@ -69,12 +69,12 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 4_000, 0),), tokens_removed=4_000))
     runtime.emit(RequestSent(model, 0, "00"))
     runtime.emit(AssistantMessage((Text("c"),), model, usage=Usage(0, 9, 2_000, 8_000)))
-    (prune,) = runtime.session.context.tracker.rows.values()
+    (prune,) = runtime.session.context.prune_history.rows.values()
     assert prune.rewritten > 1_000
     cost, stats = run_line(runtime, "/cost")[0], run_line(runtime, "/prune-stats")[0]
     assert isinstance(cost, Table)
     assert isinstance(stats, Say)
-    assert f"~{short(prune.rewritten)} written again" in cost.note
+    assert f"writing ~{short(prune.rewritten)} tokens to the cache again" in cost.note
     assert f"{short(prune.rewritten)} tokens by breaks of the cache" in stats.text
 
 

@@ -7,7 +7,6 @@ import pytest
 from prunecli.context.changes import MOST_KEPT
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import Rewound
@@ -97,11 +96,9 @@ def test_an_undo_touches_its_targets_and_again_when_their_shelter_ends() -> None
     assert told(talk) == [*found[:2], second]
 
 
-def test_a_compaction_a_rewind_and_another_counter_make_a_follower_anew() -> None:
+def test_a_compaction_and_a_rewind_make_a_follower_anew() -> None:
     talk, found = worked()
     told(talk)
-    talk.context.tally.recount(Chars4(), {})
-    assert told(talk) == list(range(talk.seq))
     talk.add(Rewound(found[3] - 1))
     assert told(talk) == list(range(found[3]))
     talk.compact(0, found[0])

@@ -17,7 +17,7 @@ def test_what_only_the_minimum_holds_back_is_not_protected() -> None:
     told = ledger(talk.view(), [one("pi", prune_protect=60, protected_turns=0)])
     assert (told.scanned_tokens, told.pruned_tokens) == (120, 0)
     assert (told.protected_results, told.protected_tokens) == (1, 60)
-    assert dict(told.spared) == {second: "within the newest 60 tokens"}
+    assert dict(told.spared) == {second: "within prune_protect (60 tokens)"}
 
 
 def test_pruned_is_net_of_placeholders_and_scanned_counts_originals() -> None:
@@ -45,7 +45,7 @@ def test_of_a_list_what_any_of_them_would_touch_is_not_protected_and_the_last_on
         one("pi", prune_protect=60, protected_turns=0),
     ]
     told = ledger(talk.view(), chosen)
-    assert dict(told.spared) == {third: "within the newest 60 tokens"}
+    assert dict(told.spared) == {third: "within prune_protect (60 tokens)"}
     assert (first in told.spared, second in told.spared, third in told.spared) == (False, False, True)
 
 
@@ -78,7 +78,7 @@ def test_the_figures_go_out_under_their_names() -> None:
         "pruned_tokens": 0,
         "protected_results": 1,
         "protected_tokens": 60,
-        "context_tokens": talk.context.tally.context_tokens,
+        "context_tokens": talk.context.counts.context_tokens,
         "window": 500,
     }
 
@@ -89,7 +89,7 @@ def test_an_image_counts_in_scanned_and_is_withheld_with_its_result() -> None:
     talk.step("read", "x", PICTURE, path="a")
     talk.seen()
     talk.apply(talk.ask("aggressive", keep_last_assistants=1), "aggressive")
-    assert talk.context.tally.pruned_tokens == 0  # a result with an image is no candidate of aggressive's
+    assert talk.context.counts.pruned.raw == 0  # a result with an image is no candidate of aggressive's
     talk.apply(talk.ask("pi", prune_minimum=0, prune_protect=0, protected_turns=0), "pi")
     told = ledger(talk.view(), [])
     assert told.scanned_tokens == 1_601

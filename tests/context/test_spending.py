@@ -1,7 +1,7 @@
 """What was paid, and what pruning did to it."""
 
+from prunecli.context.prune_history import PruneStats
 from prunecli.context.spending import paid, pruning
-from prunecli.context.tracker import Tracked
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -50,15 +50,35 @@ def test_what_is_withheld_counts_for_each_request_until_it_is_taken_back() -> No
     assert [one.withheld for one in rows] == [0, 40, 40, 0]
 
 
-def prune(rewritten: int, *, idle_ms: int = 1_000, model: str = "m") -> Tracked:
-    return Tracked(1, 0, "user", "", "", 100, 60, 40, rewritten=rewritten, model=model, idle_ms=idle_ms)
+def prune(rewritten: int, *, idle_ms: int = 1_000, model: str = "m") -> PruneStats:
+    return PruneStats(1, 0, "user", "", "", 100, 60, rewritten=rewritten, model=model, idle_ms=idle_ms)
 
 
-def test_what_was_saved_is_set_against_what_the_tracker_says_was_written_again() -> None:
-    rows = paid(log(answer(0, 100), clear(40), answer(20, 45)), price)
-    books = pruning(rows, [prune(30), prune(10), prune(99, idle_ms=TTL + 1)], price, TTL)
-    assert (books.withheld, books.rewritten) == (40, 40)
-    assert (books.saved, books.cost, books.net) == (40.0, 360.0, -320.0)
+def test_the_request_after_a_prune_is_held_against_one_that_reads_all_of_the_request_before() -> None:
+    rows = paid(log(answer(0, 100), clear(40), answer(20, 45), answer(65, 5)), price)
+    books = pruning(rows, [prune(40), prune(99, idle_ms=TTL + 1)], price, TTL)
+    assert (books.withheld, books.rewritten) == (80, 40)
+    first = (100 + 10 * 5) - (20 + 10 * 45)  # all 100 read back and 5 new ones written, instead of 20 read
+    second = (105 + 10 * 5) - (65 + 10 * 5)
+    assert (books.saved, books.cost, books.net) == (second, -first, first + second)
+
+
+def test_on_a_cold_cache_what_is_withheld_would_have_been_written() -> None:
+    events = (answer(0, 100), clear(40), answer(0, 65))
+    books = pruning(paid(log(*events, step=TTL + 1), price), [], price, TTL)
+    assert (books.saved, books.cost) == (400.0, 0.0)
+
+
+def test_a_cache_that_the_endpoint_lost_for_other_reasons_is_no_cost_of_pruning() -> None:
+    rows = paid(log(answer(0, 100), clear(40), answer(60, 1), answer(0, 62)), price)
+    books = pruning(rows[2:], [], price, TTL)
+    assert (books.saved, books.cost) == (400.0, 0.0)
+
+
+def test_without_a_report_of_the_cache_what_is_withheld_counts_as_input() -> None:
+    plain = AssistantMessage((Text("x"),), "m", usage=Usage(60, 5))
+    books = pruning(paid(log(clear(40), plain), price), [], price, TTL)
+    assert (books.saved, books.cost) == (80.0, 0.0)
 
 
 def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> None:
@@ -71,13 +91,11 @@ def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> 
 def test_without_a_price_nothing_is_made_up() -> None:
     books = pruning(paid(log(clear(40), answer(0, 9, "?")), price), [], price, TTL)
     assert (books.withheld, books.saved, books.net) == (40, None, None)
-    books = pruning([], [prune(7, model="?")], price, TTL)
-    assert (books.rewritten, books.cost, books.net) == (7, None, None)
 
 
 def test_a_restored_target_counts_no_longer_and_the_scale_is_the_endpoints() -> None:
     both = PrunApplied("user", (Edit("clear", 1, None, "x", 10, 0), Edit("clear", 2, None, "x", 30, 0)))
-    rows = paid(log(both, PrunReverted((2,)), answer(1, 1)), price, scale=1.5)
+    rows = paid(log(both, PrunReverted((2,)), answer(1, 1)), price, lambda raw: round(1.5 * raw))
     assert rows[0].withheld == 15
 
 

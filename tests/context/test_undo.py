@@ -69,9 +69,9 @@ def test_reverting_a_clear_brings_back_the_trim_below_it() -> None:
 def test_a_trim_then_a_clear_count_only_the_difference() -> None:
     talk, found = worked()
     talk.edit("trim", found[0], tokens(10))
-    once = talk.context.tally.pruned_tokens
+    once = talk.context.counts.pruned.raw
     talk.edit("clear", found[0], "[x]")
-    assert talk.context.tally.pruned_tokens == once + 10 - 1
+    assert talk.context.counts.pruned.raw == once + 10 - 1
 
 
 # Redo ----------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_a_memo_that_costs_more_than_it_saves_is_not_made() -> None:
     talk.say("short")
     plan = plan_prun(talk.view(), 1, "a memo that is longer than what it stands for")
     assert plan.exchanges == ()
-    assert plan.message.startswith("Nothing to prune: the memo would cost")
+    assert plan.message.startswith("Nothing to prune: the memo takes")
 
 
 def test_the_thinking_at_the_start_of_the_open_loop_is_not_promised_away() -> None:

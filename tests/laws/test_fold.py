@@ -74,11 +74,12 @@ def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) ->
     asked = Context(Chars4())
     for record in records:
         asked.apply(record)
-        assert asked.tally.pruned_tokens is not None
+        assert asked.counts.pruned.raw is not None
     fresh = folded(records)
-    assert asked.tally.scanned_tokens == fresh.tally.scanned_tokens
-    assert asked.tally.pruned_tokens == fresh.tally.pruned_tokens
-    assert asked.tally.weight == fresh.tally.weight
+    assert asked.counts.scanned.raw == fresh.counts.scanned.raw
+    assert asked.counts.pruned.raw == fresh.counts.pruned.raw
+    assert (asked.counts.chars, asked.counts.images) == (fresh.counts.chars, fresh.counts.images)
+    assert asked.counts.context_tokens == fresh.counts.context_tokens
 
 
 @given(logs())

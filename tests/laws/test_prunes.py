@@ -117,8 +117,8 @@ def told(records: list[Record], acts: list[str]) -> Story:
     fresh = Context(Chars4())
     for record in story.records:
         fresh.apply(record)
-    checks.counted_once(story.context.tally.pruned_tokens, fresh.tally.pruned_tokens)
-    checks.counted_once(story.context.tally.scanned_tokens, fresh.tally.scanned_tokens)
+    checks.counted_once(story.context.counts.pruned.raw, fresh.counts.pruned.raw)
+    checks.counted_once(story.context.counts.scanned.raw, fresh.counts.scanned.raw)
     return story
 
 
@@ -172,7 +172,7 @@ def test_undo_of_everything_is_never_having_pruned(records: list[Record], acts: 
         act(story, what)
     story.undo_all()
     assert story.context.messages() == untouched
-    assert story.context.tally.pruned_tokens == 0
+    assert story.context.counts.pruned.raw == 0
 
 
 @given(sessions(), st.sampled_from(["strategy", "prun", "memo"]))
@@ -203,13 +203,15 @@ def test_a_prune_changes_nothing_before_its_first_edit(records: list[Record], wh
 @QUICK
 def test_a_plan_removes_what_it_promised(records: list[Record]) -> None:
     story = Story(records)
-    before = story.context.tally.pruned_tokens
+    counts, before = story.context.counts, story.context.counts.pruned
     plan = plan_prun(story.view, 25, "the gist")
     if plan.exchanges:
         edits = plan_edits(story.view, plan)
         story.add(prun_applied(story.view, "model", edits, memo="the gist"))
-        assert story.context.tally.pruned_tokens - before == plan.tokens
-        assert f"~{plan.tokens:,} tokens" in plan.message
+        event = story.records[-1].event
+        assert isinstance(event, PrunApplied)
+        assert event.tokens_removed == plan.tokens
+        assert f"~{counts.scale.tokens(*counts.pruned.minus(before)):,} tokens" in plan.message
         locked = [
             seq
             for seq in plan.exchanges
@@ -301,7 +303,7 @@ def test_savings_that_are_counted_twice_are_noticed() -> None:
         event = story.records[-1].event
         assert isinstance(event, PrunApplied)
         try:
-            checks.counted_once(2 * event.tokens_removed, story.context.tally.pruned_tokens)
+            checks.counted_once(2 * event.tokens_removed, story.context.counts.pruned.raw)
         except AssertionError:
             return True
         return False

@@ -33,7 +33,7 @@ def then(records: list[Record], *events: Event) -> list[Record]:
 
 
 def state(context: Context) -> tuple[object, ...]:
-    tally = context.tally
+    counts = context.counts
     return (
         context.messages(),
         context.sha256(),
@@ -42,7 +42,15 @@ def state(context: Context) -> tuple[object, ...]:
         context.user_turns,
         [record.seq for record in context.live_pruns()],
         {seq: context.edits_of(seq) for seq in context.entries},
-        (tally.weight, tally.scanned_tokens, tally.pruned_tokens, tally.fixed_tokens, tally.context_tokens),
+        (
+            counts.chars,
+            counts.images,
+            counts.scale,
+            counts.scanned.raw,
+            counts.pruned.raw,
+            counts.fixed_tokens,
+            counts.context_tokens,
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategies.adaptive import HardClear, SoftTrim
 from prunecli.context.strategy import Chosen, propose_all
-from prunecli.context.tokens import Chars4
+from prunecli.context.tokens import NOTHING, Amount, Chars4
 from prunecli.context.validate import validate
 from prunecli.context.view import View
 from prunecli.model.events import Record, ToolResult, UserMessage
@@ -220,23 +220,24 @@ def recount(context: Context, one: Chosen) -> Any:
         if edit.kind == "drop" and exchange:
             touched |= {result.seq for result in exchange.results}
     kept = [entry for entry in view.results if entry.seq not in touched]
-    scanned = withheld = 0
+    counts, scanned, withheld = context.counts, NOTHING, NOTHING
     for entry in context.entries.values():
         exchange = entry.exchange
         if (exchange.seq if exchange else entry.seq) <= context.boundary or entry.kind == "summary":
             continue
-        tokens = context.tally.tokens(entry)
-        scanned += tokens if entry.prunable else 0
+        amount, edit = counts.amount(entry), context.text_edit(entry.seq)
         dropped = exchange is not None and context.dropped(exchange)
-        shown = 0 if dropped else context.tally.shown_tokens(entry, context.text_edit(entry.seq))
+        scanned = scanned.plus(amount if entry.prunable or dropped or edit else NOTHING)
+        shown = NOTHING if dropped else counts.amount(entry, edit)
         memos = context.memos_at(exchange) if exchange and entry.kind == "assistant" else []
-        withheld += tokens - shown - sum(view.count(memo.text or "") for memo in memos)
+        of_memos = Amount(sum(view.count(memo.text or "") for memo in memos))
+        withheld = withheld.plus(amount).minus(shown).minus(of_memos)
     told = ledger(View(context, WINDOW), [])
     return type(told)(
-        scanned,
-        withheld,
+        counts.scale.tokens(*scanned),
+        counts.scale.tokens(*withheld),
         len(kept),
-        sum(view.tokens(entry) for entry in kept),
+        counts.scale.tokens(sum(view.tokens(entry) for entry in kept)),
         told.context_tokens,
         WINDOW,
     )

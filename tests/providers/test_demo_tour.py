@@ -1,5 +1,6 @@
 """The tour: real tools, a real bug, a real prune, and sensible words where something does not go as planned."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,9 @@ async def test_the_tour_fixes_a_bug_and_prunes_what_it_read(tmp_path: Path) -> N
     (prune,) = bench.prunes()
     assert (prune.source, prune.memo) == ("model", MEMO)
     assert prune.tokens_removed > 0
-    assert f"~{prune.tokens_removed:,} tokens" in last
+    promised = re.search(r"~[\d,]+ tokens", plain_text(bench.results("prun_with_memo")[0].content))
+    assert promised
+    assert promised[0] in last
     assert f"> {MEMO}" in last
     for command in ("/prune-stats", "/context", "/undo"):
         assert command in last
@@ -69,8 +72,9 @@ async def test_step_by_step_it_waits_for_the_person(tmp_path: Path) -> None:
 async def test_the_tour_prunes_less_than_its_tools_gave(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     await bench.talk("tour")
-    tally = bench.session.context.tally
-    assert 0 < tally.pruned_tokens < tally.scanned_tokens
+    counts = bench.session.context.counts
+    told = counts.scale.tokens
+    assert 0 < told(*counts.pruned) < told(*counts.scanned)
 
 
 async def test_going_on_where_nothing_waits_says_so(tmp_path: Path) -> None:

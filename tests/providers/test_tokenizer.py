@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from prunecli.errors import ConfigError
 from prunecli.providers import tokenizer
-from prunecli.providers.tokenizer import MAX_PIECE, VOCABULARY, Tokenizer, pieces
+from prunecli.providers.tokenizer import MAX_PIECE, VOCABULARY, Shipped, Tokenizer, pieces
 
 DATA = Path(tokenizer.__file__).parent.parent / "data"
 
@@ -54,11 +54,15 @@ def test_counts_are_those_of_the_library_s_own_o200k_base(tmp_path: Path, counte
         input=json.dumps(TEXTS), capture_output=True, text=True, check=True, timeout=60,
         env={**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path), "HTTPS_PROXY": "http://127.0.0.1:9"},
     )  # fmt: skip
-    assert counter.count_many(TEXTS) == json.loads(done.stdout)
+    assert [counter.count(text) for text in TEXTS] == json.loads(done.stdout)
 
 
-def test_many_texts_are_counted_in_order(counter: Tokenizer):
-    assert counter.count_many(["hello world", "", "hello"]) == [2, 0, 1]
+def test_the_shipped_one_is_loaded_once_whichever_thread_asks_first(counter: Tokenizer):
+    shipped = Shipped()
+    assert (shipped.ready, shipped.count("")) == (False, 0)
+    shipped.warm()
+    assert shipped.count("hello world") == counter.count("hello world")
+    assert (shipped.ready, shipped.load()) == (True, shipped.load())
 
 
 def test_half_a_pair_is_counted_like_its_replacement(counter: Tokenizer):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from prunecli.model.messages import Thinking, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.providers.tokenizer import SHIPPED
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.picture import normalised
@@ -106,7 +107,7 @@ async def make() -> None:
             await screen.type("fix the failing check in parser.py", "enter")
             await screen.until_shown("3 of 3")
             await screen.idle()
-            await screen.conversation.runtime.load_tokenizer()
+            await asyncio.to_thread(SHIPPED.load)
             await screen.pilot.pause(0.2)
             keep(screen, "session")
             await screen.type("/context", "enter")

@@ -57,7 +57,7 @@ def test_in_steps_it_is_the_session_that_is_read_at_once(
     assert stepped.notices == whole.notices
     assert stepped.context.messages() == whole.context.messages()
     assert stepped.context.sha256() == whole.context.sha256()
-    assert stepped.context.tally.context_tokens == whole.context.tally.context_tokens
+    assert stepped.context.counts.context_tokens == whole.context.counts.context_tokens
 
 
 @settings(deadline=None, max_examples=60)

@@ -166,11 +166,11 @@ async def test_where_one_looks_stays_while_the_rest_is_put_above(tmp_path: Path)
         await s.until_shown("That was the last one.")
         await s.type("", "pageup", "pageup")
         await s.pilot.pause()
-        before = s.frame.transcript.window.lines[5].row.text
+        before = s.frame.transcript.window.lines[5].row.text.split("   ")[0]
         gate.is_open = True
         await all_there(s)
         await s.pilot.pause()
-        assert s.frame.transcript.window.lines[5].row.text == before
+        assert s.frame.transcript.window.lines[5].row.text.startswith(before)  # its tokens are known now
         await s.type("", "ctrl+home")
         await s.until_shown("Prompt 0: make rule 0")
 

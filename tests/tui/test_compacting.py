@@ -11,7 +11,7 @@ from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.transcript.entries import Divider
 from tests.tui.showing_app import Shown, shown
 
-LONG = "long answer " * 300
+LONG = "long answer " * 600
 SMALL = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
 BY_ITSELF = (*SMALL, "compaction.max_context_tokens=10000", "compaction.compact_at_pct=0.5")
 WORDS = ("first", "second", "third")

@@ -230,7 +230,7 @@ async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Pat
         context: Context = s.runtime.session.context
         (result,) = [entry for entry in context.entries.values() if entry.kind == "result"]
         s.runtime.emit(PrunApplied("user", (Edit("clear", result.seq, "t1", "[gone]", 4_100, 12),)))
-        await s.until_shown("✂ ls", "pruned ~4.1K · restore")
+        await s.until_shown("✂ ls", "pruned ~6.5K · restore")
         row = next(at for at, line in enumerate(s.screen_text().split("\n")) if "restore" in line)
         column = s.screen_text().split("\n")[row].index("restore")
         await s.pilot.click(offset=(column + 1, row))

@@ -97,7 +97,7 @@ async def test_it_opens_with_map_legend_and_tree_on_the_largest_result_that_can_
 ) -> None:
     async with inspected(tmp_path, work()) as s:
         await s.until(lambda: marked(s).kind == "result")
-        largest = max(s.runtime.session.context.live_results, key=s.runtime.session.context.tally.tokens)
+        largest = max(s.runtime.session.context.live_results, key=s.runtime.session.context.counts.tokens)
         assert marked(s) == Key("result", largest.seq)
         await s.until_shown("Context", "R results", "read file", "p  clears this result", "❯ thanks")
 
@@ -166,7 +166,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         assert isinstance(event, PrunApplied)
         assert (event.source, event.reason) == ("user", "by hand")
         assert [edit.kind for edit in event.edits] == ["clear"]
-        assert s.runtime.session.context.tally.context_tokens == foreseen.after
+        assert s.runtime.session.context.counts.context_tokens == foreseen.after
         await s.until_shown("Clears this result: ~", "u to undo", "cleared")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
@@ -427,6 +427,12 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     async with inspected(tmp_path, events) as s:
         await s.until_shown("❯ [red]␛[2J漢字")
         assert not {"\x1b", "\u202e"} & set(s.screen_text())
+
+
+async def test_the_system_prompt_of_another_programs_session_is_a_row_without_a_text(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        await s.pilot.press("home", "enter")
+        await s.until_shown("This log holds neither system prompt nor tools")
 
 
 async def test_another_theme_reaches_an_open_inspector_and_its_texts(tmp_path: Path) -> None:

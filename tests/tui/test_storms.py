@@ -213,7 +213,7 @@ def test_a_crash_of_the_program_leaves_what_was_said(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     """TUI-13: not even time to clean up."""
-    with serve([Reply("An answer. " + END), Reply("Another " + WORDS * 400, delay=0.002)]) as endpoint:
+    with serve([Reply("An answer. " + END), Reply("Another " * 4_000, delay=0.002)]) as endpoint:
         terminal = program(endpoint.base_url)
         terminal.send("go\r")
         terminal.shows(END)

@@ -9,9 +9,8 @@ from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal, Size
+from prunecli.context.strategy import Proposal, Size, always_kept, too_few
 from prunecli.context.view import View
-from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 
@@ -42,7 +41,7 @@ def propose(view: View, options: Options) -> Proposal:
     end, first = index.before(recent), index.reaching(_OURS, len(index), 1) + 1
     protect = options.prune_protect
     stop = index.reaching(_TOTAL, end, protect + 1) + 1 if protect >= 0 else end
-    total, freed = index.sum(_TOTAL, first, end), index.sum(_CANDIDATE, first, stop)
+    freed = index.sum(_CANDIDATE, first, stop)
     edits = index.edits(_CLEARABLE, first, max(first, stop), lambda entry: _cleared(view, entry))
 
     def why(entry: Entry) -> str:
@@ -55,14 +54,14 @@ def propose(view: View, options: Options) -> Proposal:
         if entry.tool_name in options.protected_tools:
             return f"{entry.tool_name} is a protected tool"
         if index.before(entry.seq) >= stop:
-            return f"within the newest {protect:,} tokens"
+            return f"within prune_protect ({protect:,} tokens)"
         return "its placeholder would be no shorter"
 
     if not edits:
-        return Proposal((), f"{short(min(total, max(0, protect)))} of {budget(protect)} protected", why)
+        return Proposal((), always_kept(protect), why)
     if freed <= options.prune_minimum and not view.forced:
-        return Proposal((), f"{freed:,} tokens prunable, more than {options.prune_minimum:,} needed", why)
-    return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {protect:,}", why)
+        return Proposal((), too_few(freed, options.prune_minimum), why)
+    return Proposal(tuple(edits), f"{view.told(freed):,} tokens older than prune_protect ({protect:,})", why)
 
 
 def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int, int]:

@@ -8,9 +8,8 @@ from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.index import ResultIndex
-from prunecli.context.strategy import Proposal, Size
+from prunecli.context.strategy import Proposal, Size, always_kept, too_few
 from prunecli.context.view import View
-from prunecli.figures import budget, short
 from prunecli.model.edits import Edit
 
 _IMAGE_CHARS = 4_800
@@ -60,14 +59,16 @@ def propose(view: View, options: Options) -> Proposal:
         if kept := _kept_tool(entry.tool_name, options):
             return kept
         if index.before(entry.seq) >= start:
-            return f"within the newest {protect:,} tokens"
+            return f"within prune_protect ({protect:,} tokens)"
         return "an error" if entry.is_error else "its placeholder would be no shorter"
 
     if not edits:
-        return Proposal((), f"{short(used)} of {budget(protect)} protected", why)
+        return Proposal((), always_kept(protect), why)
     if freed < options.prune_minimum and not view.forced:
-        return Proposal((), f"{freed:,} tokens prunable, {options.prune_minimum:,} needed", why)
-    return Proposal(tuple(edits), f"{freed:,} tokens beyond the newest {used:,}", why)
+        return Proposal((), too_few(freed, options.prune_minimum), why)
+    return Proposal(
+        tuple(edits), f"{view.told(freed):,} tokens older than the newest {view.told(used):,}", why
+    )
 
 
 def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int]:
@@ -79,7 +80,7 @@ def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int]
 
 
 def _cleared(view: View, entry: Entry) -> Edit | None:
-    what = f"output pruned — ~{_tokens(view, entry):,} tokens"
+    what = f"output pruned — ~{view.about(_tokens(view, entry)):,} tokens"
     return view.replaced("clear", entry, view.placeholder(entry, what))
 
 

@@ -46,7 +46,7 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
     choice = view.follow(("semantic", options, embedder is None), Choice)
     used = view.fixed_tokens + choice.tokens
     if used <= budget:
-        return Proposal((), f"{used:,} of {budget:,} tokens: everything fits", lambda _: "everything fits")
+        return Proposal((), f"everything fits max_tokens ({budget:,})", lambda _: "everything fits")
     try:
         gone = choice.beyond(view, budget, embedder)
     except FunctionFailed as failed:
@@ -55,7 +55,7 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
     left = used - sum(drop.tokens_before for drop in drops)
     return Proposal(
         drops,
-        f"{left:,} of {budget:,} tokens kept",
+        f"{left / max(1, budget):.0%} of max_tokens ({budget:,}) kept",
         lambda _: "closest to the prompt",
     )
 

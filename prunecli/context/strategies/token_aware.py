@@ -30,7 +30,9 @@ def propose(view: View, options: Options) -> Proposal:
     stop = index.reaching(_TOKENS, len(index), room + 1) + 1 if room >= 0 else len(index)
     drops = view.keeping_thinking(index.edits(_DROPPABLE, 0, stop, view.drop))
     used = view.fixed_tokens + index.total(_TOKENS) - sum(drop.tokens_before for drop in drops)
-    return Proposal(drops, f"{used:,} of {budget:,} tokens kept", lambda _: f"within {budget:,} tokens")
+    return Proposal(
+        drops, f"{used / max(1, budget):.0%} of max_tokens ({budget:,}) kept", lambda _: "fits max_tokens"
+    )
 
 
 def _measure(view: View, exchange: Exchange) -> tuple[int, int]:

@@ -28,7 +28,7 @@ def show_difference(app: App[Any], records: Sequence[Record], outline: Outline) 
 
 def show_tools(app: App[Any], outline: Outline) -> bool:
     """The totals per tool; False where there are none."""
-    totals = outline.tools.largest_first()
+    totals = outline.tools.largest_first(outline.context.counts.told_raw)
     if totals:
         _show_table(app, tools_table(totals, outline.rides.requests))
     return bool(totals)

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
 
 
+_NOT_THERE = "This log holds neither system prompt nor tools: another program wrote the session."
+
+
 def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     """What is shown of a node: first what the model sees, where that is something else, then the original."""
     context = outline.context
     if key.kind in ("system", "instructions", "tools"):
         yield shown.Divider("sent with every request")
-        yield _output(_readable(dict(labels.preamble(context))[key]), outline.label(key))
+        text = dict(labels.preamble(context)).get(key)
+        yield _output(_NOT_THERE if text is None else _readable(text), outline.label(key))
         return
     if key.kind == "memo":
         yield shown.Divider("the model sees this in place of what was dropped")

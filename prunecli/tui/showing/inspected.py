@@ -62,8 +62,6 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     ]
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
-    if abs(found.per_estimate - 1) >= 0.05 and found.used:
-        items.append((None, f"map = tree × {found.per_estimate:.2f}"))
     return items
 
 
@@ -233,8 +231,8 @@ HELP: tuple[tuple[str, str], ...] = (
     ("/", "filter by words; Esc shows everything again"),
     ("Esc q", "back to the conversation"),
     ("", ""),
-    ("tokens", "estimate of what the next request holds of it; the map shows what the endpoint counts"),
-    ("size", "estimate of what it had before pruning"),
+    ("tokens", "what the next request holds of it, as the endpoint counts; ~ until it has reported"),
+    ("size", "what it had before pruning"),
     ("age", "requests since it came"),
     ("carried", "tokens × requests that included it"),
     ("state", "restored: an undo brought it back; not pruned automatically for a while"),

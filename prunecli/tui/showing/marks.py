@@ -3,7 +3,7 @@
 It mirrors what the fold does with the same events, for what is shown rather than for what is sent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from prunecli.figures import short
 from prunecli.model.edits import Edit
@@ -64,18 +64,19 @@ class Marks:
         return stack[-1][1] if stack else None
 
 
-def label(edit: Edit | None, tokens: int | None) -> str:
-    """The words of a mark. `tokens` are those of the entry itself: a dropped exchange has several."""
+def label(edit: Edit | None, tokens: int | None, told: Callable[[int], int] = lambda raw: raw) -> str:
+    """The words of a mark. `tokens` are those of the entry itself: a dropped exchange has several. `told` converts
+    the raw tokens of edits."""
     if edit is None:
         return ""
     match edit.kind:
         case "drop":
             return f"pruned ~{short(tokens)}" if tokens else "pruned"
         case "trim":
-            return f"trimmed ~{short(edit.tokens_saved)}"
+            return f"trimmed ~{short(told(edit.tokens_saved))}"
         case "repair":
             return "repaired"
         case "strip":
             return "not sent again"
         case _:
-            return f"pruned ~{short(edit.tokens_saved)}"
+            return f"pruned ~{short(told(edit.tokens_saved))}"

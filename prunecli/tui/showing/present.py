@@ -56,14 +56,22 @@ STOPPED = {
 
 
 class Presenter:
-    """Shows one session. `tokens` gives the raw estimate of a record's entry, None where there is none."""
+    """Shows one session. `tokens` gives those of a record's entry, None where they are not known; `told` converts the
+    raw ones of edits."""
 
     def __init__(
-        self, summarise: Summarise, tokens: Callable[[int], int | None], *, open_thinking: bool = False
+        self,
+        summarise: Summarise,
+        tokens: Callable[[int], int | None],
+        told: Callable[[int], int] = lambda raw: raw,
+        *,
+        open_thinking: bool = False,
     ) -> None:
         self.board = Board()
         self._summarise = summarise
         self._tokens = tokens
+        self._told = told
+        self._prunes: dict[int, PrunApplied] = {}  # by slot
         self._fold_thinking = not open_thinking
         self._marks = Marks()
         self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
@@ -232,7 +240,9 @@ class Presenter:
     def _pruned(self, seq: int, event: PrunApplied) -> list[Change]:
         changes = self._remark(self._marks.prune(seq, event.edits))
         if event.source != "user":  # the command that the user gave says it
-            changes.append(self._add(shown.Notice(prune_in_words(event))))
+            added = self._add(shown.Notice(prune_in_words(event, self._told)))
+            self._prunes[added.slot] = event
+            changes.append(added)
         return changes
 
     def _remark(self, seqs: Iterable[int]) -> list[Change]:
@@ -245,7 +255,7 @@ class Presenter:
                     continue
                 spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
                 tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
-                mark = label(None if spared else edit, tokens)
+                mark = label(None if spared else edit, tokens, self._told)
                 if entry.pruned != mark:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
@@ -257,11 +267,14 @@ class Presenter:
             for slot in slots:
                 entry = self.board.entries[slot]
                 tokens = self._tokens(seq) if isinstance(entry, shown.ToolCall) else None
-                if not isinstance(entry, shown.ToolCall) or entry.tokens in (None, tokens):
+                if not isinstance(entry, shown.ToolCall) or tokens is None or entry.tokens == tokens:
                     yield None
                     continue
-                mark = label(self._marks.on(seq), tokens) if entry.pruned else ""
+                mark = label(self._marks.on(seq), tokens, self._told) if entry.pruned else ""
                 yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
+        for slot, event in tuple(self._prunes.items()):
+            said = shown.Notice(prune_in_words(event, self._told))
+            yield self.board.put(slot, said) if said != self.board.entries[slot] else None
 
     def _compacted(self, event: CompactionApplied) -> list[Change]:
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"

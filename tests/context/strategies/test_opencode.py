@@ -148,9 +148,9 @@ def test_forced_the_minimum_counts_as_zero() -> None:
 
 def test_the_note_says_what_holds_it_back() -> None:
     talk, _ = talk_of(60, 60)
-    assert talk.ask("opencode", protected_turns=0).note == "120 of 40K protected"
+    assert talk.ask("opencode", protected_turns=0).note == "the newest 40K of tool output is always kept"
     held = talk.ask("opencode", prune_protect=60, prune_minimum=60, protected_turns=0)
-    assert held.note == "60 tokens prunable, more than 60 needed"
+    assert held.note == "only 99% of prune_minimum (60 tokens) could go"
 
 
 def test_each_result_that_is_spared_has_its_reason() -> None:
@@ -167,6 +167,6 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
         small: "its placeholder would be no shorter",
         failed: "an error",
         skill: "skill is a protected tool",
-        near: "within the newest 60 tokens",
+        near: "within prune_protect (60 tokens)",
         recent: "within the last 1 user turns",
     }

@@ -27,7 +27,7 @@ def test_the_defaults() -> None:
 def test_where_everything_fits_nothing_is_proposed() -> None:
     talk, _ = talk_of("parser", "parser", "screen")
     asked = talk.ask(NAME, max_tokens=30)
-    assert (asked.edits, asked.note) == ((), "30 of 30 tokens: everything fits")
+    assert (asked.edits, asked.note) == ((), "everything fits max_tokens (30)")
     assert len(talk.ask(NAME, max_tokens=29).edits) == 1
 
 

@@ -83,5 +83,5 @@ def test_the_output_of_a_command_counts_as_the_users() -> None:
 
 def test_the_note_says_how_much_is_kept() -> None:
     talk, _ = talk_of(20, 20)
-    assert talk.ask(NAME, max_tokens=60).note == "50 of 60 tokens kept"
-    assert talk.ask(NAME, max_tokens=49).note == "30 of 49 tokens kept"
+    assert talk.ask(NAME, max_tokens=60).note == "83% of max_tokens (60) kept"
+    assert talk.ask(NAME, max_tokens=49).note == "61% of max_tokens (49) kept"

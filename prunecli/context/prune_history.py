@@ -34,10 +34,10 @@ _NEVER_READ = (*CHANGING_TOOLS, "recall", "prun", "prun_with_memo")
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class PruneStats:
     """One prune, or one undo (`undone`). Tokens before and after are those of the whole next request, estimated.
 
-    `removed` is the net gain that was recorded, negative for an undo. `rewritten`: tokens that the prompt cache had
+    `rewritten`: tokens that the prompt cache had
     to take in again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next
     request, None where nothing was cached before. `rereads` are the results that fetched again what this took, each
     once, `reread_tokens` what they brought back.
@@ -50,7 +50,6 @@ class Tracked:
     reason: str
     tokens_before: int
     tokens_after: int
-    removed: int
     undone: bool = False
     rewritten: int = 0
     measured: bool = False
@@ -59,6 +58,11 @@ class Tracked:
     idle_ms: int | None = None
     rereads: tuple[int, ...] = ()
     reread_tokens: int = 0
+
+    @property
+    def removed(self) -> int:
+        """Tokens that went of the context; negative for an undo."""
+        return self.tokens_before - self.tokens_after
 
     @property
     def share(self) -> float:
@@ -82,11 +86,11 @@ class Tracked:
         return self.rewritten, max(0.0, written - read)
 
 
-class Tracker:
+class PruneHistory:
     """The rows so far, by the seq of their record. `news` are the seqs of those that the last record changed."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, Tracked] = {}
+        self.rows: dict[int, PruneStats] = {}
         self.news: list[int] = []
         self._pending: list[int] = []
         self._reported = 0
@@ -100,7 +104,7 @@ class Tracker:
         self.news = []
         match record.event:
             case PrunApplied() | PrunReverted():
-                self._before = context.tally.context_tokens
+                self._before = context.counts.context_tokens
                 self._first = self._first_of(record.event, context)
             case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if (
                 self._pending and usage.prompt_tokens
@@ -114,12 +118,14 @@ class Tracker:
         match record.event:
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
-                self._note(record, context, said, event.tokens_removed)
+                self._note(record, context, said)
                 for edit in edits:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
-                self._note(record, context, ("user", "", f"took back {', '.join(map(str, seqs))}"), None)
+                self._note(
+                    record, context, ("user", "", f"took back {', '.join(map(str, seqs))}"), undone=True
+                )
             case RequestSent():
                 self._sent(record, context)
             case AssistantMessage(usage=usage) if usage.prompt_tokens:
@@ -134,21 +140,20 @@ class Tracker:
     # What the cache took in again ----------------------------------------------------------------------------
 
     def _note(
-        self, record: Record, context: "Context", said: tuple[str, str, str], removed: int | None
+        self, record: Record, context: "Context", said: tuple[str, str, str], *, undone: bool = False
     ) -> None:
-        before, after = self._before, context.tally.context_tokens
+        before, after = self._before, context.counts.context_tokens
         behind = context.items[self._first : self._known]
         self._known = min(self._known, self._first)
         last = context.last_response
-        self.rows[record.seq] = Tracked(
+        self.rows[record.seq] = PruneStats(
             record.seq,
             record.timestamp,
             *said,
             before,
             after,
-            before - after if removed is None else removed,
-            undone=removed is None,
-            rewritten=context.tally.tokens_of(behind),
+            undone=undone,
+            rewritten=context.counts.tokens_of(behind),
             model=context.last_model,
             caches=context.caches,
             idle_ms=None if last is None else record.timestamp - last,
@@ -226,7 +231,7 @@ class Tracker:
         self._out -= again
         prun = max(taken.values())
         row = self.rows[prun]
-        tokens = row.reread_tokens + context.tally.tokens(entry)
+        tokens = row.reread_tokens + context.counts.scale.tokens(*context.counts.amount(entry))
         self.rows[prun] = replace(row, rereads=(*row.rereads, entry.seq), reread_tokens=tokens)
         self.news.append(prun)
 

@@ -2,11 +2,20 @@
 
 from dataclasses import replace
 
-from prunecli.context.economics import Market, cold, judge
+from prunecli.context.economics import Market, cold
+from prunecli.context.gate import judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    PrunApplied,
+    Record,
+    RequestSent,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Text, ToolUse, Usage
 
 SECOND = 1_000
@@ -26,16 +35,16 @@ def session(exchanges: int = 10, chars: int = 4_000, *, caches: bool = True) -> 
     add(UserMessage((Text("go"),)))
     for number in range(exchanges):
         add(RequestSent("m", 1, "00"))
-        weight = context.tally.weight // 4
+        weight = context.counts.context_tokens
         usage = Usage(weight, 5, 0, 0) if caches else Usage(weight, 5)
         add(AssistantMessage((ToolUse(f"t{number}", "read", {"path": "x"}),), "m", "tool_use", usage))
         add(ToolResult(f"t{number}", "read", (Text("x" * chars),)))
     return context
 
 
-def clear(context: Context, count: int, start: int = 0) -> tuple[Edit, ...]:
+def clear(context: Context, count: int, start: int = 0) -> list[PrunApplied]:
     results = [e.seq for e in context.entries.values() if e.kind == "result"][start : start + count]
-    return tuple(Edit("clear", seq, None, "[gone]", 1_000, 3) for seq in results)
+    return [PrunApplied("strategy", tuple(Edit("clear", seq, None, "[gone]", 1_000, 3) for seq in results))]
 
 
 def test_a_cold_cache_costs_nothing() -> None:
@@ -53,19 +62,19 @@ def test_another_model_has_a_cold_cache() -> None:
 def test_a_model_that_answers_under_a_longer_name_keeps_its_cache() -> None:
     context = session()
     context.apply(Record(100, 60 * SECOND, RequestSent("m", 1, "00")))
-    usage = Usage(context.tally.weight // 4, 5, 0, 0)
+    usage = Usage(context.counts.context_tokens, 5, 0, 0)
     context.apply(Record(101, 60 * SECOND, AssistantMessage((Text("ok"),), "m-20260101", usage=usage)))
     assert cold(context, MARKET) == ""
 
 
 def test_before_the_first_response_nothing_is_cached() -> None:
     context = Context(Chars4())
-    assert judge(context, (Edit("clear", 0, None, "x"),), 200_000, MARKET).apply
+    assert judge(context, [PrunApplied("strategy", (Edit("clear", 0, None, "x"),))], 200_000, MARKET).apply
 
 
 def test_pressure_engages_at_its_ratio() -> None:
     context = session()
-    used = context.tally.context_tokens
+    used = context.counts.context_tokens
     assert judge(context, clear(context, 1), round(used / 0.76), MARKET).apply
     assert not judge(context, clear(context, 1), round(used / 0.70), MARKET).apply
 
@@ -74,7 +83,7 @@ def test_a_small_gain_far_back_is_held_with_its_price() -> None:
     context = session(20)
     decision = judge(context, clear(context, 1), 2_000_000, MARKET)
     assert not decision.apply
-    assert decision.reason.startswith("held 997: cache warm for ")
+    assert decision.reason.startswith("held 998: cache warm for ")
     assert "pruning now costs ~$" in decision.reason
     assert "a request" in decision.reason
 

@@ -1,0 +1,55 @@
+"""The gate: whether breaking the prompt cache now is worth what a proposal saves.
+
+*When* is separate from *what*: strategies propose, the gate lets their edits pass or holds them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prunecli.context.economics import Market, cold
+from prunecli.context.impact import impact
+from prunecli.context.state import Context
+from prunecli.model.events import PrunApplied
+
+FEWEST_REQUESTS, MOST_REQUESTS = 5, 50
+"""Bounds of how many further requests are expected: as many again as there have been (Lindy's law)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a proposal is applied now, and why, in plain words."""
+
+    apply: bool
+    reason: str
+
+
+def judge(context: Context, events: Sequence[PrunApplied], window: int, market: Market) -> Decision:
+    """The gate's word on these prunes: cold cache, pressure, an already broken cache, or break-even."""
+    if still := cold(context, market):
+        return Decision(True, still)
+    used = context.counts.context_tokens / window if window else 0.0
+    if used >= market.engage_ratio:
+        return Decision(True, f"the context fills {used:.0%} of the window")
+    found = impact(context, events, market)
+    broken, saved = found.change, found.freed
+    if broken is None or broken.rewritten <= 0:
+        return Decision(True, "the cache breaks here anyway")
+    if not market.read or not market.write or broken.cost is None or broken.gain is None:
+        return Decision(
+            False,
+            f"held {_k(saved)}: cache {broken.warm}; pruning now makes {_k(broken.rewritten)} tokens new",
+        )
+    further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
+    cost, gain = _usd(broken.cost), _usd(broken.gain)
+    if broken.gain * further > broken.cost:
+        return Decision(True, f"costs ~{cost} once, saves ~{gain} a request")
+    words = f"cache {broken.warm}; pruning now costs ~{cost}, saves ~{gain} a request"
+    return Decision(False, f"held {_k(saved)}: {words}")
+
+
+def _k(tokens: int) -> str:
+    return f"{tokens / 1000:.0f}K" if tokens >= 1_000 else str(tokens)
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"

@@ -1,0 +1,79 @@
+"""Counting tokens beside everything else: in threads, so that neither the screen nor a request waits for it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.state import Context
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.messages import Block, Text
+from prunecli.providers.tokenizer import SHIPPED
+from prunecli.session.session import Session
+
+LARGE_CHARS = 50_000
+"""Characters that are not counted between two keys: about 4 ms."""
+
+
+WARM_SECONDS = 0.2
+"""The tokenizer is loaded so long after the first request went out: it holds the interpreter for a moment."""
+
+
+def warm(estimator: str) -> None:
+    """Loads the tokenizer in a thread, once, where this estimator needs it."""
+    if estimator == SHIPPED.name:
+        SHIPPED.warm()
+
+
+def refold(session: Session, context: Context, tell: Sequence[Callable[[Session], None]]) -> None:
+    """Goes over to an empty context with another counter: folds all records into it, then tells these readers."""
+    for record in session.records:
+        context.apply(record)
+    session.context = context
+    for reader in tell:
+        reader(session)
+
+
+def teller(context: Context) -> Callable[[int], int | None]:
+    """Gives the tokens of an entry by its record's number; None where there is none, or it is not counted yet."""
+
+    def tokens(seq: int) -> int | None:
+        entry = context.entries.get(seq)
+        return None if entry is None else context.counts.told(entry)
+
+    return tokens
+
+
+async def count_content(counter: TokenCounter, content: Sequence[Block]) -> int | None:
+    """The tokens that a tool's result is recorded with; None for an estimator that needs no record."""
+    if counter.name != "tiktoken":
+        return None
+    size = sum(len(block.text) for block in content if isinstance(block, Text))
+    if size < LARGE_CHARS and _is_ready(counter):
+        return result_tokens(content, counter.count)
+    return await asyncio.to_thread(result_tokens, content, counter.count)
+
+
+def to_count(context: Context) -> list[Entry]:
+    """The entries of a context that should be counted in a thread before its figures are asked for."""
+    counts = context.counts
+    waiting = counts.uncounted
+    if not waiting or counts.counter.name == "chars4":
+        return []
+    large = sum(entry.size[0] for entry in waiting) >= LARGE_CHARS
+    return waiting if large or not _is_ready(counts.counter) else []
+
+
+async def count_ahead(context: Context, entries: Sequence[Entry]) -> None:
+    """Counts these entries in a thread, so that who asks for figures afterwards need not wait."""
+    counter = context.counts.counter
+    counted = await asyncio.to_thread(_counted, counter, entries)
+    for entry, tokens in zip(entries, counted, strict=True):
+        entry.tokens = tokens
+
+
+def _counted(counter: TokenCounter, entries: Sequence[Entry]) -> list[int]:
+    return [sum(map(counter.count, entry.countable)) + entry.image_tokens for entry in entries]
+
+
+def _is_ready(counter: TokenCounter) -> bool:
+    return bool(getattr(counter, "ready", True))

@@ -1,0 +1,189 @@
+"""An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
+
+A block takes `factor` times as many tokens as o200k_base finds in its texts. The longest cached prefix is read, the
+rest is written. What was sent is cached up to each place where a user message ended, for `ttl_ms` behind the
+response. Nothing here knows how prunecli estimates.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from prunecli.context import render
+from prunecli.context.state import Context
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Usage
+from prunecli.model.requests import PREAMBLE
+from prunecli.providers.tokenizer import SHIPPED
+
+SYSTEM = ["You are an agent that works in a terminal. " * 60]
+TOOLS = [
+    {"name": name, "description": f"Runs {name}. " * 30, "input_schema": {}} for name in ("read", "bash")
+]
+
+
+class Piece(NamedTuple):
+    """A block of a request or its preamble; `ends`: with it ends the preamble or a user message."""
+
+    key: object
+    tokens: float
+    ends: bool
+
+
+def texts(block: Any) -> Iterator[str]:
+    """The texts of a block on the wire."""
+    match block:
+        case {"type": "tool_use", "name": name, "input": given}:
+            yield name + render.compact(given)
+        case {"type": "tool_result", "content": content}:
+            for inner in content:
+                yield from texts(inner)
+        case {"type": "text", "text": words} | {"type": "thinking", "thinking": words}:
+            yield words
+        case _:
+            pass
+
+
+@cache
+def tokens_of(block: bytes) -> int:
+    """o200k_base's tokens of a block."""
+    return sum(map(SHIPPED.count, texts(json.loads(block))))
+
+
+@dataclass
+class Endpoint:
+    """Reports the usage of each request."""
+
+    factor: float
+    ttl_ms: int
+    _used: dict[int, int] = field(default_factory=dict)
+
+    def pieces(self, context: Context) -> list[Piece]:
+        """The next request of a context."""
+        preamble = (*context.preamble.system, *context.preamble.tools)
+        pieces = [
+            Piece(preamble, self.factor * sum(SHIPPED.count(one.decode()) for one in preamble), ends=True)
+        ]
+        for message in context.messages():
+            last = len(message.blocks) - 1
+            pieces += [
+                Piece(
+                    (message.role, block),
+                    self.factor * tokens_of(block),
+                    ends=message.role == "user" and place == last,
+                )
+                for place, block in enumerate(message.blocks)
+            ]
+        return pieces
+
+    def cached(self, pieces: Sequence[Piece], sent: int) -> float:
+        """Tokens that a request would read."""
+        chain, whole, read = 0, 0.0, 0.0
+        for piece in pieces:
+            chain, whole = hash((chain, piece.key)), whole + piece.tokens
+            if sent - self._used.get(chain, sent - self.ttl_ms - 1) <= self.ttl_ms:
+                read = whole
+        return read
+
+    def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
+        """The usage of a request; it is cached from now on."""
+        read, chain = self.cached(pieces, sent), 0
+        for piece in pieces:
+            chain = hash((chain, piece.key))
+            if piece.ends:
+                self._used[chain] = answered
+        return Usage(0, 0, round(read), round(whole(pieces)) - round(read))
+
+    def output(self, event: AssistantMessage) -> int:
+        """Output tokens of an answer."""
+        return round(self.factor * sum(map(tokens_of, render.assistant(event.content, {}))))
+
+
+def whole(pieces: Sequence[Piece]) -> float:
+    """Tokens of all of them."""
+    return sum(piece.tokens for piece in pieces)
+
+
+@dataclass
+class Played:
+    """A session played against an endpoint, pruned and, beside it, as it would have gone on without any prune.
+
+    `usages` are those of both, request for request.
+    """
+
+    endpoint: Endpoint
+    unpruned: Endpoint
+    context: Context
+    bare: Context
+    model: str
+    records: list[Record] = field(default_factory=list)
+    usages: list[tuple[Usage, Usage]] = field(default_factory=list)
+
+    @property
+    def now(self) -> int:
+        """The time of the last record."""
+        return self.records[-1].timestamp if self.records else 0
+
+    def add(self, event: Event, at: int | None = None) -> Record:
+        """Records an event."""
+        record = Record(len(self.records), max(self.now, at or 0), event)
+        self.records.append(record)
+        self.context.apply(record)
+        if not isinstance(event, PrunApplied | PrunReverted):
+            self.bare.apply(record)
+        return record
+
+    def answer(self, event: AssistantMessage, at: int) -> None:
+        """A request goes out and this is the answer."""
+        self.add(RequestSent(self.model, len(self.context.messages()), self.context.sha256()))
+        sent, at = self.now, max(self.now, at)
+        usage = self.endpoint.asked(self.endpoint.pieces(self.context), sent, at)
+        self.usages.append((usage, self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)))
+        usage = replace(usage, output_tokens=self.endpoint.output(event))
+        self.add(replace(event, usage=usage, model=self.model), at)
+
+
+def play(
+    records: Sequence[Record],
+    model: str,
+    factor: float,
+    factor_of: Callable[[str], float],
+    ttl_ms: int,
+    before: Callable[[Played], None],
+    counter: TokenCounter = SHIPPED,
+) -> Played:
+    """Plays the words, calls and results of a log. `before` is called before each request and may prune."""
+    played = Played(
+        Endpoint(factor, ttl_ms),
+        Endpoint(factor, ttl_ms),
+        Context(counter, factor_of),
+        Context(counter, factor_of),
+        model,
+    )
+    for record in records:
+        match record.event:
+            case SessionStarted() as event:
+                played.add(replace(event, model=model), record.timestamp)
+                played.add(SettingChanged(PREAMBLE, {"system": SYSTEM, "tools": TOOLS}))
+            case AssistantMessage() as event:
+                before(played)
+                played.answer(event, record.timestamp)
+            case UserMessage() | ToolResult() as event:
+                played.add(event, record.timestamp)
+            case _:
+                pass
+    return played

@@ -1,0 +1,89 @@
+"""Counting tokens beside a session that goes on, and with which counter."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse
+from prunecli.runtime.counting import LARGE_CHARS, count_ahead, count_content, to_count
+from tests.starting import start
+
+
+class Counter:
+    """Counts characters under the shipped tokenizer's name; keeps the threads that asked."""
+
+    name = "tiktoken"
+
+    def __init__(self, *, ready: bool = True) -> None:
+        self.threads: set[int] = set()
+        self.ready = ready
+
+    def count(self, text: str) -> int:
+        self.threads.add(threading.get_ident())
+        return len(text)
+
+
+def talked(context: Context, result: ToolResult) -> Context:
+    """A context with one result."""
+    events = (
+        UserMessage((Text("read it"),)),
+        AssistantMessage((ToolUse("t1", "read", {"path": "a"}),), "m", "tool_use"),
+        result,
+    )
+    for seq, event in enumerate(events):
+        context.apply(Record(seq, seq, event))
+    return context
+
+
+def said(output: str, tokens: int | None = None) -> ToolResult:
+    return ToolResult("t1", "read", (Text(output),), tokens=tokens)
+
+
+async def test_large_texts_are_counted_in_a_thread_and_not_again() -> None:
+    counter = Counter(ready=False)
+    context = talked(Context(counter), said("x" * LARGE_CHARS))
+    waiting = to_count(context)
+    assert [entry.kind for entry in waiting] == ["assistant", "result"]
+    assert counter.threads == set()
+    await count_ahead(context, waiting)
+    assert counter.threads
+    assert threading.get_ident() not in counter.threads
+    assert to_count(context) == []
+    assert context.counts.context_tokens > LARGE_CHARS
+    assert threading.get_ident() not in counter.threads
+
+
+def test_small_texts_are_counted_where_they_are_asked_for_once_the_tokenizer_is_there() -> None:
+    assert to_count(talked(Context(Counter()), said("x"))) == []
+    assert to_count(talked(Context(Counter(ready=False)), said("x"))) != []
+
+
+@pytest.mark.parametrize("size", [10, LARGE_CHARS])
+async def test_a_result_is_recorded_with_its_count_and_a_large_one_is_counted_in_a_thread(size: int) -> None:
+    counter = Counter()
+    assert await count_content(counter, (Text("x" * size),)) == size
+    assert (threading.get_ident() in counter.threads) is (size < LARGE_CHARS)
+
+
+async def test_other_estimators_leave_nothing_in_the_log(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=("pruning.estimator=chars4",))
+    assert await count_content(runtime.session.context.counts.counter, (Text("x"),)) is None
+
+
+@pytest.mark.parametrize(("counter", "tokens"), [(Counter(), 7), (Chars4(), 10)])
+def test_a_recorded_count_stands_for_the_text_and_only_for_the_tokenizer_that_made_it(
+    counter: TokenCounter, tokens: int
+) -> None:
+    context = talked(Context(counter), said("x" * 40, 7))
+    assert context.counts.tokens(context.entries[2]) == tokens
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_where_the_tokenizer_is_there_each_result_that_is_recorded_has_its_count(ready: bool) -> None:
+    counts = Context(Counter(ready=ready)).counts
+    assert counts.with_tokens(said("x" * 40)).tokens == (40 if ready else None)
+    assert Context(Chars4()).counts.with_tokens(said("x")).tokens is None
