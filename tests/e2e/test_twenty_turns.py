@@ -86,7 +86,7 @@ def prunecli(tmp_path: Path, base_url: str, *words: str) -> "subprocess.Popen[st
     )
 
 
-@pytest.mark.parametrize("at", [2, 9, 14])
+@pytest.mark.parametrize("at", [9, *(pytest.param(at, marks=pytest.mark.slow) for at in (2, 14))])
 def test_killed_in_the_middle_and_resumed_it_sends_the_same_bytes(tmp_path: Path, at: int) -> None:
     project(tmp_path / "project")
     script = replies()

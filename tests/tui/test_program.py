@@ -274,11 +274,17 @@ MATRIX = [
     {"TERM": "dumb", "LANG": "C"},
     {"TERM": ""},
 ]
+DOSE = (0, 4, 8, 9, 10, 11)
+"""Places in the matrix that are always tried: each terminal and each locale once."""
 
 
-@pytest.mark.parametrize("environ", MATRIX, ids=lambda environ: " ".join(map("=".join, environ.items())))
+@pytest.mark.parametrize(
+    "environ",
+    [pytest.param(one, marks=[] if at in DOSE else pytest.mark.slow) for at, one in enumerate(MATRIX)],
+    ids=[" ".join(map("=".join, environ.items())) for environ in MATRIX],
+)
 def test_poor_terminals_are_readable(program: Callable[..., Terminal], environ: dict[str, str]) -> None:
-    """TUI-11: 12 environments. Where there is no UTF-8 only ASCII is written, without colours none."""
+    """12 environments. Where there is no UTF-8 only ASCII is written, without colours none."""
     unset = {"LC_ALL": "", "LANG": "", **environ}
     terminal = program(**unset).ready()
     terminal.send("hello\r")
@@ -317,7 +323,9 @@ def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
     assert sent == "not sent yet " + "pasted \x1b[7m line\n" * 40
 
 
-@pytest.mark.parametrize("delay_ms", [-500, -100, 0, 50, 150, 250])
+@pytest.mark.parametrize(
+    "delay_ms", [-500, 0, 250, *(pytest.param(ms, marks=pytest.mark.slow) for ms in (-100, 50, 150))]
+)
 def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
     program: Callable[..., Terminal], delay_ms: int
 ) -> None:

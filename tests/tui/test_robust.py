@@ -73,12 +73,9 @@ async def played(folder: Path, seed: int, steps: int) -> Path:
     return folder / "work" / "made"
 
 
-@pytest.mark.parametrize("seed", range(3))
-async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(
-    tmp_path: Path, seed: int
-) -> None:
+async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(tmp_path: Path) -> None:
     """TUI-14."""
-    assert not (await played(tmp_path, seed, 60)).exists()
+    assert not (await played(tmp_path, 0, 60)).exists()
 
 
 @pytest.mark.slow
