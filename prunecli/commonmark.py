@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
 
 MOST_BRACKETS = 300
 """In one text. The parser's time grows with their square: 2,000 take seconds."""
+
+_DUNDER = re.compile(r"__([a-z0-9]+(?:_[a-z0-9]+)*)__(?!\w)")
+_GOES_ON = re.compile(r"[/\\(\[]|\.\w")
+_NAMES = """
+all bool bytes call class closure code contains copy debug deepcopy defaults del delattr delitem dict dir doc enter eq
+exit file float format future ge get getattr getattribute getitem getstate gt hash iadd import index init int iter le
+len loader lt main missing module mro name ne new next package path post_init prepare pycache qualname reduce repr
+reversed set setattr setitem setstate sizeof slots spec str sub subclasses version wrapped
+"""
+_PYTHON_NAMES = frozenset(_NAMES.split())
+"""Without their underscores. Other words in double underscores are strong, as CommonMark says."""
 
 # What is nested deeper than this the parser leaves out without a word. Text that could get there is not parsed.
 _MOST_NESTED = 200
@@ -23,9 +35,24 @@ def parser() -> "MarkdownIt":
     """CommonMark without HTML, with tables and strikethrough."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED}).enable(
-        ["table", "strikethrough"]
-    )
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED})
+    made.inline.ruler.before("emphasis", "dunder", _dunder)
+    return made.enable(["table", "strikethrough"])
+
+
+def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
+    """Keeps the underscores of a Python name: `pkg/__init__.py:3` is a path, not a strong `init`."""
+    found = _DUNDER.match(state.src, state.pos)
+    if found is None:
+        return False
+    before, after = state.src[: found.start()][-1:], state.src[found.end() :][:2]
+    in_path = before in ("/", "\\", ".") or _GOES_ON.match(after)
+    if before == "_" or not (in_path or found[1] in _PYTHON_NAMES):
+        return False
+    if not silent:
+        state.pending += found[0]
+    state.pos = found.end()
+    return True
 
 
 def is_deep(text: str) -> bool:

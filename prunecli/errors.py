@@ -106,6 +106,10 @@ class Overloaded(ProviderError):
         self.retry_after = retry_after
 
 
+class NoSummaryNow(Overloaded):
+    """The endpoint can't make a summary, or read one that it made, for the moment."""
+
+
 class ConnectionLost(ProviderError):
     """No connection, or a stream that ended before its end; `permanent` where trying again gives the same."""
 
@@ -132,6 +136,10 @@ class FieldRefused(BadRequest):
     def __init__(self, message: str, hint: str = "", fields: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint)
         self.fields = fields
+
+
+class SummaryRejected(BadRequest):
+    """The endpoint does not take back a summary that it made."""
 
 
 class InvalidRequest(BadRequest):

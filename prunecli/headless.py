@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from prunecli.agent.decide import Done, at_rest
-from prunecli.agent.signals import RetryScheduled, SummaryStarted
 from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
@@ -23,6 +22,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json, ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.runtime.rewinding import take_back_cut
@@ -69,11 +69,11 @@ class Printer:
         for notice in opening_notices(self.runtime):
             self.notice(notice)
 
-    def read(self, told: object) -> None:
+    def read(self, event: SessionEvent) -> None:
         """A reader of the session."""
-        match told:
-            case Record(_, _, event):
-                self._event(event)
+        match event:
+            case Record():
+                self._event(event.event)
             case RetryScheduled(attempt, seconds, reason):
                 self.err(f"{visible(reason)}; trying again in {seconds:.1f} s")
                 self._object(
@@ -83,7 +83,7 @@ class Printer:
                 self.err("summarising the older part of the session …")
             case _:
                 pass
-        if notice := notice_of(told, self.runtime):
+        if notice := notice_of(event, self.runtime):
             self.notice(notice)
 
     def notice(self, text: str) -> None:
@@ -121,6 +121,7 @@ class Printer:
                     messages_removed=event.messages_removed,
                     memo=event.memo,
                     reason=event.reason,
+                    **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
                 )
             case CompactionApplied():
                 self._object(

@@ -27,6 +27,7 @@ from prunecli.context.view import View
 from prunecli.errors import ConfigError
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
+from prunecli.model.signals import SessionEvent
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import notice_of, opening_notices
@@ -120,8 +121,8 @@ async def ask(
     asked = Launch(headless=True, trust=trust, cwd=cwd, sets=sets, flags={"--permission-mode": mode})
     runtime = make_runtime(asked, os.environ if environ is None else environ)
 
-    def tell(told: object) -> None:
-        if line := notice_of(told, runtime):
+    def tell(event: SessionEvent) -> None:
+        if line := notice_of(event, runtime):
             notice(line)
 
     try:

@@ -69,11 +69,6 @@ class Places:
         return self.config / "themes"
 
     @property
-    def user_commands(self) -> Path:
-        """The user's own slash commands, NAME.md each."""
-        return self.config / "commands"
-
-    @property
     def user_strategies(self) -> Path:
         """The user's own pruning strategies, NAME.py each."""
         return self.config / "strategies"

@@ -10,13 +10,19 @@ from prunecli.context.wire import Wire
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent
 from prunecli.model.messages import Json
-from prunecli.model.requests import CacheTtl, Request, WireMessage
+from prunecli.model.requests import (
+    COMPACTION_BETA,
+    CacheTtl,
+    Request,
+    WireMessage,
+    leads_with_summary,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """What a request says beside its messages. `max_tokens` of the answer; `thinking` as the endpoint takes it;
-    `cache_ttl` None for no breakpoints; `effort` "" for the model's own."""
+    `cache_ttl` None for no breakpoints; `effort` "" for the model's own; `context_management` None for nothing."""
 
     name: str
     max_tokens: int = 32_000
@@ -24,6 +30,7 @@ class ModelSettings:
     cache_ttl: CacheTtl | None = "5m"
     betas: tuple[str, ...] = ()
     effort: str = ""
+    context_management: Mapping[str, Json] | None = None
 
 
 def assemble(context: Context, model: ModelSettings) -> Request:
@@ -37,10 +44,11 @@ def assemble(context: Context, model: ModelSettings) -> Request:
         cache_marks(context.wire, messages),
         thinking_for(messages, model.thinking),
         model.cache_ttl,
-        model.betas,
+        _betas(model, messages),
         context.counts.context_tokens,
         context.sha256(),
         model.effort,
+        model.context_management,
     )
     validate(request, context.wire.unchanged, paused=paused(context))
     return request
@@ -99,11 +107,42 @@ def summary_request(
         marks,
         thinking_for((*messages, asked), model.thinking),
         model.cache_ttl,
-        model.betas,
+        _betas(model, messages),
         effort=model.effort,
+        context_management=model.context_management,
     )
     validate(request)
     return request
+
+
+def compaction_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
+    """The request for a summary by the endpoint: all messages that it replaces, as they were sent, so that they are
+    read from the cache, and nothing that the endpoint does not take beside it."""
+    kept = next(item for item in context.items if item.kind != "summary" and item.seq >= plan.tail_start)
+    messages = context.messages()[: context.group_of(kept.seq)]
+    request = Request(
+        model.name,
+        model.max_tokens,
+        context.preamble,
+        messages,
+        cache_marks(context.wire, messages),
+        thinking_for(messages, model.thinking),
+        model.cache_ttl,
+        _betas(model, messages, summarizes=True),
+        effort=model.effort,
+        compaction={"type": "summarize", "instructions": plan.instructions()},
+    )
+    validate(request)
+    return request
+
+
+def _betas(
+    model: ModelSettings, messages: Sequence[WireMessage], *, summarizes: bool = False
+) -> tuple[str, ...]:
+    """The beta features of a request: that of summaries only where it asks for one or carries one."""
+    if summarizes or leads_with_summary(messages):
+        return (*model.betas, COMPACTION_BETA)
+    return model.betas
 
 
 def _before(context: Context, seq: int) -> list[WireMessage]:

@@ -71,6 +71,23 @@ class Inbox:
     follow_ups: tuple[UserMessage, ...] = ()
 
 
+class Mailbox:
+    """What the user says while the agent works: visible and editable until it is taken."""
+
+    def __init__(self) -> None:
+        self.steering: list[UserMessage] = []
+        self.follow_ups: list[UserMessage] = []
+
+    def inbox(self) -> Inbox:
+        """Its content as a value."""
+        return Inbox(tuple(self.steering), tuple(self.follow_ups))
+
+    def taken(self, messages: tuple[UserMessage, ...]) -> None:
+        """These are in the log now."""
+        for waiting in (self.steering, self.follow_ups):
+            waiting[:] = [message for message in waiting if message not in messages]
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one run and how much of them is used: exchanges (`--max-turns`) and USD (`--max-cost`).
@@ -108,8 +125,9 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
 
 
 def at_rest(context: Context) -> Done | None:
-    """Done where the last word was the model's and asks for nothing, None where a run would go on."""
-    last = context.items[-1] if context.items else None
+    """Done where the last word was the model's and asks for nothing, None where a run would go on. A command of the
+    user's, a `!cmd` or a `/restore`, asks for no answer."""
+    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
     if last is None:
         return Done("finished", "nothing was asked")
     if last.kind != "assistant" or not isinstance(last.event, AssistantMessage):

@@ -11,20 +11,33 @@ from time import monotonic
 from typing import Any, Literal, Protocol
 
 from prunecli.agent.journal import Journal
-from prunecli.agent.signals import ToolProgress
 from prunecli.errors import StorageFailed, ToolError
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
-from prunecli.tools.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, bounded_output, parse
+from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.model.signals import ToolProgress
+from prunecli.model.touches import Touches
+from prunecli.tools.files.workspace import seen_in
+from prunecli.tools.tool import (
+    NO_OUTPUT,
+    Tool,
+    ToolContext,
+    ToolOutput,
+    bounded_output,
+    not_read,
+    parse,
+    touches_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user is asked: exactly what will run, why it is asked, and the rule that "always" would add."""
+    """What the user is asked: exactly what will run and what it touches, why it is asked, and the rule that "always"
+    would add."""
 
     call: ToolUse
-    tool: Tool
+    touches: Touches | None
     reason: str
     rule: str
 
@@ -40,12 +53,8 @@ class Answer:
 class Gatekeeper(Protocol):
     """Who says whether a call may run."""
 
-    def judge(self, call: ToolUse, tool: Tool) -> "Verdict":
-        """allow, ask or deny, with reason and rule."""
-        ...
-
-    def may_change_files(self, call: ToolUse, tool: Tool) -> bool:
-        """Whether the call may leave files other than they are."""
+    def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
+        """allow, ask or deny, with reason and rule. `not_read` are inputs that mean nothing to the tool."""
         ...
 
     async def ask(self, asked: Asked) -> Answer:
@@ -71,6 +80,27 @@ class Verdict(Protocol):
         """The rule that "always" would add, "" for none."""
         ...
 
+    @property
+    def may_change_files(self) -> bool:
+        """Whether files may be other than they were after the call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A call that can be run: its input as a value, what it touches and how it was judged."""
+
+    call: ToolUse
+    tool: Tool
+    given: Any
+    touches: Touches | None
+    verdict: Verdict
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether it may run beside others: it is not asked about and changes nothing."""
+        return self.tool.parallel and self.verdict.kind == "allow" and not self.verdict.may_change_files
+
 
 async def nothing(_: ToolUse) -> None:
     """Nobody has to know before files are changed."""
@@ -94,49 +124,72 @@ class Executor:
     count: Callable[[Sequence[Block]], Awaitable[int | None]] = uncounted
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
-        """Runs the calls and records their results in source order.
+        """Runs the calls and records their results in source order. Each is read and judged once, after what ran
+        before it.
 
         When cancelled, what had finished is kept; the loop answers the rest as interrupted.
         """
-        for batch in self._batches(calls):
-            if len(batch) == 1:
-                await self._one(batch[0])
-            else:
-                await self._beside_each_other(batch)
-
-    def _batches(self, calls: Sequence[ToolUse]) -> list[list[ToolUse]]:
-        batches: list[list[ToolUse]] = []
+        beside: list[_Ready] = []
         for call in calls:
-            if batches and self._parallel(call) and self._parallel(batches[-1][-1]):
-                batches[-1].append(call)
+            tool = self.tools.get(call.name)
+            if tool is None or not tool.parallel:
+                await self._beside_each_other(beside)
+                beside = []
+            ready = self._ready(call)
+            if isinstance(ready, _Ready) and ready.runs_beside:
+                beside.append(ready)
+                continue
+            await self._beside_each_other(beside)
+            beside = []
+            if isinstance(ready, _Ready):
+                await self._one(ready)
             else:
-                batches.append([call])
-        return batches
+                self._record(call, ready, 0)
+        await self._beside_each_other(beside)
 
-    def _parallel(self, call: ToolUse) -> bool:
-        if self._flaw(call) is not None:
-            return False
-        tool = self.tools[call.name]
-        return tool.parallel and self.gatekeeper.judge(call, tool).kind == "allow"
+    def _ready(self, call: ToolUse) -> _Ready | ToolOutput:
+        """The call, read and judged; its result where something is wrong with the call itself."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            known = tool_names(self.session.context.settings.get(PREAMBLE))
+            why = "The user has disabled the tool" if call.name in known else "There is no tool"
+            return _error(f"{why} {call.name!r}. Tools: {', '.join(self.tools)}.")
+        if INVALID_INPUT in call.input:
+            raw = str(call.input[INVALID_INPUT])
+            shown = raw if len(raw) <= 200 else raw[:200] + "…"
+            return _error(f"The input was not a complete JSON object, so nothing was run. It was: {shown}")
+        try:
+            given: Any = parse(tool.Input, call.input)
+        except ToolError as error:
+            return _error(str(error))
+        touches = touches_of(tool, given)
+        verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
+        return _Ready(call, tool, given, touches, verdict)
 
-    async def _one(self, call: ToolUse) -> None:
-        refused, approved = await self._refusal(call)
+    async def _one(self, ready: _Ready) -> None:
+        refused, approved = await self._refusal(ready)
         if refused is not None:
-            self._record(call, refused, 0)
+            self._record(ready.call, refused, 0)
             return
-        if self.gatekeeper.may_change_files(call, self.tools[call.name]):
-            await self.before_change(call)
-        self.session.emit(ToolStarted(call.id, call.name, call.input))
+        if ready.verdict.may_change_files:
+            await self.before_change(ready.call)
+        self._start(ready)
         await asyncio.to_thread(self.session.commit)
-        output, duration = await self._run(call, approved=approved)
-        self._record(call, output, duration)
+        output, duration = await self._run(ready, approved=approved)
+        self._record(ready.call, output, duration)
 
-    async def _beside_each_other(self, batch: list[ToolUse]) -> None:
-        for call in batch:
-            self.session.emit(ToolStarted(call.id, call.name, call.input))
+    def _start(self, ready: _Ready) -> None:
+        call = ready.call
+        self.session.emit(ToolStarted(call.id, call.name, call.input, ready.touches))
+
+    async def _beside_each_other(self, batch: Sequence[_Ready]) -> None:
+        if not batch:
+            return
+        for ready in batch:
+            self._start(ready)
         await asyncio.to_thread(self.session.commit)
-        running = [asyncio.ensure_future(self._run(call)) for call in batch]
-        waiting = list(zip(batch, running, strict=True))
+        running = [asyncio.ensure_future(self._run(ready)) for ready in batch]
+        waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
                 output, duration = await task
@@ -163,39 +216,21 @@ class Executor:
         if failed:
             raise failed
 
-    async def _refusal(self, call: ToolUse) -> tuple[ToolOutput | None, bool]:
+    async def _refusal(self, ready: _Ready) -> tuple[ToolOutput | None, bool]:
         """Why the call will not run, as its result, or None; and whether the user saw and allowed it."""
-        if (flaw := self._flaw(call)) is not None:
-            return _error(flaw), False
-        tool = self.tools[call.name]
-        verdict = self.gatekeeper.judge(call, tool)
+        verdict = ready.verdict
         if verdict.kind == "allow":
             return None, False
         if verdict.kind == "deny":
             return _error(f"Not allowed: {verdict.reason}", denied=True, reason=verdict.reason), False
-        answer = await self.gatekeeper.ask(Asked(call, tool, verdict.reason, verdict.rule))
+        answer = await self.gatekeeper.ask(Asked(ready.call, ready.touches, verdict.reason, verdict.rule))
         if answer.kind != "deny":
             return None, True
         word = f" They said: {answer.word}" if answer.word else ""
         return _error(f"The user did not allow this.{word}", denied=True, reason=answer.word), False
 
-    def _flaw(self, call: ToolUse) -> str | None:
-        """What is wrong with the call itself."""
-        tool = self.tools.get(call.name)
-        if tool is None:
-            return f"There is no tool {call.name!r}. Tools: {', '.join(self.tools)}."
-        if INVALID_INPUT in call.input:
-            raw = str(call.input[INVALID_INPUT])
-            shown = raw if len(raw) <= 200 else raw[:200] + "…"
-            return f"The input was not a complete JSON object, so nothing was run. It was: {shown}"
-        try:
-            parse(tool.Input, call.input)
-        except ToolError as error:
-            return str(error)
-        return None
-
-    async def _run(self, call: ToolUse, *, approved: bool = False) -> tuple[ToolOutput, int]:
-        tool = self.tools[call.name]
+    async def _run(self, ready: _Ready, *, approved: bool = False) -> tuple[ToolOutput, int]:
+        call = ready.call
         context = replace(
             self.context(approved=approved),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
@@ -203,9 +238,9 @@ class Executor:
         )
         begun = monotonic()
         try:
-            output = await tool.run(parse(tool.Input, call.input), context)
+            output = await ready.tool.run(ready.given, context)
         except ToolError as error:
-            output = _error(str(error))
+            output = _error(seen_in(str(error), context.cwd))
         except Exception as error:  # noqa: BLE001  # a defect of a tool must not end the run
             output = _error(f"The tool failed: {type(error).__name__}: {error}")
         duration = round((monotonic() - begun) * 1000)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions import Mode, Rules, Verdict, is_harmless, judge
-from prunecli.model.messages import ToolUse
-from prunecli.tools.tool import Tool
+from prunecli.agent.permissions import Mode, Rules, Verdict, judge
+from prunecli.model.touches import Touches
 
 
 async def nobody(_: Asked) -> Answer:
@@ -39,12 +38,11 @@ class SessionGatekeeper:
         """Other configured rules from now on."""
         self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
-    def judge(self, call: ToolUse, tool: Tool) -> Verdict:
+    def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
         """allow, ask or deny."""
         return judge(
-            tool.effect,
-            tool.name,
-            call.input,
+            tool_name,
+            touches,
             mode=self.mode,
             rules=self.rules,
             trusted=self.trusted,
@@ -52,13 +50,8 @@ class SessionGatekeeper:
             cwd=self.workspace,
             home=self.home,
             secrets=self.secrets,
+            not_read=not_read,
         )
-
-    def may_change_files(self, call: ToolUse, tool: Tool) -> bool:
-        """Whether it is an edit, or a command that is not known to read only."""
-        if tool.effect != "run":
-            return tool.effect == "edit"
-        return not is_harmless(tool.name, call.input, self.workspace, self.home, self.secrets)
 
     async def ask(self, asked: Asked) -> Answer:
         """Asks; an answer of "always" adds the rule that was shown."""

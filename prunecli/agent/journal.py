@@ -6,6 +6,7 @@ from typing import Protocol
 from prunecli.context.state import Context
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json
+from prunecli.model.signals import Signal
 
 
 class Journal(Protocol):
@@ -34,8 +35,8 @@ class Journal(Protocol):
         """Before a run: writes what is owed, answers calls that were started and never answered."""
         ...
 
-    def tell(self, signal: object) -> None:
-        """Tells the readers something transient."""
+    def tell(self, event: Signal) -> None:
+        """Tells the readers something that is not kept."""
         ...
 
     def commit(self) -> None:

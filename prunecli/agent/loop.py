@@ -9,13 +9,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from prunecli.agent.assemble import ModelSettings, assemble, body_bytes, sent, summary_request
+from prunecli.agent.assemble import (
+    ModelSettings,
+    assemble,
+    body_bytes,
+    compaction_request,
+    sent,
+    summary_request,
+)
 from prunecli.agent.decide import (
     Act,
     Compact,
     Done,
-    Inbox,
     Limits,
+    Mailbox,
     Prune,
     Send,
     Steer,
@@ -25,15 +32,7 @@ from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
-from prunecli.agent.signals import (
-    Notice,
-    RetryScheduled,
-    StreamDiscarded,
-    StreamStarted,
-    SummaryEnded,
-    SummaryStarted,
-)
-from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
 from prunecli.context.oversize import way_around
 from prunecli.context.repair import (
     leave_out_images,
@@ -41,40 +40,44 @@ from prunecli.context.repair import (
     repair_image,
     strip_stale,
     strip_thinking,
+    summary_as_text,
 )
 from prunecli.context.view import View
 from prunecli.errors import (
     BadRequest,
     ContextOverflow,
     FieldRefused,
-    InvalidRequest,
+    NoSummaryNow,
     ProviderError,
     SignatureRejected,
+    SummaryRejected,
 )
-from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, RunEnded, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    EndReason,
+    PrunApplied,
+    RunEnded,
+)
 from prunecli.model.messages import Text, Usage, plain_text
-from prunecli.model.requests import MAX_BODY_BYTES, Request
-from prunecli.providers.provider import Provider, Response, TextDelta
+from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
+from prunecli.model.signals import (
+    Notice,
+    RetryScheduled,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    TextDelta,
+)
+from prunecli.providers.provider import Begun, Provider, Response
 
 LARGE_BODY_BYTES = 8_000_000
 """A request that is refused for its length with more bytes than these is refused for its images."""
 
-
-class Mailbox:
-    """What the user says while the agent works: visible and editable until it is taken."""
-
-    def __init__(self) -> None:
-        self.steering: list[UserMessage] = []
-        self.follow_ups: list[UserMessage] = []
-
-    def inbox(self) -> Inbox:
-        """Its content as a value."""
-        return Inbox(tuple(self.steering), tuple(self.follow_ups))
-
-    def taken(self, messages: tuple[UserMessage, ...]) -> None:
-        """These are in the log now."""
-        for waiting in (self.steering, self.follow_ups):
-            waiting[:] = [message for message in waiting if message not in messages]
+NOT_READ = "this model takes no summary by the endpoint, so it is sent as text"
+SUMMARY_TRIES = 3
+"""So often the endpoint is asked for a summary that it can't make for the moment."""
 
 
 @dataclass(slots=True)
@@ -97,6 +100,7 @@ class Run:
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
     _partial: list[str] = field(default_factory=list)
+    _begun: Usage = Usage()
     _complained: set[str] = field(default_factory=set)
 
     async def run(self) -> Done:
@@ -145,7 +149,7 @@ class Run:
         text = "".join(self._partial)
         self._partial.clear()
         if text.strip():
-            self.session.keep(AssistantMessage((Text(text),), self.model().name, "interrupted"))
+            self.session.keep(AssistantMessage((Text(text),), self.model().name, "interrupted", self._begun))
 
     # The model's turn ----------------------------------------------------------------------------------------
 
@@ -241,8 +245,11 @@ class Run:
                 duration,
                 response.input_transformations,
                 response.thinking_tokens,
+                response.applied_edits,
             )
         )
+        for loss in self.session.context.unseen.told(request.model):
+            self.session.tell(Notice(loss, "warning"))
 
     async def _next(self) -> Request:
         """The next request, recorded."""
@@ -256,6 +263,8 @@ class Run:
         thinking that it refuses: first from the named block on, then without any."""
         places = ["named", "all"]
         while True:
+            if not self.policy().reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
+                self.session.emit(plain)
             if self.policy().leaves_out and (stale := strip_stale(self._view())):
                 self.session.emit(stale)
             request = await make()
@@ -268,6 +277,11 @@ class Run:
                 self.session.tell(
                     Notice(f"This endpoint refuses `{field}`; requests leave it out from now on", "warning")
                 )
+            except SummaryRejected as refused:
+                if (plain := summary_as_text(self._view(), "the summary is sent as text")) is None:
+                    raise
+                self.session.tell(Notice(f"{refused.message}; {plain.reason}", "warning"))
+                self.session.emit(plain)
             except SignatureRejected as refused:
                 remedy = None
                 while places and remedy is None:
@@ -288,36 +302,69 @@ class Run:
         self.limits = replace(self.limits, compacted_at=last_word(context))
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
 
-        async def ask() -> Request:
-            return summary_request(context, self.model(), plan, short=short)
-
         try:
-            _, response = await self._answered(ask)
-            self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
-        except (ProviderError, InvalidRequest) as error:
+            event = await self._summarised(plan, short=short)
+        except ProviderError as error:
             self.session.tell(Notice(f"no compaction: {error}", "warning"))
             return
         finally:
             self._partial.clear()
             self.session.tell(SummaryEnded())
-        summary = plain_text(response.content)
-        event = replace(plan.event(context, summary), model=self.model().name, usage=response.usage)
-        if not summary.strip() or event.tokens_after >= event.tokens_before:
+        if event is None or event.tokens_after >= event.tokens_before:
             self.session.tell(
                 Notice("no compaction: the summary would not make the context smaller", "warning")
             )
             return
         self.session.keep(event)
 
+    async def _summarised(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
+        """The event of a summary by the endpoint, or of our own where the plan says so or the endpoint makes none;
+        None for an empty one. What each took is in its usage."""
+        context, spent = self.session.context, Usage()
+
+        async def ask() -> Request:
+            nonlocal plan
+            if plan.by_endpoint and not self.policy().compacts:
+                plan = self.policy().instead(context, plan, short=short)
+            if plan.by_endpoint:
+                return compaction_request(context, self.model(), plan)
+            return summary_request(context, self.model(), plan, short=short)
+
+        while True:
+            try:
+                _, response = await self._answered(ask)
+            except (BadRequest, ContextOverflow, NoSummaryNow) as refused:
+                if not plan.by_endpoint:
+                    raise
+                why = refused.message
+            else:
+                self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
+                spent = spent.plus(response.usage)
+                block = signed_summary(response.content) if plan.by_endpoint else None
+                text = str(block["content"]) if block else plain_text(response.content)
+                if block or not plan.by_endpoint:
+                    event = plan.event(context, text, block) if text.strip() else None
+                    return event and replace(event, model=self.model().name, usage=spent)
+                why = f"the endpoint made no summary ({response.stop_reason})"
+                if response.content:
+                    self.forgo(COMPACTION)  # it does not know the field, and answered as if it were not there
+            self._partial.clear()
+            self.session.tell(Notice(f"{why}; the model writes one instead"))
+            plan = self.policy().instead(context, plan, short=short)
+
     async def _stream_until_answered(self, request: Request) -> Response:
         attempt = 1
         while True:
             streamed = False
             try:
+                self._begun = Usage()
                 self.session.tell(StreamStarted())
                 async for event in self.provider.stream(request):
                     if isinstance(event, Response):
                         return event
+                    if isinstance(event, Begun):
+                        self._begun = event.usage
+                        continue
                     streamed = True
                     if isinstance(event, TextDelta):
                         self._partial.append(event.text)
@@ -328,6 +375,8 @@ class Run:
                 if streamed:
                     self.session.tell(StreamDiscarded())
                 wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
+                if request.compaction and isinstance(error, NoSummaryNow) and attempt >= SUMMARY_TRIES:
+                    wait = None
                 if wait is None:
                     error.hint = self.retry.hint(error)
                     raise

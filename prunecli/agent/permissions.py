@@ -5,19 +5,18 @@ rules; allow rules; the mode. What can't be told for certain is asked about, a p
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from prunecli.agent.judging.calls import Call, read_call
+from prunecli.agent.judging.calls import Call, parts_of
 from prunecli.agent.judging.harmless import Surroundings
 from prunecli.agent.judging.offers import offered_rule
 from prunecli.agent.judging.places import Unresolvable, is_inside, is_protected, is_secret, reading_doubt
 from prunecli.agent.judging.rule_checks import allowing_rule, naming_rule
 from prunecli.agent.judging.rules import Rule, parse_rule
-from prunecli.model.messages import Json
-from prunecli.tools.tool import Effect
+from prunecli.model.touches import Touches
 
 Mode = Literal["ask", "edits", "plan", "auto"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -38,18 +37,21 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may happen and why, in plain words. `rule` is what "allow for this session" would add to the allow
-    rules, "" where no narrow rule can be offered."""
+    """What may happen and why, in plain words.
+
+    `rule` is what "allow for this session" would add to the allow rules, "" where no narrow rule can be offered.
+    `may_change_files`: files may be other than they were after the call.
+    """
 
     kind: Literal["allow", "ask", "deny"]
     reason: str
     rule: str = ""
+    may_change_files: bool = True
 
 
 def judge(
-    effect: Effect,
     tool_name: str,
-    given: Mapping[str, Json],
+    touches: Touches | None,
     *,
     mode: Mode,
     rules: Rules,
@@ -58,52 +60,51 @@ def judge(
     cwd: Path,
     home: Path | None = None,
     secrets: tuple[Path, ...] = (),
-    denied_are_skipped: bool = False,
+    not_read: tuple[str, ...] = (),
 ) -> Verdict:
-    """The judgement of one call, from its raw input.
+    """The judgement of one call, from what its tool declares that it touches (None: it may do anything).
 
     `workspace` and `cwd` are absolute; `home` is what `~` means (by default the account's); `secrets` are files
-    and folders of this program that hold credentials. `denied_are_skipped`: the search tools leave out the files
-    that deny rules name, so that a search around them needs no question.
+    and folders of this program that hold credentials. `not_read` are inputs that mean nothing to the tool: no
+    command with one is harmless.
     """
     around = Surroundings(workspace, cwd, home or Path(os.path.expanduser("~")), secrets)
     try:
-        call = read_call(effect, tool_name, given, around)
-        deny, ask, allow = (_parsed(texts) for texts in (rules.deny, rules.ask, rules.allow))
-        named, certain = naming_rule(call, deny, around, denied_are_skipped)
-        if named and certain:
-            return Verdict("deny", f"the rule {named.text} denies it")
-        if effect == "context":
-            return Verdict("allow", "it changes only the working context")
-        if ceiling := _above_ceiling(call, mode, trusted):
-            return ceiling
-        if call.malformed:
-            return Verdict("ask", call.malformed)
-        if named:
-            return Verdict("ask", f"whether the rule {named.text} denies it can't be told")
-        asking, _ = naming_rule(call, ask, around, False)
-        if asking:
-            return Verdict("ask", f"the rule {asking.text} asks")
-        if allowing := allowing_rule(call, allow, around):
-            return Verdict("allow", f"the rule {allowing} allows it")
-        return _by_mode(call, mode if trusted else "ask", around)
+        parts = parts_of(tool_name, touches, around, not_read)
+        verdict = _strictest([_of_part(part, mode, rules, trusted, around) for part in parts])
     except Unresolvable as error:
         return Verdict("deny", f"a path can't be followed to its end: {error}")
+    return replace(verdict, may_change_files=any(part.may_change_files for part in parts))
 
 
-def is_harmless(
-    tool_name: str,
-    given: Mapping[str, Json],
-    workspace: Path,
-    home: Path | None = None,
-    secrets: tuple[Path, ...] = (),
-) -> bool:
-    """Whether a command only reads what may be read; in any doubt it is not. Arguments as of `judge`."""
-    around = Surroundings(workspace, workspace, home or Path(os.path.expanduser("~")), secrets)
-    try:
-        return read_call("run", tool_name, given, around).is_harmless
-    except Unresolvable:
-        return False
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict of a call, from those of its parts. One rule does not answer several questions."""
+    for kind in ("deny", "ask"):
+        found = [verdict for verdict in verdicts if verdict.kind == kind]
+        if len(found) > 1:
+            return Verdict(found[0].kind, "; ".join(dict.fromkeys(one.reason for one in found)))
+        if found:
+            return found[0]
+    return verdicts[0]
+
+
+def _of_part(call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surroundings) -> Verdict:
+    deny, ask, allow = (_parsed(texts) for texts in (rules.deny, rules.ask, rules.allow))
+    named, certain = naming_rule(call, deny, around)
+    if named and certain:
+        return Verdict("deny", f"the rule {named.text} denies it")
+    if call.effect == "context" and not named:
+        return Verdict("allow", "it changes only the working context")
+    if ceiling := _above_ceiling(call, mode, trusted):
+        return ceiling
+    if named:
+        return Verdict("ask", f"whether the rule {named.text} denies it can't be told")
+    asking, _ = naming_rule(call, ask, around)
+    if asking:
+        return Verdict("ask", f"the rule {asking.text} asks")
+    if allowing := allowing_rule(call, allow, around):
+        return Verdict("allow", f"the rule {allowing} allows it")
+    return _by_mode(call, mode if trusted else "ask", around)
 
 
 def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -112,7 +113,7 @@ def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
 
 def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
     """The denial of what goes beyond reading in an untrusted directory (CFG-09) or in plan mode."""
-    if call.effect == "read":
+    if call.effect in ("read", "context"):
         return None
     if not trusted:
         return Verdict(
@@ -120,7 +121,7 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
             "this directory is not trusted, so it is only read; `prunecli trust` lifts that, --trust for one run",
         )
     if mode == "plan" and not call.is_harmless:
-        why = f": {call.doubt}" if call.effect == "run" and call.doubt else ""
+        why = f": {call.doubt}" if call.doubt else ""
         return Verdict("deny", f"plan mode changes nothing{why}; another mode may (Shift+Tab)")
     return None
 
@@ -128,10 +129,10 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
 def _by_mode(call: Call, mode: Mode, around: Surroundings) -> Verdict:
     if mode == "auto":
         return Verdict("allow", "auto mode allows what no rule denies")
-    if call.effect == "run":
-        if call.is_harmless:
-            return Verdict("allow", "the command only reads")
-        return Verdict("ask", call.doubt or "it can change anything", offered_rule(call, around))
+    if call.is_harmless:
+        return Verdict("allow", "the command only reads")
+    if call.effect in ("run", "unknown"):
+        return Verdict("ask", call.doubt, offered_rule(call, around))
     if call.effect == "edit":
         return _edit_by_mode(call, mode, around)
     for place in call.places:

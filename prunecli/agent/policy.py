@@ -7,7 +7,7 @@ from prunecli.context.compaction import CompactionPlan, due, last_word, plan_com
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
 from prunecli.context.ledger import Ledger, ledger, prun_applied
-from prunecli.context.pressure import pressing, relieve
+from prunecli.context.pressure import in_tool_round, pressing, relieve
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, propose_all
@@ -22,7 +22,9 @@ MAX_REPEATS = 5
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How a session is pruned. `window` and `max_tokens` (the most an answer may take) are in tokens; `leaves_out`:
-    thinking that no longer fits is left out and recorded, instead of dropped by the endpoint."""
+    thinking that no longer fits is left out and recorded, instead of dropped by the endpoint. `binds`: the model
+    binds its thinking to what stands before it, so that strategies wait for the end of a tool round. `compacts`:
+    summaries are asked of the endpoint; `reads_summaries`: it takes those that it made."""
 
     chosen: tuple[Chosen, ...] = ()
     window: int = 200_000
@@ -35,6 +37,9 @@ class Policy:
     market: Market = Market()
     compaction: Compaction = Compaction(enabled=False)
     leaves_out: bool = False
+    binds: bool = False
+    compacts: bool = False
+    reads_summaries: bool = False
 
     def view(self, context: Context) -> View:
         """What a strategy sees now."""
@@ -54,24 +59,37 @@ class Policy:
         if not events and pressing(view, self.max_tokens):
             proposal = relieve(view, self.max_tokens)
             if proposal.edits:
-                events.append(
-                    prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note)
+                event = prun_applied(
+                    view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note
                 )
+                events = self._with_cost(context, [event])
         return events
 
     def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
         """The strategies' prunes of now, or none and why the gate holds them, in plain words."""
         if not self.enabled:
             return [], ""
-        events, _ = self._proposals(self.view(context), "strategy")
+        view = self.view(context)
+        events, _ = self._proposals(view, "strategy")
+        if events and self.binds and in_tool_round(context) and not pressing(view, self.max_tokens):
+            return [], "held until your next prompt: an edit now would drop thinking"
         if not events or self.gate == "always":
-            return events, ""
+            return self._with_cost(context, events), ""
         from prunecli.context.gate import judge  # not on the way to a first request
 
         decision = judge(context, events, self.window, self.market)
         if not decision.apply:
             return [], decision.reason
         return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
+
+    def _with_cost(self, context: Context, events: list[PrunApplied]) -> list[PrunApplied]:
+        """These prunes, their reason saying which thinking they cost together."""
+        if not events or not self.binds:
+            return events
+        from prunecli.context.impact import impact
+
+        words = impact(context, events, self.market).thinking
+        return [replace(event, reason="; ".join(filter(None, (event.reason, words)))) for event in events]
 
     def problems(self, context: Context) -> tuple[str, ...]:
         """What the user has to mend for a strategy to work: functions of theirs that failed."""
@@ -82,11 +100,11 @@ class Policy:
         """What is to be summarised before the next request, after pruning was not enough."""
         if not due(context, self.compaction, self.window):
             return None
-        return plan_compaction(context, self.compaction, self.window)
+        return self.plan_compaction(context, "")
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
         """What `/compact` would summarise, whether it is due or not."""
-        return plan_compaction(context, self.compaction, self.window, focus)
+        return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
 
     def make_room(self, context: Context, reason: str = "before a compaction") -> list[PrunApplied]:
         """Prunes that go before a compaction: the strategies', without minimum and gate. None while they are off."""
@@ -100,7 +118,14 @@ class Policy:
         thought, so what is sent now is taken for it. None where the user has said nothing since the last time."""
         if not self.compaction.enabled or last_word(context) <= context.boundary:
             return None
-        return plan_compaction(context, self.compaction, min(self.window, context.counts.context_tokens))
+        window = min(self.window, context.counts.context_tokens)
+        return plan_compaction(context, self.compaction, window, by_endpoint=self.compacts)
+
+    def instead(self, context: Context, plan: CompactionPlan, *, short: bool) -> CompactionPlan:
+        """What our own summary replaces where the endpoint makes none; the same where that would be nothing."""
+        window = min(self.window, context.counts.context_tokens) if short else self.window
+        own = plan_compaction(context, self.compaction, window, plan.focus)
+        return own or replace(plan, by_endpoint=False)
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """`/prune`: what the strategies would do without minimum and gate, and why not more."""
@@ -137,7 +162,8 @@ class Policy:
         """The plans of the exchange in progress that have not been applied, as events, one for each call."""
         plans = planned(context)
         events: list[PrunApplied] = []
-        for plan in plans[context.model_pruns_since(_last_seq(context)) :]:
+        done = sum(prun > _last_seq(context) for prun in context.model_pruns)
+        for plan in plans[done:]:
             view = self.view(context)
             edits = plan_edits(view, plan, copies=self.copies)
             events.append(prun_applied(view, "model", edits, memo=plan.memo, reason="the model asked for it"))

@@ -5,17 +5,17 @@ import sys
 
 import typer
 
-from prunecli.cli.shared import single
+from prunecli.cli.shared import configured, single
 from prunecli.config.credentials import save_key
 from prunecli.paths import Places
 
 
-def login() -> None:
+def login(ctx: typer.Context) -> None:
     """Ask for an API key and write the key file (mode 0600)."""
-    places = Places.of(os.environ)
+    places, config = Places.of(os.environ), configured(ctx)
     key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
-    save_key(places, key)
-    typer.echo(f"saved to {places.shown(places.key_file)}")
+    file = save_key(places, key, config.providers.keys(config.model.provider))
+    typer.echo(f"saved to {file}")
 
 
 app = single(login)

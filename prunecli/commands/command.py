@@ -206,12 +206,14 @@ RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command by its name without the slash; `help` is one line."""
+    """A command by its name without the slash; `help` is one line. A `stand_in` only says what to use instead of
+    something that other agents have."""
 
     name: str
     help: str
     aliases: tuple[str, ...]
     run: RunCommand
+    stand_in: bool = False
 
 
 def command_names() -> tuple[str, ...]:
@@ -224,12 +226,14 @@ def load(name: str) -> Command:
     """The command of that name. Raises ImportError for a name that is not listed."""
     module = import_module(f"prunecli.commands.{name.replace('-', '_')}")
     text = (module.run.__doc__ or "").strip().split("\n")[0]
-    return Command(name, text, tuple(getattr(module, "ALIASES", ())), module.run)
+    return Command(
+        name, text, tuple(getattr(module, "ALIASES", ())), module.run, getattr(module, "STAND_IN", False)
+    )
 
 
 def all_commands() -> tuple[Command, ...]:
-    """Every command, for the menu and /help."""
-    return tuple(load(name) for name in command_names())
+    """Every command, for the menu and /help: those that do something first."""
+    return tuple(sorted(map(load, command_names()), key=lambda command: command.stand_in))
 
 
 def find(word: str) -> Command | None:
@@ -257,5 +261,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:
-    """Another session is there. What the one before was told and has not heard comes back into the prompt."""
-    return [SwitchSession(), *([FillPrompt("\n\n".join(unheard))] if unheard else [])]
+    """Another session is there. What the one before was told and has not heard comes back into the prompt; entries
+    that it was to show again are that session's."""
+    said = [words for words in unheard if not words.startswith("/restore ")]
+    return [SwitchSession(), *([FillPrompt("\n\n".join(said))] if said else [])]

@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import CompactNow, Effect, Say
+from prunecli.model.messages import Json
 from prunecli.runtime import Runtime
+from prunecli.runtime.thinking_cost import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarise the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]
-    if runtime.policy.plan_compaction(runtime.session.context, arguments) is None:
-        return [Say("Nothing to compact: nothing lies between the first and the newest turns.")]
-    return [CompactNow(arguments)]
+    plan = runtime.policy.plan_compaction(runtime.session.context, arguments)
+    if plan is None:
+        return [Say("Nothing to compact yet")]
+    block: dict[str, Json] | None = {} if plan.by_endpoint else None
+    cost = thinking_cost(runtime, plan.event(runtime.session.context, "", block))
+    return [*([Say(f"In the turns that stay, this{cost.lower()}")] if cost else []), CompactNow(arguments)]

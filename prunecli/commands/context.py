@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prunecli.commands.command import Effect, ShowContext, Table
 from prunecli.context.exchange import Entry
+from prunecli.context.labels import summary_label
 from prunecli.context.state import Context
 from prunecli.figures import share, short
 from prunecli.model.messages import plain_text
@@ -29,6 +30,8 @@ def table(runtime: Runtime) -> Table:
         f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
+    if ledger.cleared_tokens:
+        note += f" · {ledger.clearing.words}, oldest first"
     return Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)
 
 
@@ -52,7 +55,7 @@ def _what(entry: Entry) -> str:
         given = next((str(value) for value in entry.call.input.values()), "")
         return f"  {entry.call.name} {given}"[:60].split("\n")[0]
     if entry.kind == "summary":
-        return "summary of what was compacted"
+        return summary_label(entry)
     content = getattr(entry.event, "content", ())
     first = plain_text(content).strip().split("\n")[0][:56]
     return ("> " if entry.kind in ("user", "command") else "") + (first or "calls")

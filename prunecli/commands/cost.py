@@ -19,8 +19,9 @@ MOST_ROWS = 1_000
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and per request, and what pruning saved and cost."""
     choices = runtime.choices
-    told = runtime.session.context.counts.told_raw
-    responses = paid(runtime.session.records, choices.known_price, told)
+    context = runtime.session.context
+    told, thinking = context.counts.told_raw, context.unseen.cost_to
+    responses = paid(runtime.session.records, choices.known_price, told, thinking)
     if not responses:
         return [Say("Nothing was paid so far: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
@@ -32,9 +33,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rows.append(("",) * len(_HEADINGS))
     newest = responses[: -MOST_ROWS - 1 : -1]
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
-    tracked = runtime.session.context.prune_history.rows.values()
+    tracked = context.prune_history.rows.values()
     books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
     note = _note(books, responses)
+    if (lost := context.unseen.cost_of_edits()).blocks:
+        note += f"\nEdits cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 
@@ -92,4 +95,6 @@ def _note(found: Pruning, responses: Sequence[Paid]) -> str:
             f"Pruning kept ~{short(found.withheld)} tokens out of requests, which saved ~{money(found.saved)}; "
             f"writing ~{short(found.rewritten)} tokens to the cache again cost ~{money(found.cost)}. It {net}."
         )
+    if found.cleared:
+        lines.append(f"The endpoint itself cleared ~{short(found.cleared)} of these tokens.")
     return "\n".join(lines)

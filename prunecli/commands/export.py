@@ -7,6 +7,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.runtime import Runtime
 from prunecli.session.exporters.formats import ENDINGS, exported, format_named
 from prunecli.session.exporters.output import write_new
+from prunecli.tools.files.workspace import seen_from
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -20,4 +21,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     done = exported(runtime.session.records, name)
     write_new(path, done.text)
     hidden = f"; {done.redacted} secrets were replaced" if done.redacted else ""
-    return [Say(f"Wrote {path}{hidden}.")]
+    return [Say(f"Wrote {seen_from(str(path), runtime.setup.cwd)}{hidden}.")]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, FillPrompt, Say, switched
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.model.events import UserMessage
-from prunecli.model.messages import plain_text
+from prunecli.model.notes import typed
 from prunecli.runtime import Runtime
 
 
@@ -21,7 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     at, again = int(arguments) if arguments else None, ""
     record = next((one for one in session.records if one.seq == at), None)
     if record and isinstance(record.event, UserMessage) and record.event.origin != "command":
-        at, again = record.seq - 1, plain_text(record.event.content)
+        at, again = record.seq - 1, typed(record.event)
     before, unheard = session.id, runtime.status().waiting
     try:
         runtime.open_session(session.path, fork=True, at=at)

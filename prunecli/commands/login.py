@@ -10,7 +10,7 @@ from prunecli.runtime import Runtime
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Enter an API key; it goes into a key file that only you can read."""
     if arguments:
-        return [Say("A key does not belong on the command line: type /login alone.", "error")]
+        return [Say("Run /login without arguments; it asks for the key.", "error")]
     if runtime.running:
         return [Say("The agent is working: Esc stops it.", "warning")]
     places = runtime.setup.places
@@ -18,12 +18,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     def keep(key: str) -> Sequence[Effect]:
         if not key.strip():
             return [Say("No key was entered; nothing changed.")]
-        save_key(places, key)
+        keys = runtime.config.providers.keys(runtime.config.model.provider)
+        file = save_key(places, key, keys)
         notices = runtime.reload()
-        used = credentials(runtime.setup.environ, places).source
-        said = f"Saved to {places.shown(places.key_file)}. {runtime.model_name} answers from now on."
-        if used != places.shown(places.key_file):
-            said = f"Saved to {places.shown(places.key_file)}; but {used} is set, and counts more."
+        used = credentials(runtime.setup.environ, places, keys).source
+        said = f"Saved to {file}. Now using {runtime.model_name}."
+        if used != file:
+            said = f"Saved to {file}, but {used} is set and takes precedence."
         return [*(Say(notice, "warning") for notice in notices), Say(said)]
 
     return [AskSecret("API key", keep)]

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say
 from prunecli.runtime import Runtime
 
+STAND_IN = True
+"""It only says what to use here, so it is listed last."""
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """MCP servers: not supported; command-line tools work through bash."""

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
-from prunecli.config.credentials import credentials
+from prunecli.config.credentials import connection_for
 from prunecli.config.keys import nearest
 from prunecli.figures import short
+from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
 from prunecli.providers.models import ModelInfo, ModelTable
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import offered, patient_of
+from prunecli.runtime.thinking_cost import thinking_cost
 
 _OFFERED = "--offered"
 
@@ -19,9 +21,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments == _OFFERED:
         return [InThread("Asking the endpoint", lambda: _offered(runtime))]
     if arguments:
+        thinking = thinking_cost(runtime, SettingChanged("model.name", arguments))
         info = runtime.set_model(arguments)
         known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
-        said = Say(f"Model: {info.name} ({known}). The next request starts with a cold cache.")
+        back = " They come back with the model before." if thinking.startswith(" Drops") else ""
+        said = Say(
+            f"Model: {info.name} ({known}). The next request starts with a cold cache.{thinking}{back}"
+        )
         return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
     table = _table(runtime)
     choices = [_choice(runtime, table, alias, f"{alias} → {table.resolve(alias)}") for alias in MODEL_ALIASES]
@@ -37,7 +43,7 @@ def _offered(runtime: Runtime) -> Sequence[Effect]:
     try:
         found = offered(patient.provider(config))
     except TimeoutError:
-        return [Say("The endpoint did not answer in time. /doctor tells more.", "warning")]
+        return [Say("The endpoint did not answer in time. Run /doctor.", "warning")]
     if not found:
         return [Say("The endpoint lists no models; any name can be given: /model NAME.")]
     choices = tuple(
@@ -63,9 +69,9 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
         yield f"Effort {choices.wanted_effort} is not for {info.name}: {taken}. Its own is used."
     if info.assumed:
         yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
-    key = credentials(setup.environ, setup.places)
-    if not key and not config.model.base_url and "demo" not in (info.name, config.model.provider):
-        yield "There is no API key: /login enters one."
+    definition, connection = connection_for(info.name, config, setup.environ, setup.places)
+    if definition.needs_key(connection.base_url) and not connection.credentials:
+        yield "No API key. /login to add one"
 
 
 def _choice(runtime: Runtime, table: ModelTable, name: str, label: str) -> Choice:

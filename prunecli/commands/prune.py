@@ -1,22 +1,30 @@
-"""/prune: prune now, for the next request, without minimum and gate."""
+"""/prune: prune now, for the next request, without minimum and gate; or see what that would do."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from prunecli.commands.command import Effect, Say
+from prunecli.context.impact import impact
+from prunecli.errors import UsageError
 from prunecli.figures import short
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune now: everything the strategy does not protect."""
+    """Prune now: everything the strategy does not protect. /prune preview shows what that would do."""
+    if arguments not in ("", "preview"):
+        raise UsageError(f"/prune {arguments}: unknown argument", "/prune prunes, /prune preview only shows")
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
         return [Say(f"Nothing to prune: {note or 'no tool results yet'}")]
-    before = context.counts.context_tokens
+    found = impact(context, events, runtime.policy.market)
+    results = sum(event.messages_removed for event in events)
+    amount = f"{results} result{'s' * (results != 1)}, ~{short(found.freed)} tokens"
+    if arguments:
+        said = "; ".join(filter(None, (amount, found.price, found.thinking)))
+        return [Say(f"/prune would prune {said}.")]
     for event in events:
         runtime.emit(replace(event, reason="the user asked for it"))
-    removed = before - context.counts.context_tokens
-    results = sum(event.messages_removed for event in events)
-    return [Say(f"Pruned {results} results, ~{short(removed)} tokens. /undo brings them back.")]
+    thinking = f" This {found.thinking}." if found.thinking else ""
+    return [Say(f"Pruned {amount}.{thinking} /undo brings them back.")]

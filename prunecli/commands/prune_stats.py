@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
+from prunecli.context.ledger import Ledger
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
@@ -39,6 +40,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     summary = [
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
+        *_cleared(ledger),
         f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} results",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
@@ -58,6 +60,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         for row, cost in zip(tracked, costs, strict=True)
     )
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
+
+
+def _cleared(ledger: Ledger) -> list[str]:
+    uses = ledger.cleared_tool_uses
+    what = f"tokens in {uses} tool use{'s' * (uses != 1)}, by the endpoint"
+    return [f"cleared    {short(ledger.cleared_tokens):>8} {what}"] if ledger.cleared_tokens else []
 
 
 def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:

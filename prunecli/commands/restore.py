@@ -3,25 +3,30 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.model.events import PrunReverted
+from prunecli.context.cost_words import bill_forms, cache_forms
+from prunecli.figures import short
 from prunecli.runtime import Runtime
-from prunecli.runtime.entries import entries_of
+from prunecli.runtime.entries import NUMBERS, bring_back, entries_of
+
+IN_PLACE = "in-place"
+USAGE = f"/restore 17 20-24 brings them back at the end, /restore 17 {IN_PLACE} where it was"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Bring pruned entries back and pin them: /restore 17."""
-    context = runtime.session.context
-    seqs = entries_of(runtime, arguments.split())
-    targets: list[int] = []
-    for seq in seqs:
-        head = context.entries[seq].exchange
-        if head and context.dropped(head):
-            targets.append(head.seq)
-        if context.edits_of(seq):
-            targets.append(seq)
-    if not targets:
-        return [Say("Nothing to restore: these entries are whole.")]
-    before = context.counts.context_tokens
-    runtime.emit(PrunReverted(tuple(dict.fromkeys(targets))))
-    more = max(0, context.counts.context_tokens - before)
-    return [Say(f"Restored and pinned: {', '.join(map(str, seqs))}; ~{more:,} tokens are back.")]
+    """Bring pruned entries back: /restore 17 at the end, /restore 17 in-place where it was, at a price."""
+    words = arguments.split()
+    where_they_were = IN_PLACE in words
+    seqs = entries_of(runtime, [word for word in words if word != IN_PLACE], f"{USAGE}; {NUMBERS}")
+    plan, effect = bring_back(runtime, seqs, where_they_were=where_they_were)
+    if not plan.allowed:
+        return [Say(f"Nothing to restore: {plan.refusal}.")]
+    back = f"~{short(max(0, -effect.freed))} tokens"
+    named = ", ".join(map(str, plan.entries))
+    if where_they_were:
+        price = (
+            "; ".join([cache_forms(effect.change)[0], bill_forms(effect.change)[0]]) if effect.change else ""
+        )
+        said = "; ".join(filter(None, (price, effect.thinking)))
+        return [Say(f"Restored in place and pinned: {named}; {back} are back; {said}.")]
+    when = "after the current tool calls" if runtime.running else "at the end"
+    return [Say(f"Restored {when} and pinned: {named}; {back} are back, and no cache is lost.")]

@@ -7,6 +7,7 @@ from prunecli.errors import UsageError
 from prunecli.figures import short
 from prunecli.model.events import PrunReverted
 from prunecli.runtime import Runtime
+from prunecli.runtime.thinking_cost import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -24,6 +25,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         )
     counts = runtime.session.context.counts
     before = counts.context_tokens
-    runtime.emit(PrunReverted(tuple(record.seq for record in reversed(chosen))))
+    event = PrunReverted(tuple(record.seq for record in reversed(chosen)))
+    thinking = thinking_cost(runtime, event)
+    runtime.emit(event)
     tokens = max(0, counts.context_tokens - before)
-    return [Say(f"Undone: {len(chosen)} prune{'s' * (len(chosen) > 1)}, ~{short(tokens)} tokens are back.")]
+    count = f"{len(chosen)} prune{'s' * (len(chosen) > 1)}"
+    return [Say(f"Undone: {count}, ~{short(tokens)} tokens are back.{thinking}")]

@@ -1,57 +1,66 @@
-"""Which credential goes to the endpoint: from the environment or the key file, never from TOML, never logged."""
+"""What a provider is made from. Credentials come from the environment or a key file, never from TOML, and are never
+logged."""
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from prunecli.config.effective import Config
 from prunecli.config.files import read_bytes, reason
 from prunecli.config.save import write_private
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
+from prunecli.providers.provider import Provider
+from prunecli.providers.registry import Connection, Credentials, Definition, Keys
 
 MAX_KEY_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """At most one of key and token, kept out of `repr`; `source` says where it came from, or that there is none."""
-
-    api_key: str | None = field(default=None, repr=False)
-    auth_token: str | None = field(default=None, repr=False)
-    source: str = "none"
-
-    def __bool__(self) -> bool:
-        return bool(self.api_key or self.auth_token)
+def connection_for(
+    model: str, config: Config, environ: Mapping[str, str], places: Places
+) -> tuple[Definition, Connection]:
+    """The provider that answers for a model, and what it is made from. Raises ConfigError as `credentials` does."""
+    name = config.providers.answering(model, config.model.provider)
+    key = credentials(environ, places, config.providers.keys(name))
+    connection = Connection(config.model.base_url, key, environ, config.provider_options(name))
+    return config.providers.definition(name), connection
 
 
-def credentials(environ: Mapping[str, str], places: Places) -> Credentials:
-    """ANTHROPIC_AUTH_TOKEN, else ANTHROPIC_API_KEY, else the key file.
+def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:
+    """The provider that answers for a model. Raises ConfigError, or UsageError for a proxy that is not understood."""
+    definition, connection = connection_for(model, config, environ, places)
+    return definition.make(connection)
+
+
+def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Credentials:
+    """The token of the environment, else its key, else the key file.
 
     Only one is sent: a gateway that is reached with a token has no business with the key of the account. Raises
     ConfigError for a key file that others can read, and for what can't be a key; the message never quotes it.
     """
-    if token := environ.get("ANTHROPIC_AUTH_TOKEN", "").strip():
-        return Credentials(auth_token=_checked(token, "ANTHROPIC_AUTH_TOKEN"), source="ANTHROPIC_AUTH_TOKEN")
-    if key := environ.get("ANTHROPIC_API_KEY", "").strip():
-        return Credentials(api_key=_checked(key, "ANTHROPIC_API_KEY"), source="ANTHROPIC_API_KEY")
-    if kept := _read(places):
-        return Credentials(api_key=kept, source=places.shown(places.key_file))
+    if token := environ.get(keys.token_variable, "").strip():
+        return Credentials(auth_token=_checked(token, keys.token_variable), source=keys.token_variable)
+    if key := environ.get(keys.key_variable, "").strip():
+        return Credentials(api_key=_checked(key, keys.key_variable), source=keys.key_variable)
+    if kept := _read(places, keys):
+        return Credentials(api_key=kept, source=places.shown(places.config / keys.file))
     return Credentials()
 
 
-def save_key(places: Places, key: str) -> None:
-    """Writes the key file, mode 0600 (`prunecli login`). Raises ConfigError."""
-    checked = _checked(key.strip(), "the key")
+def save_key(places: Places, key: str, keys: Keys) -> str:
+    """Writes the key file, mode 0600, and gives its name to show. Raises ConfigError."""
+    checked, file = _checked(key.strip(), "the key"), places.config / keys.file
     try:
         places.config.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"{places.config}: can't be made: {reason(error)}") from error
-    write_private(places.key_file, checked.encode() + b"\n")
+    write_private(file, checked.encode() + b"\n")
+    return places.shown(file)
 
 
-def _read(places: Places) -> str | None:
-    name, anew = places.shown(places.key_file), "prunecli login writes it anew"
-    found = read_bytes(places.key_file, name, MAX_KEY_BYTES + 2, anew)
+def _read(places: Places, keys: Keys) -> str | None:
+    file = places.config / keys.file
+    name, anew = places.shown(file), "`prunecli login` writes a new one"
+    found = read_bytes(file, name, MAX_KEY_BYTES + 2, anew)
     if found is None:
         return None
     data, mode = found

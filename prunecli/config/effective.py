@@ -25,6 +25,7 @@ from prunecli.config.project import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.errors import ConfigError
+from prunecli.providers.registry import SHIPPED, Providers
 
 SESSION = "session"
 """The origin of a value that the user set for this session."""
@@ -62,12 +63,18 @@ class Config:
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
     strategies: Strategies = field(default_factory=shipped_strategies, repr=False)
+    providers: Providers = field(default=SHIPPED, repr=False)
     layers: tuple[Layer, ...] = field(default=(), repr=False)
     found: Mapping[Key, Found] = field(default_factory=dict, repr=False)
 
     def strategy_options(self, name: str) -> Any:
         """The strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""
         return _build(self.strategies.options_class(name), ("pruning", name), self.found)
+
+    def provider_options(self, name: str) -> Any:
+        """The provider's `Options` with the values in effect, None where it declares none."""
+        options = self.providers.options_class(name)
+        return _build(options, ("model", name), self.found) if options else None
 
     def origin(self, key: str) -> str:
         """Where the value of a dotted key came from: "default", "~/.config/prunecli/config.toml:12",
@@ -77,7 +84,7 @@ class Config:
     def has(self, key: str) -> bool:
         """Whether a dotted key, which may leave out `pruning`, names a value. Raises ConfigError for a strategy that
         can't be imported."""
-        schema, parts = Schema(self.strategies), parse(key)
+        schema, parts = Schema(self.strategies, self.providers), parse(key)
         item = schema.find(schema.resolve(parts)) if parts else None
         return item is not None and not is_table(item.type) and not is_mapping(item.type)
 
@@ -88,6 +95,8 @@ class Config:
         for at, name in enumerate(full):
             if at == 1 and full[0] == "pruning" and name not in declared(Pruning):
                 value = self.strategy_options(name)
+            elif at == 1 and full[0] == "model" and name not in declared(Model):
+                value = self.provider_options(name)
             else:
                 value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
         return value
@@ -97,7 +106,7 @@ class Config:
 
         Raises ConfigError, as `label` if given, for an unknown key or a value that does not fit.
         """
-        full, value = text_value(key, text, label, Schema(self.strategies))
+        full, value = text_value(key, text, label, Schema(self.strategies, self.providers))
         return self._replaced("session", full, value, origin)
 
     @property
@@ -133,6 +142,10 @@ class Config:
                 for name in self._strategy_names() if strategies is None else strategies:
                     options = self.strategy_options(name)
                     yield from self._items(("pruning", name), type(options), options)
+            if section == "model":
+                for name in self._provider_names():
+                    options = self.provider_options(name)
+                    yield from self._items(("model", name), type(options), options)
 
     def _replaced(self, kind: Kind, key: Key, value: Any, place: str) -> "Config":
         """This with a value in the layer of one kind and in none above it that the user can't see."""
@@ -140,14 +153,20 @@ class Config:
         rest = [other.without(key) if other.kind == "session" else other for other in self.layers]
         rest = [other for other in rest if other.kind != kind]
         layers = sorted([*rest, layer.with_value(key, value, place)], key=lambda each: KINDS.index(each.kind))
-        return config_of(tuple(layers), self.strategies, self.notices)
+        return config_of(tuple(layers), self.strategies, self.notices, self.providers)
+
+    def _provider_names(self) -> Iterator[str]:
+        """The providers with options that answer or are configured."""
+        configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
+        names = dict.fromkeys((self.model.provider, *configured))
+        return (name for name in names if self.providers.options_class(name))
 
     def _strategy_names(self) -> tuple[str, ...]:
         configured = sorted({key[1] for key in self.found if key[0] == "pruning" and len(key) > 2})
         return tuple(dict.fromkeys((*self.pruning.strategies, *configured)))
 
     def _key(self, text: str) -> Key:
-        schema = Schema(self.strategies)
+        schema = Schema(self.strategies, self.providers)
         key = parse(text)
         full = schema.resolve(key) if key else ()
         item = schema.find(full)
@@ -171,16 +190,25 @@ class Config:
             yield Item(dotted(above), value, self._origin(above))
 
 
-def config_of(layers: tuple[Layer, ...], strategies: Strategies, notices: tuple[str, ...] = ()) -> Config:
+def config_of(
+    layers: tuple[Layer, ...],
+    strategies: Strategies,
+    notices: tuple[str, ...] = (),
+    providers: Providers = SHIPPED,
+) -> Config:
     """The configuration that the layers make, the last counting most.
 
     Raises ConfigError where values that fit one by one do not fit together.
     """
     found = merged(layers)
     sections = {name: _build(owner, (name,), found) for name, owner in SECTIONS.items()}
-    config = Config(**sections, notices=notices, strategies=strategies, layers=layers, found=found)
+    config = Config(
+        **sections, notices=notices, strategies=strategies, providers=providers, layers=layers, found=found
+    )
     for name in {key[1] for key in found if len(key) > 2 and key[0] == "pruning"}:
         config.strategy_options(name)
+    for name in {key[1] for key in found if len(key) > 2 and key[0] == "model"}:
+        config.provider_options(name)
     return config
 
 

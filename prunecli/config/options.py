@@ -50,7 +50,7 @@ class Model(Section):
 
     name: Annotated[str, "A model's name, or an alias: opus, sonnet, haiku, demo."] = "sonnet"
     provider: Annotated[
-        Literal["anthropic", "demo"], "Who speaks to the endpoint: anthropic (its wire protocol), or demo."
+        str, "The provider: anthropic (any server that speaks its protocol), or demo (no network)."
     ] = "anthropic"
     base_url: Annotated[
         str, "The endpoint's address; empty: the provider's own. Never from a project's file."

@@ -45,6 +45,8 @@ def refusal(key: Key, value: Any) -> str:
     """Why a project's file can't set this, or "" where it can."""
     if len(key) == 4 and key[0] == "models" and key[2] == "prices":
         return "a project's file can't set this: it hides what a run costs"
+    if len(key) > 2 and key[0] == "model":
+        return "a project's file can't set this: it belongs to the provider, which gets the key"
     for end in range(1, len(key) + 1):
         if key[:end] in USER_ONLY:
             return f"a project's file can't set this: {USER_ONLY[key[:end]]}"

@@ -15,6 +15,7 @@ from prunecli.config.options import SECTIONS
 from prunecli.config.sources import FLAGS, VARIABLES
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.config.typed import expected, in_toml
+from prunecli.providers.registry import SHIPPED, Providers
 
 WIDTH = 100
 
@@ -45,8 +46,8 @@ UNSET: Mapping[str, Any] = {
 """What stands for a value that is unset by default, so that every line is valid once its # is gone."""
 
 
-def sample(strategies: Strategies) -> str:
-    """The text of sample-config.toml; the options of these strategies are in it."""
+def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
+    """The text of sample-config.toml, with the options of these strategies and providers."""
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
@@ -54,6 +55,15 @@ def sample(strategies: Strategies) -> str:
     lines += _comment("Flags: " + ", ".join(f"{name} sets {key}" for name, key in FLAGS.items()) + ".")
     for section, hint in SECTIONS.items():
         lines += ["", *_section((section,), hint)]
+        if section == "model":
+            for name in providers.names():
+                if options := providers.options_class(name):
+                    lines += [
+                        "",
+                        *_comment(f"Options of the provider {name}."),
+                        f"[{dotted(('model', name))}]",
+                    ]
+                    lines += _fields(("model", name), options)
         if section == "pruning":
             for name in strategies.names():
                 if strategies.has_module(name):

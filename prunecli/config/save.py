@@ -26,7 +26,7 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
     `key` and `text` are as for `Config.with_value`; the text "null" takes a value out that can be unset. Raises
     ConfigError for a value that does not fit, alone or with the others, and for a file that can't be written.
     """
-    full, value = text_value(key, text, "", Schema(config.strategies))
+    full, value = text_value(key, text, "", Schema(config.strategies, config.providers))
     place = places.shown(places.settings_file)
     after = config.saved(full, value, place)
     with _locked(places.config):

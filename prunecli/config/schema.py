@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from prunecli.config.declared import Declared, Key, declared, from_hint, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted, nearest
-from prunecli.config.options import SECTIONS, Pruning
+from prunecli.config.options import SECTIONS, Model, Pruning
 from prunecli.config.strategies import Strategies
 from prunecli.config.typed import MistypedError, expected, from_text, from_toml, got
 from prunecli.errors import ConfigError
+from prunecli.providers.registry import SHIPPED, Providers
 
 Fault = Callable[[Key, str, str], NoReturn]
 """(key, what is wrong, hint): raises the ConfigError that names the source too."""
@@ -21,9 +22,10 @@ SECRETS = ("api_key", "auth_token", "key", "token", "apikey", "secret", "passwor
 
 
 class Schema(NamedTuple):
-    """The keys that exist, given the strategies that exist."""
+    """The keys that exist, given the strategies and the providers that exist."""
 
     strategies: Strategies
+    providers: Providers = SHIPPED
 
     def member(self, owner: Any, name: str) -> Declared | None:
         """The field `name` of a table's type; of the root with `owner` None. None where there is none."""
@@ -37,6 +39,8 @@ class Schema(NamedTuple):
             return declared(owner)[name]
         if owner is Pruning and name in self.strategies.names():
             return Declared(name, self.strategies.options_class(name))
+        if owner is Model and (options := self.providers.options_class(name)):
+            return Declared(name, options)
         return None
 
     def names(self, owner: Any) -> tuple[str, ...]:
@@ -46,6 +50,8 @@ class Schema(NamedTuple):
         if not is_table(owner):
             return ()
         extra = self.strategies.names() if owner is Pruning else ()
+        if owner is Model:
+            extra = tuple(name for name in self.providers.names() if self.providers.options_class(name))
         return (*declared(owner), *extra)
 
     def find(self, key: Key) -> Declared | None:
@@ -113,6 +119,8 @@ class Schema(NamedTuple):
                     near = nearest(name, known)
                     fault(key, f"there is no strategy {got(name)}, the nearest is {near}", _all(known))
 
+        if key == ("model", "provider") and value not in self.providers.names():
+            fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
             from prunecli.tools.registry import ALIASES, names
 

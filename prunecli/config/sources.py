@@ -15,6 +15,7 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.errors import ConfigError
 from prunecli.paths import Places, absolute
+from prunecli.providers.registry import SHIPPED, Providers
 
 VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_BASE_URL": "model.base_url",
@@ -48,6 +49,7 @@ def load(
     config_file: Path | None = None,
     trusted: bool = False,
     strategies: Strategies | None = None,
+    providers: Providers = SHIPPED,
 ) -> Config:
     """The configuration for a directory.
 
@@ -57,7 +59,7 @@ def load(
     Raises ConfigError for whatever is wrong in any of them: there is no start with half a configuration (CFG-06).
     """
     strategies = strategies or Strategies.of(places)
-    schema = Schema(strategies)
+    schema = Schema(strategies, providers)
     if (home := environ.get("PRUNECLI_HOME")) and not absolute(home, places.home):
         raise ConfigError(f"PRUNECLI_HOME: expected an absolute path, got {home!r}")
     layers = list(_user_layers(places, config_file, schema))
@@ -65,14 +67,14 @@ def load(
     for path in project_files(cwd):
         if trusted:
             name = os.path.relpath(path, cwd.resolve())
-            layers += _layer("project", path, name, places, Schema(strategies.only_shipped()))
+            layers += _layer("project", path, name, places, Schema(strategies.only_shipped(), providers))
         elif os.path.lexists(path):
             notices.append(
                 f"{places.shown(path)} is not read: this directory is not trusted (prunecli trust)"
             )
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
-    return config_of(tuple(layer for layer in layers if layer.values), strategies, tuple(notices))
+    return config_of(tuple(layer for layer in layers if layer.values), strategies, tuple(notices), providers)
 
 
 def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:

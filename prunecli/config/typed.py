@@ -5,7 +5,7 @@ In text, a string is everything as it stands; numbers, booleans and lists are JS
 
 import json
 import math
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from prunecli.config.declared import (
     Declared,
@@ -33,8 +33,11 @@ class MistypedError(ValueError):
 
 def from_toml(item: Declared, value: Any) -> Any:
     """The value of a TOML file as the declared type. Raises MistypedError."""
-    if is_union(item.type) and isinstance(value, str | list):  # a name or a list of names
-        return from_toml(item._replace(type=tuple[str, ...] if isinstance(value, list) else str), value)
+    if is_union(item.type):  # a name or a list of names
+        for one in get_args(item.type):
+            if is_list(one) == isinstance(value, list) and (is_list(one) or type(value) is one):
+                return from_toml(item._replace(type=one), value)
+        _refuse(item, value)
     if is_list(item.type):
         return _items(item, value)
     if allowed := choices(item.type):
@@ -53,7 +56,8 @@ def from_text(item: Declared, text: str) -> Any:
     if item.optional and text == "null":
         return None
     listed = is_union(item.type) and text.lstrip().startswith("[")
-    if not listed and (item.type is str or choices(item.type) or is_union(item.type)):
+    is_text = item.type is str or choices(item.type) or (is_union(item.type) and str in get_args(item.type))
+    if not listed and is_text:
         return from_toml(item, text)
     try:
         return from_toml(item, json.loads(text))
@@ -68,7 +72,7 @@ def expected(item: Declared) -> str:
     if is_table(item.type) or is_mapping(item.type):
         return "a table"
     if is_union(item.type):
-        return "a string or a list of strings"
+        return " or ".join(expected(item._replace(type=one)) for one in get_args(item.type))
     if is_list(item.type):
         return f"a list of {_PLURALS.get(item_type(item.type), 'values')}"
     if allowed := choices(item.type):

@@ -3,22 +3,24 @@
 Nothing is asked of the model and no gate holds anything back. Doing the same twice does nothing the second time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.again import shown_again, shown_in, withheld
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.labels import Key
 from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
-from prunecli.context.state import RESTORED
+from prunecli.context.state import RESTORED, Context
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, PrunReverted
 
-Act: TypeAlias = Literal["prune", "memo", "restore", "pin", "undo"]
+Act: TypeAlias = Literal["prune", "memo", "restore", "in_place", "pin", "undo"]
+"""`restore` shows the original again at the end, `in_place` puts it back where it was."""
 
 BY_HAND = "by hand"
 """The reason that a prune from the inspector records."""
@@ -26,11 +28,13 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would happen: `events` in their order, and `what` in a few words. Without events `refusal` says why."""
+    """What would happen: `events` in their order, and `what` in a few words. Without events `refusal` says why.
+    `entries` are those that come back."""
 
     events: tuple[Event, ...] = ()
     what: str = ""
     refusal: str = ""
+    entries: tuple[int, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -55,7 +59,9 @@ def plan(view: View, outline: Outline, act: Act, key: Key, memo: str = "") -> Pl
         case "memo":
             return _memo(view, outline, key, memo)
         case "restore":
-            return _restore(view, outline, key)
+            return at_the_end(view.context, _below(view, outline, key))
+        case "in_place":
+            return in_place(view.context, _below(view, outline, key))
         case "pin":
             return _pin(view, outline, key)
 
@@ -222,28 +228,56 @@ def _without_memo(view: View, key: Key) -> Plan:
 # Bringing back -----------------------------------------------------------------------------------------------
 
 
-def _restore(view: View, outline: Outline, key: Key) -> Plan:
+def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
+    """Shows the originals of these entries once more, at the end, pinned: nothing before it changes."""
+    seqs = list(seqs)
+    gone = withheld(context, seqs)
+    fresh = [entry for entry in gone if shown_in(context, entry.seq) < 0]
+    if not gone:
+        left_out = any(context.edits_of(seq) for seq in seqs)
+        return refused(
+            "only its thinking is left out: restore it in place" if left_out else "nothing is pruned here"
+        )
+    if not fresh:
+        return refused(f"it is shown again already, in entry {shown_in(context, gone[0].seq)}")
+    seqs_shown = {entry.seq for entry in fresh}
+    named = [one.seq for one in fresh if one.kind != "result" or _head(one).seq not in seqs_shown]
+    typed = f"/restore {' '.join(map(str, named))}"
+    what = f"shows {_entries(named)} again at the end"
+    return Plan((shown_again(fresh, typed),), what, entries=tuple(named))
+
+
+def in_place(context: Context, seqs: Iterable[int]) -> Plan:
+    """Takes the edits of these entries back and pins them; a result of a dropped exchange comes with all of it."""
+    targets: dict[int, None] = {}
+    for seq in seqs:
+        exchange = context.entries[seq].exchange
+        if exchange and context.dropped(exchange):
+            targets[exchange.seq] = None
+        if context.edits_of(seq):
+            targets[seq] = None
+    if not targets:
+        return refused("nothing is pruned here")
+    found = tuple(targets)
+    what = f"restores and pins {_entries(found)} in place"
+    return Plan((PrunReverted(found),), what, entries=found)
+
+
+def _below(view: View, outline: Outline, key: Key) -> list[int]:
+    """The entries of a node: of a memo those that it stands for."""
     context = view.context
     if key.kind == "memo":
         event = context.pruns[key.part].event
         edits = event.edits if isinstance(event, PrunApplied) else ()
-        targets = [e.seq for e in edits if e.kind == "drop" and context.in_force(key.part, e)]
-        return Plan((PrunReverted(tuple(targets)),), f"restores {_entries(targets)} in its place")
+        return [edit.seq for edit in edits if edit.kind == "drop" and context.in_force(key.part, edit)]
     if key.kind == "turn":
-        parts = [part for head in outline.turn(key.seq).items for part in _with_results(head)]
-    else:
-        entry = context.entries[key.seq]
-        parts = [entry] if key.kind == "result" else _with_results(entry)
-    targets = []
-    for part in parts:
-        if part.exchange and context.dropped(part.exchange):
-            targets.append(part.exchange.seq)
-        if context.text_edit(part.seq) is not None:
-            targets.append(part.seq)
-    targets = list(dict.fromkeys(targets))
-    if not targets:
-        return refused("nothing is pruned here")
-    return Plan((PrunReverted(tuple(targets)),), f"restores and pins {_entries(targets)}")
+        return [part.seq for head in outline.turn(key.seq).items for part in _with_results(head)]
+    entry = context.entries[key.seq]
+    return [entry.seq] if key.kind == "result" else [part.seq for part in _with_results(entry)]
+
+
+def _head(entry: Entry) -> Entry:
+    return entry.exchange.head if entry.exchange else entry
 
 
 def _with_results(head: Entry) -> list[Entry]:
@@ -290,7 +324,7 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
         )
     free = tuple(seq for seq in seqs if seq not in pinned and not _is_pruned(context.entries[seq], view))
     if not free:
-        return refused("it is pruned: r restores and pins it")
+        return refused("it is pruned: R restores it in place and pins it")
     return Plan((Pinned(free),), f"pins {_entries(free)}: never pruned automatically")
 
 

@@ -1,17 +1,29 @@
-"""Compaction: a summary by the model replaces the middle of a session (PRUNING.md sections 7 and 10).
+"""Compaction: a summary by the model replaces the middle of a session, or all of it up to the recent turns.
 
 Pure: what is to be summarised, what is said to the model, and the event that its answer becomes. Never called
 pruning; pruning goes first.
+
+Where the endpoint offers it, it makes the summary (`by_endpoint`) and signs it. Then the thinking of the turns that
+stay is still valid, but only while nothing stands before the signed block and nothing between it and those turns. So
+the first turns go too, the range ends where a user message follows an answer, and the user's own words are sent where
+the compaction happened, behind the turns that stay.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Annotated
 
+from prunecli.context import render
 from prunecli.context.exchange import Entry
+from prunecli.context.placing import covers, place
 from prunecli.context.state import Context
-from prunecli.context.token_counts import words_of
-from prunecli.model.events import CompactionApplied, UserMessage
-from prunecli.model.messages import Text
+from prunecli.context.tokens import words_of
+from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
+from prunecli.model.messages import Block, Json, Opaque, Text
+
+MAX_INSTRUCTIONS = 16_384
+"""Characters of instructions that the endpoint takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,50 +46,72 @@ class Options:
 class CompactionPlan:
     """The range to be summarised: after entry `head_end` and before `tail_start`, both of which stay.
 
-    `words` are the user's in that range, verbatim as far as they are kept.
+    `words` are the user's in that range, verbatim as far as they are kept. `by_endpoint`: the endpoint makes the
+    summary.
     """
 
     head_end: int
     tail_start: int
     words: str
     focus: str = ""
+    by_endpoint: bool = False
 
     def request_text(self) -> str:
-        """What the model is asked for."""
-        about = f" Pay special attention to: {self.focus}." if self.focus else ""
+        """What the model is asked for in a message."""
+        return f"[This is prunecli, not the user.] {self._asked(self.focus)}"
+
+    def instructions(self) -> str:
+        """What the endpoint is asked for: they replace its own prompt, so they say everything."""
+        return self._asked(self.focus[: MAX_INSTRUCTIONS - len(self._asked("-"))])
+
+    def _asked(self, focus: str) -> str:
+        about = f" Pay special attention to: {focus}." if focus else ""
         return (
-            "[This is prunecli, not the user.] The conversation is about to be shortened. Write a summary of it that "
+            "The conversation is about to be shortened. Write a summary of it that "
             "lets you go on without the messages it replaces: what was asked and why, decisions and their reasons, "
             "files read and changed with what matters in them, commands and their outcome, errors still open, and "
             f"the next steps.{about} The user's own words are kept beside it; do not repeat them. Answer with the "
             "summary only, call no tool."
         )
 
-    def event(self, context: Context, summary: str) -> CompactionApplied:
-        """The event of an answer; what it will look like to the model stands in it whole."""
-        parts = [f"<summary>\n{summary.strip()}\n</summary>"]
-        if self.words:
-            parts.insert(0, f"<user-words>\n{self.words}\n</user-words>")
-        text = "[Earlier messages were replaced by this summary.]\n" + "\n".join(parts)
+    def event(
+        self, context: Context, summary: str, block: Mapping[str, Json] | None = None
+    ) -> CompactionApplied:
+        """The event of an answer; what it will look like to the model stands in it whole. `block` is the answer of
+        the endpoint, where it made the summary."""
+        words = self.words if block else ""
+        text = render.summary(summary, "" if block else self.words)
+        event = CompactionApplied(
+            text, self.head_end, self.tail_start, focus=self.focus, block=block, words=words
+        )
         counts = context.counts
-        left = counts.shown.minus(counts.amount_of(self.covered(context)))
-        before, after = counts.context_tokens, counts.scale.total(*left.plus(words_of(text)))
-        return CompactionApplied(text, self.head_end, self.tail_start, before, after, self.focus)
+        covered = [item for item in context.items if covers(event, item)]
+        left = counts.shown.minus(counts.amount_of(covered))
+        after = counts.scale.total(*left.plus(words_of(text + words)))
+        return replace(event, tokens_before=counts.context_tokens, tokens_after=after)
 
-    def covered(self, context: Context) -> list[Entry]:
-        """The items that the summary replaces."""
-        return [item for item in context.items if self.head_end < _place(item) < self.tail_start]
+
+def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
+    """The endpoint's summary of a response, None where it has none that says something and can be sent back."""
+    for block in content:
+        if isinstance(block, Opaque) and render.is_signed(block.json):
+            return block.json
+    return None
 
 
 def plan_compaction(
-    context: Context, options: Options, window: int, focus: str = ""
+    context: Context, options: Options, window: int, focus: str = "", *, by_endpoint: bool = False
 ) -> CompactionPlan | None:
-    """The middle user turns, or in one long turn the older exchanges; None where nothing lies between.
+    """The middle user turns, or in one long turn the older exchanges; None where nothing lies between. With
+    `by_endpoint` everything before the recent turns, where the conditions for it are met.
 
     Never the exchange in progress, and never a range that overlaps an earlier one in part.
     """
-    by_turns = _between_turns(context, options)
     threshold = options.threshold(window)
+    if by_endpoint and (found := _before_recent(context, options, threshold)):
+        words = _words(context, *found, options.keep_user_chars)
+        return CompactionPlan(*found, words, focus, by_endpoint=True)
+    by_turns = _between_turns(context, options)
     if by_turns and _tail_tokens(context, by_turns[1]) <= threshold:
         head_end, tail_start = by_turns
         words = _words(context, head_end, tail_start, options.keep_user_chars)
@@ -111,6 +145,40 @@ def _between_turns(context: Context, options: Options) -> tuple[int, int] | None
     return _last_before(context, starts[first]), starts[-recent]
 
 
+def _before_recent(context: Context, options: Options, threshold: int) -> tuple[int, int] | None:
+    """The range before the recent turns that the endpoint can summarise so that their thinking stays valid; None
+    where there is none, or where what stays would be too much.
+
+    It ends where a user message follows an answer: else the endpoint would take the message before the cut and the
+    one behind it for one. A turn of the model that the endpoint broke off must stay the last message.
+    """
+    starts = [item for item in context.items if item.kind in ("user", "command")]
+    last = context.items[-1].event if context.items else None
+    if isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn":
+        return None
+    for start in reversed(starts[1 : len(starts) - max(1, options.keep_recent_turns) + 1]):
+        if (tail := _cut_before(context, start)) is not None:
+            first = context.items[0]
+            head = place(first) - (first.kind != "summary")
+            fits = _tail_tokens(context, start.seq) <= threshold
+            return (head, tail) if fits and head < tail else None
+    return None
+
+
+def _cut_before(context: Context, start: Entry) -> int | None:
+    """Where what stays begins if this user message is its first; None where the endpoint can't cut there."""
+    at = context.group_of(start.seq)
+    if at == 0 or not start.is_sent:
+        return None
+    before, first = context.wire.messages(at - 1)[:2]
+    seq = first.seqs[0]
+    if before.role != "assistant" or (seq != start.seq and context.entries[seq].kind != "summary"):
+        return None
+    if context.entries[before.seqs[-1]].kind == "summary":
+        return None  # nothing but an earlier summary stands before it
+    return seq
+
+
 def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | None:
     """The first user message, and the oldest of the newest exchanges that fit: at least one is kept."""
     opening = next((item for item in context.items if item.kind in ("user", "command", "summary")), None)
@@ -123,8 +191,8 @@ def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | 
         if used > keep_tokens and exchange is not shown[-1]:
             break
         kept = exchange
-    head_end = _place(opening)
-    between = any(head_end < _place(item) < kept.seq for item in context.items)
+    head_end = place(opening)
+    between = any(head_end < place(item) < kept.seq for item in context.items)
     return (head_end, kept.seq) if between and kept.seq > head_end else None
 
 
@@ -134,13 +202,13 @@ def _last_before(context: Context, seq: int) -> int:
 
 
 def _tail_tokens(context: Context, start: int) -> int:
-    return context.counts.tokens_of(item for item in context.items if item.seq >= start)
+    return context.counts.tokens_of(item for item in context.items if place(item) >= start)
 
 
 def _words(context: Context, head_end: int, tail_start: int, limit: int | None) -> str:
     """The user's words in the range, in order, newest kept first where they are too long; cuts are named."""
     said = [
-        block.text
+        (item.seq + 1, block.text)
         for item in context.items
         if item.kind in ("user", "command")
         and head_end < item.seq < tail_start
@@ -148,11 +216,12 @@ def _words(context: Context, head_end: int, tail_start: int, limit: int | None) 
         for block in item.event.content[: 1 if item.kind == "command" else None]
         if isinstance(block, Text)
     ]
-    text = "\n\n".join(said)
+    said += [
+        (one.event.tail_start, one.event.words)  # said before all that stayed when they were put there
+        for one in context.beside
+        if head_end < one.seq < tail_start and isinstance(one.event, CompactionApplied)
+    ]
+    text = "\n\n".join(words for _, words in sorted(said, key=itemgetter(0)))
     if limit is None or len(text) <= limit:
         return text
     return f"[the first {len(text) - limit:,} of {len(text):,} characters were cut]\n{text[-limit:]}"
-
-
-def _place(item: Entry) -> int:
-    return item.event.head_end if isinstance(item.event, CompactionApplied) else item.seq

@@ -34,7 +34,8 @@ class Break:
 
     `rewritten`: tokens behind that place which the cache holds now and which will be new. `cost` in USD, once;
     `gain` in USD with each request from the next one on, negative where tokens come back; None without prices.
-    `cold` says why nothing is cached anyway, "" for a warm cache, which `warm` describes.
+    `cold` says why nothing is cached anyway, "" for a warm cache, which `warm` describes. `at_end`: it only
+    adds to the end, and nothing that is cached changes.
     """
 
     rewritten: int
@@ -42,6 +43,7 @@ class Break:
     gain: float | None
     cold: str
     warm: str
+    at_end: bool = False
 
     @property
     def even_after(self) -> int | None:
@@ -51,16 +53,16 @@ class Break:
         return max(1, ceil(self.cost / self.gain))
 
 
-def breaking(context: Context, first: int, saved: int, market: Market) -> Break:
-    """The break that a change of entry `first` makes; `saved` are the tokens that it withholds, as the endpoint
-    counts them."""
+def breaking(context: Context, first: int | None, saved: int, market: Market) -> Break:
+    """The break that a change of entry `first` makes, or None where something is only added to the end; `saved` are
+    the tokens that it withholds, as the endpoint counts them. What comes back is written once."""
     still = cold(context, market)
-    rewritten = 0 if still else _cached_behind(context, first)
+    rewritten = 0 if still or first is None else _cached_behind(context, first)
     cost = gain = None
     if market.read is not None and market.write is not None:
-        cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6 if rewritten > 0 else 0.0
+        cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
         gain = saved * market.read / 1e6
-    return Break(rewritten, cost, gain, still, _left(context, market))
+    return Break(rewritten, cost, gain, still, _left(context, market), at_end=first is None)
 
 
 def _cached_behind(context: Context, seq: int) -> int:

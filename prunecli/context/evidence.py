@@ -1,4 +1,4 @@
-"""How much an exchange is worth keeping: the built-in score of `importance`, kept up to date as the log grows.
+"""How much an exchange is worth keeping: the built-in score of `importance`.
 
     score = its place among the exchanges, 1 point for each one it is newer than
           + EDITED      a file that one of its calls read, wrote or edited is edited or written later
@@ -10,85 +10,80 @@ the model wrote. Two calls are the same when tool and first argument (path, comm
 in a later exchange; what was dropped since still happened.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange, call_argument
-from prunecli.context.reads import CHANGING_TOOLS, path_of
+from prunecli.context.reads import changes_files, path_of
 from prunecli.model.messages import Json, Text, ToolUse
 
 EDITED = 10
 QUOTED = 10
 UNRESOLVED = 20
 QUOTE_CHARS = 40
+_HIGHEST = EDITED + QUOTED + UNRESOLVED
 
-FILE_TOOLS = ("read", *CHANGING_TOOLS)
-
-Sign = tuple[str, str]
+Sign: TypeAlias = tuple[str, str]
 """("file", path), ("line", folded text) or ("call", tool and argument): what may be met again later."""
 
 
-class Evidence:
-    """What live exchanges offer to be met again, which of them wait for a sign, and where each was met last."""
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Of an exchange. `shown`: the files that its calls touched and the lines of its results; `failed`: its calls
+    that did; `met`: the files that its calls changed, the lines of what the model wrote, and the calls that
+    succeeded."""
 
-    def __init__(self) -> None:
-        self._places: dict[int, int] = {}
-        self._done: dict[int, int] = {}
-        self._met: dict[Sign, int] = {}
-        self._offers: dict[int, set[Sign]] = {}
-        self._waiting: dict[Sign, set[int]] = {}
-
-    def note(self, exchange: Exchange, *, live: bool) -> set[int]:
-        """An exchange is new, got results, was dropped or came back; the live ones whose score it changes, itself
-        included. Exchanges must come in log order the first time."""
-        seq = exchange.seq
-        place = self._places.setdefault(seq, len(self._places))
-        for sign in self._offers.pop(seq, ()):
-            self._waiting.get(sign, set()).discard(seq)
-        changed = {seq}
-        for sign in self._new_meetings(exchange):
-            self._met[sign] = max(place, self._met.get(sign, -1))
-            waiting = self._waiting.pop(sign, set())
-            if later := {other for other in waiting if self._places[other] >= place}:
-                self._waiting[sign] = later
-            changed |= waiting - later
-        if live:
-            self._offers[seq] = set(_offers(exchange))
-            for sign in self._offers[seq]:
-                if self._met.get(sign, -1) <= place:
-                    self._waiting.setdefault(sign, set()).add(seq)
-        return {other for other in changed if other in self._offers}
-
-    def score(self, seq: int) -> int:
-        """The score of a live exchange."""
-        place = self._places[seq]
-        offers = self._offers[seq]
-        later = {kind for kind, what in offers if self._met.get((kind, what), -1) > place}
-        open_calls = any(kind == "call" and self._met.get((kind, what), -1) <= place for kind, what in offers)
-        return place + EDITED * ("file" in later) + QUOTED * ("line" in later) + UNRESOLVED * open_calls
-
-    def _new_meetings(self, exchange: Exchange) -> Iterator[Sign]:
-        """The signs that an exchange meets, as far as they were not noted before."""
-        done = self._done.get(exchange.seq, -1)
-        if done < 0:
-            yield from (("line", line) for line in lines_of(_said(exchange.head)))
-        for result in exchange.results[max(0, done) :]:
-            if result.call and not result.is_error:
-                yield "call", _call(result.call)
-                if result.tool_name in CHANGING_TOOLS and (path := path_of(result.call)):
-                    yield "file", path
-        self._done[exchange.seq] = len(exchange.results)
+    shown: frozenset[Sign]
+    failed: frozenset[Sign]
+    met: frozenset[Sign]
 
 
-def _offers(exchange: Exchange) -> Iterator[Sign]:
+def scores(
+    exchanges: Sequence[Exchange], wanted: Collection[Exchange], signs: Mapping[Exchange, Signs], most: int
+) -> dict[Exchange, int]:
+    """The scores of those wanted that may be among the `most` best. `exchanges` are all of the session, oldest first.
+
+    Walks from the newest on, until what is older cannot reach the score of the last of `most` any more.
+    """
+    among, met, reached = set(wanted), set[Sign](), len(exchanges) + _HIGHEST
+    found: dict[Exchange, int] = {}
+    for place in range(len(exchanges) - 1, -1, -1):
+        if len(found) == len(among) or (len(found) >= most and place + _HIGHEST <= reached):
+            break
+        exchange = exchanges[place]
+        its = signs[exchange]
+        if exchange in among:
+            found[exchange] = place + _evidence(its, met)
+            reached = place if len(found) == most else reached
+        met |= its.met
+    return found
+
+
+def _evidence(its: Signs, met: set[Sign]) -> int:
+    unresolved = UNRESOLVED * (not its.failed <= met)
+    if its.shown.isdisjoint(met):
+        return unresolved
+    kinds = {kind for kind, _ in its.shown & met}
+    return unresolved + EDITED * ("file" in kinds) + QUOTED * ("line" in kinds)
+
+
+def signs_of(exchange: Exchange) -> Signs:
+    """The signs of an exchange."""
+    shown, failed = set[Sign](), set[Sign]()
+    met: set[Sign] = {("line", line) for line in lines_of(_said(exchange.head))}
     for result in exchange.results:
         if result.call is None:
             continue
-        if result.is_error:
-            yield "call", _call(result.call)
-        elif result.tool_name in FILE_TOOLS and (path := path_of(result.call)):
-            yield "file", path
-        yield from (("line", line) for line in lines_of(result.texts))
+        path, call = path_of(result), ("call", _call(result.call))
+        (failed if result.is_error else met).add(call)
+        if path and not result.is_error:
+            shown.add(("file", path))
+            if changes_files(result):
+                met.add(("file", path))
+        shown.update(("line", line) for line in lines_of(result.texts))
+    return Signs(frozenset(shown), frozenset(failed), frozenset(met))
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from prunecli.model.messages import (
     is_image,
     tool_uses,
 )
+from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
 
@@ -34,8 +35,9 @@ IMAGE_TOKENS = 1_600
 class Entry:
     """One message of the log. `text` joins its text blocks by newlines.
 
-    `tokens` is the raw estimate of the original, -1 until it is asked for. For a result, `call` is the tool use
-    that it answers; for a `!cmd`, an equivalent bash call; `origin` is the result that a recall brought back.
+    `tokens` is the raw estimate of the original, `spoken_tokens` that without thinking, -1 until asked for. For a
+    result, `call` is the tool use that it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
+    touches, None where nobody knows; `origin` is the result that a recall or a `/restore` of it alone brought back.
     `is_sent`: there is something of it to send at all.
     """
 
@@ -46,8 +48,10 @@ class Entry:
     is_sent: bool = True
     exchange: "Exchange | None" = None
     call: ToolUse | None = None
+    touches: Touches | None = None
     origin: "Entry | None" = None
     tokens: int = -1
+    spoken_tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
     _size: tuple[int, int, int] | None = None
 
@@ -78,6 +82,17 @@ class Entry:
                 return render.assistant(content, self.ids)
             case UserMessage(content):
                 return render.blocks(content)
+
+    @property
+    def block(self) -> bytes | None:
+        """Of a summary that the endpoint made: its canonical block, which may only be sent first of all."""
+        return render.signed(self.event) if isinstance(self.event, CompactionApplied) else None
+
+    @property
+    def words(self) -> tuple[bytes, ...]:
+        """Of such a summary: the words of the user in the range it replaces, as sent where its record stands."""
+        said = self.event.words if isinstance(self.event, CompactionApplied) else ""
+        return (render.text(render.users_words(said)),) if said else ()
 
     @property
     def ids(self) -> Ids:
@@ -166,8 +181,17 @@ class Entry:
         return found
 
     @property
+    def spoken(self) -> list[str]:
+        """Everything of an answer that costs tokens but its thinking, as texts."""
+        content = self.event.content if isinstance(self.event, AssistantMessage) else ()
+        words = [block.text for block in content if isinstance(block, Text)]
+        return [*words, *(call.name + render.compact(call.input) for call in tool_uses(content))]
+
+    @property
     def typed(self) -> list[str]:
-        """The command of a `!cmd` as the user typed it: no edit replaces it."""
+        """What the user typed, which no edit replaces: the command of a `!cmd`, the words beside a summary."""
+        if isinstance(self.event, CompactionApplied):
+            return [self.event.words] if self.event.words else []
         if self.kind != "command" or not isinstance(self.event, UserMessage):
             return []
         return [block.text for block in self.event.content[:1] if isinstance(block, Text)]
@@ -175,13 +199,16 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """An assistant message (`head`) with the results that came for its calls, in log order. `ids` are those of calls
-    that are sent as another."""
+    """An assistant message (`head`) with the results that came for its calls, in log order.
+
+    `started` holds what each call that was started touches, None where its record does not say; `ids` are those of
+    calls that are sent as another.
+    """
 
     head: Entry
     calls: tuple[ToolUse, ...]
     results: list[Entry] = field(default_factory=list)
-    started: set[str] = field(default_factory=set)
+    started: dict[str, Touches | None] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
 
     @property
@@ -224,12 +251,16 @@ class Exchange:
         return tuple(call for call in self.calls if call.id not in answered)
 
 
-def user_entry(record: Record, event: UserMessage) -> Entry:
-    """The entry of a user message or of a `!cmd` with its output."""
+def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry]) -> Entry:
+    """The entry of a user message, or of a `!cmd` with its output. `entries` are those before it."""
     if event.origin == "command" and len(event.content) > 1:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
-        call = ToolUse("", "bash", {"command": command.removeprefix("!").strip()})
-        return Entry(record.seq, record.timestamp, "command", event, call=call)
+        command = command.removeprefix("!").strip()
+        call, touches = ToolUse("", "bash", {"command": command}), Touches(runs=(command,))
+        origin = _origin(entries.get(event.restores[0]) if len(event.restores) == 1 else None)
+        return Entry(
+            record.seq, record.timestamp, "command", event, call=call, touches=touches, origin=origin
+        )
     return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_said, event.content)))
 
 
@@ -249,9 +280,21 @@ def result_entry(
     """The entry of a tool result, not yet among the exchange's results. `entries` are those before it."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
     wanted = call.input.get("entry") if call.name == "recall" else None
-    recalled = entries.get(wanted) if isinstance(wanted, int) else None
-    origin = (recalled.origin or recalled) if recalled and recalled.call else None
-    return Entry(record.seq, record.timestamp, "result", event, exchange=exchange, call=call, origin=origin)
+    return Entry(
+        record.seq,
+        record.timestamp,
+        "result",
+        event,
+        exchange=exchange,
+        call=call,
+        touches=exchange.started.get(call.id) or named(call.name, call.input),
+        origin=_origin(entries.get(wanted) if isinstance(wanted, int) else None),
+    )
+
+
+def _origin(shown: Entry | None) -> Entry | None:
+    """Whose original what is shown again is."""
+    return (shown.origin or shown) if shown and shown.call else None
 
 
 def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prunecli.context.economics import Market, cold
-from prunecli.context.impact import impact
+from prunecli.context.impact import Impact, impact
 from prunecli.context.state import Context
 from prunecli.model.events import PrunApplied
 
@@ -25,12 +25,17 @@ class Decision:
 
 def judge(context: Context, events: Sequence[PrunApplied], window: int, market: Market) -> Decision:
     """The gate's word on these prunes: cold cache, pressure, an already broken cache, or break-even."""
+    found = impact(context, events, market)
+    decision = _judged(context, found, window, market)
+    return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))
+
+
+def _judged(context: Context, found: Impact, window: int, market: Market) -> Decision:
     if still := cold(context, market):
         return Decision(True, still)
     used = context.counts.context_tokens / window if window else 0.0
     if used >= market.engage_ratio:
         return Decision(True, f"the context fills {used:.0%} of the window")
-    found = impact(context, events, market)
     broken, saved = found.change, found.freed
     if broken is None or broken.rewritten <= 0:
         return Decision(True, "the cache breaks here anyway")
@@ -40,16 +45,10 @@ def judge(context: Context, events: Sequence[PrunApplied], window: int, market: 
             f"held {_k(saved)}: cache {broken.warm}; pruning now makes {_k(broken.rewritten)} tokens new",
         )
     further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
-    cost, gain = _usd(broken.cost), _usd(broken.gain)
     if broken.gain * further > broken.cost:
-        return Decision(True, f"costs ~{cost} once, saves ~{gain} a request")
-    words = f"cache {broken.warm}; pruning now costs ~{cost}, saves ~{gain} a request"
-    return Decision(False, f"held {_k(saved)}: {words}")
+        return Decision(True, found.price)
+    return Decision(False, f"held {_k(saved)}: cache {broken.warm}; pruning now {found.price}")
 
 
 def _k(tokens: int) -> str:
     return f"{tokens / 1000:.0f}K" if tokens >= 1_000 else str(tokens)
-
-
-def _usd(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"

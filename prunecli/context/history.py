@@ -8,18 +8,16 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TypeAlias
 
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.placing import covers, place, words_behind, words_left
 from prunecli.context.shown import shown
 from prunecli.context.state import Context
+from prunecli.context.taking_back import Stacks
 from prunecli.context.wire import Shown, Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, Record
 from prunecli.model.requests import WireMessage
-
-Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
-"""Edits by target, each with the seq of its PrunApplied."""
 
 _AT_A_TIME = 32
 """Items that are laid out in one step."""
@@ -34,6 +32,7 @@ class Edits:
     edits: Stacks = field(default_factory=dict)
     memos: Stacks = field(default_factory=dict)
     drops: dict[int, set[int]] = field(default_factory=dict)
+    words: dict[int, list[Entry]] = field(default_factory=dict)
 
     def dropped(self, exchange: Exchange) -> bool:
         """Whether the exchange is left out."""
@@ -51,6 +50,10 @@ class Edits:
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos that stand before an exchange."""
         return [edit for prun, edit in self.memos.get(exchange.seq, ()) if self.drops.get(prun)]
+
+    def words_after(self, seq: int) -> Sequence[Entry]:
+        """The summaries whose words of the user stand behind an item."""
+        return self.words.get(seq, ())
 
     def apply(self, record: Record, event: PrunApplied, entries: Mapping[int, Entry]) -> None:
         """A prune comes into force."""
@@ -76,7 +79,7 @@ class Edits:
     def standing(self, seq: int) -> object:
         """Something that is equal for equal edits of a target."""
         memos = [pair for pair in self.memos.get(seq, ()) if self.drops.get(pair[0])]
-        return self.edits.get(seq, []), memos
+        return self.edits.get(seq, []), memos, [one.seq for one in self.words_after(seq)]
 
 
 class History:
@@ -144,6 +147,16 @@ class History:
                             found.take_back(seq)
                 case _:
                     pass
+        if beside := self._beside(at):
+            found.words = words_behind(self.items(at), beside)
+        return found
+
+    def _beside(self, at: int) -> list[Entry]:
+        """The summaries whose words of the user were in the context before record `at`."""
+        found: list[Entry] = []
+        for one in self._summaries:
+            if one.seq < at and isinstance(one.event, CompactionApplied):
+                found = [*words_left(one.event, found), *([one] if one.words else [])]
         return found
 
     def move(self, at: int) -> Iterator[None]:
@@ -164,7 +177,7 @@ class History:
         """How many leading items stand here as they do among these."""
         pairs = enumerate(zip(self._items, items, strict=False))
         same = next((at for at, (a, b) in pairs if a is not b), min(len(self._items), len(items)))
-        targets = {*self._edits.edits, *self._edits.memos, *edits.edits, *edits.memos}
+        targets = {seq for each in (self._edits, edits) for seq in (*each.edits, *each.memos, *each.words)}
         changed = {seq for seq in targets if self._edits.standing(seq) != edits.standing(seq)}
         if not changed:
             return same
@@ -213,15 +226,11 @@ def _gap(summary: Entry) -> tuple[int, int]:
 def _replaces(later: Entry, one: Entry) -> bool:
     """Whether a compaction took an earlier summary out."""
     event = later.event
-    return (
-        later.seq > one.seq
-        and isinstance(event, CompactionApplied)
-        and event.head_end <= _gap(one)[0] < event.tail_start
-    )
+    return later.seq > one.seq and isinstance(event, CompactionApplied) and covers(event, one)
 
 
 def _order(item: Entry) -> tuple[int, bool, int]:
-    return (_gap(item)[0], True, item.seq) if item.kind == "summary" else (item.seq, False, item.seq)
+    return place(item), item.kind == "summary", item.seq
 
 
 def _as_of(item: Entry, exchange: Exchange, at: int) -> Entry:

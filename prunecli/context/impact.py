@@ -1,134 +1,132 @@
-"""What planned events would do to tokens, cache and cost, worked out before any of them is recorded.
+"""What planned events would do to tokens, cache, cost and thinking, worked out before any of them is recorded.
 
 The edits are laid over the context's own; nothing is folded. Prices come from the function that the gate uses.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from prunecli.context.again import amount_of
 from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
+from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.tokens import NOTHING
+from prunecli.context.token_counts import TokenCounts
+from prunecli.context.tokens import NOTHING, total
+from prunecli.context.unseen import ThinkingSum
+from prunecli.figures import money
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, PrunApplied, PrunReverted
+from prunecli.model.events import Event, PrunApplied, UserMessage
 
-_PLANNED = 1 << 60
-"""Stands for the seq of a PrunApplied that is not recorded yet; the next one's is one more."""
+NO_THINKING = ThinkingSum()
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
     """`before` and `after`: tokens of the whole next request. `withheld`: tokens that the ledger's "pruned" grows by,
-    negative where something comes back. `change` is None for a pin."""
+    negative where something comes back. `change` is None for a pin. `lost`: thinking that the model no longer sees
+    though its answers stay, `back`: thinking that it sees again."""
 
     before: int
     after: int
     withheld: int
     change: Break | None
+    lost: ThinkingSum = NO_THINKING
+    back: ThinkingSum = NO_THINKING
 
     @property
     def freed(self) -> int:
         """Tokens of the window that get free, negative where something comes back."""
         return self.before - self.after
 
+    @property
+    def price(self) -> str:
+        """What it costs once and saves with each request, in dollars; "" where that is not known."""
+        change = self.change
+        if change is None or change.cost is None or change.gain is None:
+            return ""
+        more = "saves" if change.gain >= 0 else "adds"
+        return f"costs ~{money(change.cost)} once, {more} ~{money(abs(change.gain))} a request"
+
+    @property
+    def thinking(self) -> str:
+        """What it does to thinking, in plain words; "" for nothing."""
+        lost = f"drops {self.lost}" if self.lost.blocks else ""
+        back = f"brings back {self.back}" if self.back.blocks else ""
+        return ", ".join(filter(None, (lost, back)))
+
+
+class _Moves(NamedTuple):
+    """The answers whose thinking goes out of sight, and those whose thinking comes back."""
+
+    lost: list[Entry]
+    back: list[Entry]
+
 
 def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
-    """What these events would do now. Costs O(their edits), and what is behind the first of them for its bytes."""
-    overlay = _Overlay(context)
-    for event in events:
-        overlay.apply(event)
-    heads = overlay.heads()
+    """What these events would do now. Costs O(their edits), and what is behind the first of them for its bytes; where
+    there is bound thinking, O(answers) as well."""
+    planned = list(events)
+    overlay = Overlay(context, planned)
+    heads = {head.seq: head for head in overlay.heads()}
     counts = context.counts
-    freed = withheld = NOTHING
-    for head in heads:
+    appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
+    freed, withheld, spared = NOTHING.minus(appended), NOTHING, 0
+    dropped = overlay.dropped()
+    for head in heads.values():
         edits, memos, hidden = overlay.of(head)
-        less = counts.amount_of([head]).minus(counts.amount_as(head, edits, memos, hidden=hidden))
-        freed = freed.plus(less)
-        withheld = withheld.plus(less) if head.seq > context.boundary else withheld
-    before, after = counts.context_tokens, counts.scale.total(*counts.shown.minus(freed))
-    if not heads:
-        return Impact(before, before, 0, None)
-    first = min(head.seq for head in heads)
-    change = breaking(context, first, before - after, market)
-    return Impact(before, after, counts.scale.tokens(*withheld), change)
+        silent = head.seq in dropped or (head.kind == "assistant" and overlay.lacks(head.seq))
+        later = counts.amount_as(head, edits, memos, hidden=hidden, silent=silent)
+        freed = freed.plus(counts.amount_of([head]).minus(later))
+        spared += _no_longer_cleared(counts, head, edits, hidden=hidden)
+        if head.seq > context.boundary:
+            withheld = withheld.plus(counts.withheld_as(head, edits, memos, hidden=hidden))
+    moves = _moves(context, overlay, dropped, heads)
+    for answers, sign in ((moves.lost, 1), (moves.back, -1)):
+        others = [counts.thinking(one) for one in answers if one.seq not in heads]
+        freed = freed.plus(total(others).times(sign))
+    before = counts.context_tokens
+    after = counts.scale.total(*counts.shown.minus(freed)) - sum(counts.cleared.values()) + spared
+    lost, back = context.unseen.sum(moves.lost), context.unseen.sum(moves.back)
+    if not heads and appended == NOTHING:
+        return Impact(before, after, 0, None, lost, back)
+    change = breaking(context, min(heads, default=None), before - after, market)
+    return Impact(before, after, counts.scale.tokens(*withheld), change, lost, back)
 
 
-class _Overlay:
-    """The edits of some targets as they would be, each with the seq of its prune."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._edits: dict[int, list[tuple[int, Edit]]] = {}
-        self._memos: dict[int, list[tuple[int, Edit]]] = {}
-        self._next = _PLANNED
-
-    def apply(self, event: Event) -> None:
-        match event:
-            case PrunApplied(edits=edits):
-                for edit in edits:
-                    (self._memos_of if edit.kind == "memo" else self._edits_of)(edit.seq).append(
-                        (self._next, edit)
-                    )
-                self._next += 1
-            case PrunReverted(seqs=seqs):
-                for seq in seqs:
-                    self._revert(seq)
-            case _:
-                pass
-
-    def _revert(self, seq: int) -> None:
-        record = self._context.pruns.get(seq)
-        if record is not None and isinstance(record.event, PrunApplied):
-            for edit in record.event.edits:
-                for stacks in (self._edits_of(edit.seq), self._memos_of(edit.seq)):
-                    stacks[:] = [pair for pair in stacks if pair[0] != seq]
-            return
-        for prun, edit in self._edits_of(seq):
-            record = self._context.pruns.get(prun)
-            if edit.kind == "drop" and record and isinstance(record.event, PrunApplied):
-                for memo in record.event.edits:
-                    if memo.kind == "memo":
-                        self._edits_of(memo.seq)  # its memo may go with the last of its drops
-        self._edits[seq] = []
-
-    def _edits_of(self, seq: int) -> list[tuple[int, Edit]]:
-        return self._edits.setdefault(seq, self._context.edits_of(seq))
-
-    def _memos_of(self, seq: int) -> list[tuple[int, Edit]]:
-        return self._memos.setdefault(seq, self._context.memos_of(seq))
-
-    def heads(self) -> list[Entry]:
-        """The items that these targets belong to and that are shown."""
-        found: dict[int, Entry] = {}
-        for seq in (*self._edits, *self._memos):
-            entry = self._context.entries.get(seq)
-            head = entry.exchange.head if entry and entry.exchange else entry
-            if head is not None and self._context.is_shown(head.seq):
-                found[head.seq] = head
-        return list(found.values())
-
-    def of(self, head: Entry) -> tuple[dict[int, Edit], list[Edit], bool]:
-        """Edits by entry, memos and whether it is dropped, of an item as it would be."""
-        texts = {part.seq: edit for part in _parts(head) if (edit := self._text_edit(part.seq))}
-        memos = [edit for prun, edit in self._memos_of(head.seq) if self._has_drops(prun)]
-        return texts, memos, any(edit.kind == "drop" for _, edit in self._edits_of(head.seq))
-
-    def _text_edit(self, seq: int) -> Edit | None:
-        kinds = ("clear", "trim", "repair")
-        return next((edit for _, edit in reversed(self._edits_of(seq)) if edit.kind in kinds), None)
-
-    def _has_drops(self, prun: int) -> bool:
-        if prun >= _PLANNED:
-            return True
-        record = self._context.pruns.get(prun)
-        edits = record.event.edits if record and isinstance(record.event, PrunApplied) else ()
-        return any(
-            edit.kind == "drop"
-            and (prun, edit) in self._edits.get(edit.seq, self._context.edits_of(edit.seq))
-            for edit in edits
+def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
+    """Tokens that the endpoint is thought to clear of an item and could not once it is so edited."""
+    cleared = counts.cleared
+    parts = head.exchange.entries if head.exchange else [head]
+    found = [part for part in parts if part.seq in cleared]
+    return sum(
+        cleared[part.seq]
+        - (
+            0
+            if hidden
+            else min(cleared[part.seq], counts.scale.tokens(*counts.amount(part, edits.get(part.seq))))
         )
+        for part in found
+    )
 
 
-def _parts(head: Entry) -> list[Entry]:
-    return head.exchange.entries if head.exchange else [head]
+def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched: Iterable[int]) -> _Moves:
+    unseen, entries = context.unseen, context.entries
+    answers = [seq for seq in touched if entries[seq].kind == "assistant"]
+    before = unseen.dropped.union(seq for seq in answers if unseen.lacks(seq))
+    after = dropped.union(seq for seq in answers if overlay.lacks(seq))
+    back = [entries[seq] for seq in sorted(before - after) if overlay.is_sent(seq)]
+    return _Moves([entries[seq] for seq in sorted(after - before)], back)
+
+
+def lost_blocks(context: Context, events: Iterable[Event]) -> int:
+    """How many thinking blocks the model would no longer see: what `Impact.lost` counts, without any tokens."""
+    overlay = Overlay(context, events)
+    moves = _moves(context, overlay, overlay.dropped(), [head.seq for head in overlay.heads()])
+    return context.unseen.blocks(moves.lost)
+
+
+def foretold(context: Context, event: PrunApplied) -> PrunApplied:
+    """A prune that is about to be recorded, with the number of thinking blocks that it costs."""
+    return replace(event, thinking_blocks=lost_blocks(context, [event]))

@@ -72,12 +72,11 @@ def inspect(
 
 
 def _without_report(record: Record) -> Record:
-    """A response without its usage: that was measured with edits which are left out here."""
+    """A response without what it reports of its request: that was made with edits which are left out here."""
     if not isinstance(record.event, AssistantMessage):
         return record
-    return replace(
-        record, event=replace(record.event, usage=Usage(output_tokens=record.event.usage.output_tokens))
-    )
+    usage = Usage(output_tokens=record.event.usage.output_tokens)
+    return replace(record, event=replace(record.event, usage=usage, input_transformations=None))
 
 
 def _live(context: Context) -> tuple[Edit, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.again import shown_in
 from prunecli.context.exchange import Entry, call_argument
 from prunecli.context.state import RESTORED, Context
 from prunecli.figures import short
@@ -38,6 +39,10 @@ State: TypeAlias = Literal[
     "kept",
     "restored",
 ]
+NUMBERED: tuple[NodeKind, ...] = ("turn", "prompt", "exchange", "result")
+"""The nodes that stand for an entry; the others are parts of one."""
+PRUNED: tuple[State, ...] = ("dropped", "cleared", "trimmed", "repaired")
+"""The states of what the next request does not hold whole."""
 Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool, input) -> its one-line description, "" for a tool that is not known."""
 
@@ -97,13 +102,18 @@ def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
         texts = texts_of(entry, key.kind)
         return ("thinking: " if key.kind == "thinking" else "") + _first_line(texts[0] if texts else "")
     if entry.kind == "summary":
-        return "summary of what was compacted"
+        return summary_label(entry)
     if isinstance(entry.event, UserMessage | AssistantMessage):
         said = _first_line(plain_text(entry.event.content))
         if said or entry.exchange is None:
             return said
         return "calls " + ", ".join(_described(call, summary) for call in entry.exchange.calls)
     return ""
+
+
+def summary_label(entry: Entry) -> str:
+    """What a summary is called, and whether the endpoint made it."""
+    return f"summary{' by the endpoint' if entry.block else ''} of what was compacted"
 
 
 def state(context: Context, key: Key) -> State:
@@ -129,6 +139,12 @@ def state(context: Context, key: Key) -> State:
     return "restored" if RESTORED in (context.locked(entry.seq), context.locked(home)) else "live"
 
 
+def shown_again(context: Context, key: Key) -> int:
+    """The entry in which a `/restore` shows what the next request does not hold of this one; -1 for none."""
+    is_pruned = key.kind in NUMBERED and key.seq >= 0 and state(context, key) in PRUNED
+    return shown_in(context, key.seq) if is_pruned else -1
+
+
 def restored(context: Context) -> set[int]:
     """The results that an undo brought back and that strategies leave alone because of it."""
     found: set[int] = set()
@@ -146,6 +162,8 @@ def why(context: Context, key: Key) -> str:
     entry, found = context.entries.get(key.seq), state(context, key)
     if entry is None:
         return ""
+    if key.kind == "thinking" and context.unseen.lacks(entry.seq):
+        return "the model no longer sees it"
     match found:
         case "dropped":
             edits = context.edits_of(entry.exchange.seq) if entry.exchange else []
@@ -241,4 +259,6 @@ def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: 
     text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"
+    if event.thinking_blocks and "thinking block" not in event.reason:
+        text += f" · drops {event.thinking_blocks} thinking block{'s' * (event.thinking_blocks > 1)}"
     return text + (f"\nIts memo: {event.memo}" if event.memo else "")

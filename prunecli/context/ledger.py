@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from prunecli.context.exchange import Entry
+from prunecli.context.clearing import Clearing
+from prunecli.context.overlay import Overlay
 from prunecli.context.strategy import Chosen, Proposal, propose_all
-from prunecli.context.thoughts import stale_after
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
@@ -18,6 +18,7 @@ class Ledger:
     `window` what fits.
 
     scanned: originals of all tool results, and of answers that prunes dropped. pruned: net tokens withheld now.
+    cleared: what the endpoint itself is thought to leave out of its copy of the next request; not part of `pruned`.
     protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out when
     they are asked for, which has to be before the context changes.
     """
@@ -28,7 +29,14 @@ class Ledger:
     protected_tokens: int = 0
     context_tokens: int = 0
     window: int = 0
+    cleared_tokens: int = 0
+    cleared_tool_uses: int = 0
     spared: Mapping[int, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def clearing(self) -> Clearing:
+        """What the endpoint is thought to clear itself."""
+        return Clearing(self.cleared_tokens, self.cleared_tool_uses)
 
     def to_json(self) -> dict[str, Json]:
         """The figures under their names of FORMATS.md."""
@@ -38,38 +46,24 @@ class Ledger:
 def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     """The ledger of now. What only a minimum or the gate holds back is not protected.
 
-    Costs O(new entries + proposed edits).
+    Costs what the strategies cost, and a sum over the live results.
     """
     counts = view.context.counts
-    live = view.follow("ledger", _Live)
+    tokens = view.measured("tokens", view.tokens)
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
-    theirs = [live.tokens[seq] for seq in touched if seq in live.tokens]
+    protected = [tokens[entry] for entry in view.results if entry.seq not in touched]
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
         scale.tokens(*counts.pruned),
-        len(live.tokens) - len(theirs),
-        scale.tokens(live.total - sum(theirs)),
+        len(protected),
+        scale.tokens(sum(protected)),
         counts.context_tokens,
         view.window,
+        *counts.clearing,
         _Spared(view, proposals, touched),
     )
-
-
-class _Live:
-    """The tokens of each live result, and their sum."""
-
-    def __init__(self) -> None:
-        self.tokens: dict[int, int] = {}
-        self.total = 0
-
-    def update(self, view: View, touched: Sequence[Entry]) -> None:
-        for entry in touched:
-            self.total -= self.tokens.pop(entry.seq, 0)
-            if entry.prunable and view.live(entry):
-                self.tokens[entry.seq] = view.tokens(entry)
-                self.total += self.tokens[entry.seq]
 
 
 def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
@@ -121,7 +115,8 @@ def prun_applied(
     context = view.context
     seqs: dict[int, None] = {}
     if view.leaves_out and any(edit.kind != "strip" for edit in edits):
-        stripped = tuple(Edit("strip", seq) for seq in stale_after(context, edits))
+        planned = PrunApplied(source, tuple(edits))
+        stripped = tuple(Edit("strip", seq) for seq in Overlay(context, [planned]).stale())
     else:
         stripped = ()
     for edit in edits:

@@ -12,7 +12,8 @@ from typing import overload
 from prunecli.context import labels
 from prunecli.context.exchange import Entry
 from prunecli.context.labels import Key
-from prunecli.context.outline import Outline, Row, Turn
+from prunecli.context.nodes import Row, Turn
+from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 
 AT_A_TIME = 64

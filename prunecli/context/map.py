@@ -7,6 +7,7 @@ ledger's figure; what the messages do not take of it is the system prompt's and 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from prunecli.context.clearing import NO_CLEARING, Clearing
 from prunecli.context.outline import Outline
 from prunecli.context.tokens import apportioned
 
@@ -23,7 +24,8 @@ class WindowMap:
     """Tokens of each part, in the order of PARTS. `used` of `window` is the whole next request.
 
     A context that is larger than its window has no free part and no reserve: its parts sum to `used`.
-    `pruned` is what is withheld, `measured` whether the endpoint has reported a request.
+    `pruned` is what is withheld, `cleared` what the endpoint is thought to clear itself; `measured` says whether the
+    endpoint has reported a request.
     """
 
     tokens: tuple[int, ...]
@@ -31,6 +33,7 @@ class WindowMap:
     window: int
     pruned: int
     measured: bool
+    cleared: Clearing = NO_CLEARING
 
     def of(self, part: Part) -> int:
         """Tokens of a part."""
@@ -66,7 +69,7 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
     for key, tokens in outline.preamble:
         parts[_PREAMBLE[key.kind]] += tokens
     parts["user"] = scale.tokens(sums.user, 0, sums.user_words)
-    parts["results"] = scale.tokens(sums.results)
+    parts["results"] = max(0, scale.tokens(sums.results) - counts.clearing.tokens)
     parts["notes"] = scale.tokens(sums.notes, 0, sums.note_words)
     parts["answers"] = max(0, used - sum(parts.values()))
     parts[max(USED, key=lambda part: parts[part])] -= sum(parts.values()) - used  # what rounding left over
@@ -78,7 +81,9 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
 def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
     """How full the window is, before it is known of what: a map without parts."""
     counts = outline.context.counts
-    return WindowMap((0,) * len(PARTS), counts.context_tokens, window, pruned, counts.scale.measured)
+    return WindowMap(
+        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.scale.measured, counts.clearing
+    )
 
 
 _PREAMBLE: dict[str, Part] = {"system": "system", "instructions": "instructions", "tools": "tools"}

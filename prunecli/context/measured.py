@@ -87,7 +87,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
             pruned += hidden or edit is not None
         if hidden:
             continue
-        amount = counts.amount(entry, edit)
+        amount = counts.shown_amount(entry, edit)
         typed = sum(map(counts.counter.count, entry.typed)) if entry.kind == "command" else 0
         by_kind["user"] += typed
         if entry.kind in _WORDS:
@@ -96,7 +96,9 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
             by_kind[_KINDS[entry.kind]] += amount.raw - typed
         shown = shown.plus(amount)
     whole = total(map(counts.amount, parts))
-    base = total(rides.carried(entry, counts) for entry in parts).minus(shown.times(rides.requests))
+    flips = context.unseen.flips
+    carried = total(rides.carried(entry, counts, flips.get(entry.seq, ())) for entry in parts)
+    base = carried.minus(shown.times(rides.requests))
     memos = sum(map(counts.memo_tokens, context.memos_at(item.exchange))) if item.exchange else 0
     return Sums(
         **by_kind,
@@ -115,13 +117,14 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
 
 
 def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
-    """What one part of an answer takes: its share of what the endpoint counted for the whole answer."""
+    """What one part of an answer takes: its share of what the endpoint counted for the whole answer, or for all of it
+    but the thinking."""
     counts, parts = context.counts, labels.parts_of(entry)
     raw = [sum(map(counts.counter.count, labels.texts_of(entry, one.kind))) for one in parts]
     at = parts.index(part)
-    if not (exact := counts.amount(entry).exact):
+    if not counts.amount(entry).exact:
         return Amount(raw[at])
-    shown = [counts.told_raw(one) for one in raw]
-    if parts[0].kind == "thinking":  # its text is a summary at most: it takes what the rest leaves
-        shown[0] = max(0, exact - sum(shown[1:]))
-    return Amount(exact=apportioned(exact, shown)[at])
+    if part.kind == "thinking":
+        return counts.thinking(entry)
+    spoken = [0 if one.kind == "thinking" else size for one, size in zip(parts, raw, strict=True)]
+    return Amount(exact=apportioned(counts.amount(entry, silent=True).exact, spoken)[at])

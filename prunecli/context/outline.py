@@ -8,15 +8,15 @@ Measuring costs O(entries) once, in steps, and O(touched) afterwards; a node is 
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
-from typing import NamedTuple
 
 from prunecli.context import labels
+from prunecli.context.clearing import sum_of
 from prunecli.context.exchange import Entry
-from prunecli.context.labels import Key, State, Summary
+from prunecli.context.labels import Key, Summary
 from prunecli.context.measured import NOTHING, Sums, measured, measured_part
+from prunecli.context.nodes import Figures, Node, Turn
 from prunecli.context.rides import Rides
 from prunecli.context.state import Context
 from prunecli.context.tokens import NOTHING as NOTHING_TAKEN
@@ -40,68 +40,6 @@ _AT_ONCE = 300
 """A turn of so many exchanges is measured when it is asked for."""
 
 
-class Figures(NamedTuple):
-    """What the next request holds of a node (`tokens`), what it had before any edit (`original`), the requests since
-    it came (`age`), and its tokens counted once for each of them (`carried`)."""
-
-    tokens: int
-    original: int
-    carried: int
-    age: int
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One line of the tree. `pruned` of `results` results in it are edited or dropped, `restored` by an undo.
-
-    Of a turn that is not measured yet the figures are not `known`.
-    """
-
-    key: Key
-    label: str
-    tokens: int
-    original: int
-    carried: int
-    age: int
-    state: State
-    why: str
-    results: int = 0
-    pruned: int = 0
-    restored: int = 0
-    known: bool = True
-
-
-class Row(NamedTuple):
-    """A node's place in the list of those that are shown; `unfolds` says whether anything is below it."""
-
-    depth: int
-    key: Key
-    unfolds: bool
-    is_open: bool
-
-
-@dataclass(slots=True)
-class Turn:
-    """A user message, a `!cmd` or a summary, with the exchanges up to the next one; `head` None at the start.
-
-    `start` is its place among the outline's slots.
-    """
-
-    head: Entry | None
-    start: int
-    exchanges: list[Entry] = field(default_factory=list)
-
-    @property
-    def seq(self) -> int:
-        """The seq of its head, -1 for none."""
-        return self.head.seq if self.head else -1
-
-    @property
-    def items(self) -> list[Entry]:
-        """Head and exchanges."""
-        return [self.head, *self.exchanges] if self.head else self.exchanges
-
-
 class Outline:
     """The tree of one context. `take` follows the log; everything else reads.
 
@@ -122,6 +60,7 @@ class Outline:
         self._begin()
 
     def _begin(self) -> None:
+        self._moved = len(self.context.unseen.moved)
         self.slots: list[Entry | None] = []
         self.turns: list[Turn] = []
         self._by_seq: dict[int, Turn] = {}
@@ -192,6 +131,9 @@ class Outline:
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
+        moved = self.context.unseen.moved
+        touched.update(dict.fromkeys(moved[self._moved :]))
+        self._moved = len(moved)
         if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
             self._begin()
             return True
@@ -319,15 +261,16 @@ class Outline:
     def node(self, key: Key) -> Node:
         """The node of a key that `rows` gave. Raises KeyError once it is gone."""
         label, state = self.label(key), labels.state(self.context, key)
+        again = labels.shown_again(self.context, key)
         if key.kind in ("turn", "exchange"):
             sums = self._sums_of(key)
             why = labels.why(self.context, key)
             if sums is None:
                 return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
             figures, restored = self._of_sums(key, sums), self._restored(key)
-            return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored)
+            return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again)
         why = "stands before everything" if key.seq == -1 else labels.why(self.context, key)
-        return Node(key, label, *self.figures(key), state, why)
+        return Node(key, label, *self.figures(key), state, why, again=again)
 
     def figures(self, key: Key) -> Figures:
         """The figures of a node. Raises KeyError once it is gone."""
@@ -348,9 +291,11 @@ class Outline:
         if key.kind in ("result", "prompt"):
             original, carried = counts.amount(entry), self.rides.carried(entry, counts)
             shown = NOTHING_TAKEN if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
-        else:
-            original = measured_part(self.context, entry, key)
-            shown, carried = NOTHING_TAKEN if hidden else original, original.times(age)
+            now = tokens(*shown) - counts.cleared.get(entry.seq, 0)
+            return Figures(now, tokens(*original), tokens(*carried), age)
+        original = measured_part(self.context, entry, key)
+        silent = key.kind == "thinking" and self.context.unseen.lacks(entry.seq)
+        shown, carried = NOTHING_TAKEN if hidden or silent else original, original.times(age)
         return Figures(tokens(*shown), tokens(*original), tokens(*carried), age)
 
     def _age(self, key: Key) -> int:
@@ -368,7 +313,16 @@ class Outline:
     def _of_sums(self, key: Key, sums: Sums) -> Figures:
         tokens, memos = self.context.counts.scale.tokens, sums.memos if key.kind == "exchange" else 0
         shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.rides.requests)
-        return Figures(tokens(*shown), tokens(*sums.whole), tokens(*carried), self._age(key))
+        now = max(0, tokens(*shown) - self._cleared(key))
+        return Figures(now, tokens(*sums.whole), tokens(*carried), self._age(key))
+
+    def _cleared(self, key: Key) -> int:
+        """Tokens of a turn or an exchange that the endpoint is thought to clear."""
+        cleared = self.context.counts.cleared
+        if not cleared:
+            return 0
+        items = self._by_seq[key.seq].items if key.kind == "turn" else [self.context.entries[key.seq]]
+        return sum_of(cleared, items)
 
     def _restored(self, key: Key) -> int:
         """How many results of a turn or an exchange an undo brought back. Counted once for all after a change."""

@@ -1,7 +1,7 @@
 """Where entries stand: sorted lists of them, and the items once a summary has replaced a range."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from prunecli.context.exchange import Entry, Exchange
@@ -36,17 +36,39 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
         del where[at]
 
 
-def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied, seq: int) -> list[Entry]:
+def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
     """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
-    end, head, tail = min(event.tail_start, seq), event.head_end, event.tail_start
     left: list[Entry] = []
     for item in items:
-        if head <= _place(item) < tail if item.kind == "summary" else head < item.seq < end:
+        if covers(event, item):
             item.forget_wire()
         else:
             left.append(item)
-    return sorted([*left, summary], key=lambda item: (_place(item), item.kind == "summary", item.seq))
+    return sorted([*left, summary], key=lambda item: (place(item), item.kind == "summary", item.seq))
 
 
-def _place(summary: Entry) -> int:
-    return summary.event.head_end if isinstance(summary.event, CompactionApplied) else summary.seq
+def place(item: Entry) -> int:
+    """Where an item stands among the others: a summary behind the last entry before what it replaces."""
+    return item.event.head_end if isinstance(item.event, CompactionApplied) else item.seq
+
+
+def covers(event: CompactionApplied, item: Entry) -> bool:
+    """Whether a compaction replaces this item."""
+    if item.kind == "summary":
+        return event.head_end <= place(item) < event.tail_start
+    return event.head_end < item.seq < event.tail_start
+
+
+def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Entry]:
+    """Of summaries with words of the user beside them, those whose words a later compaction does not replace."""
+    return [one for one in summaries if not event.head_end < one.seq < event.tail_start]
+
+
+def words_behind(items: Sequence[Entry], summaries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    """By item, the summaries whose words of the user stand behind it: the last one before their record."""
+    found: dict[int, list[Entry]] = {}
+    for one in summaries:
+        before = (item for item in reversed(items) if item is one or place(item) < one.seq)
+        if host := next(before, None):
+            found.setdefault(host.seq, []).append(one)
+    return found

@@ -4,9 +4,12 @@ Clears the oldest live results until the next request fits, whatever a strategy 
 progress or pinned, never the user's words. Every agent measured waits for the endpoint's refusal instead.
 """
 
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
+from prunecli.model.events import UserMessage
 
 TRIGGER = 0.9
 """Share of the window, less the reserve for the answer, at which room is made."""
@@ -22,6 +25,20 @@ def room(window: int, max_tokens: int) -> int:
 def pressing(view: View, max_tokens: int) -> bool:
     """Whether the next request comes too near to the window."""
     return view.context.counts.context_tokens > TRIGGER * room(view.window, max_tokens)
+
+
+def in_tool_round(context: Context) -> bool:
+    """Whether the model is at work on the newest prompt: it has called tools since and has not answered finally."""
+    last = context.exchanges[-1] if context.exchanges else None
+    if last is None or not (last.calls or getattr(last.head.event, "stop_reason", "") == "pause_turn"):
+        return False
+    said = (seq for seq in reversed(context.user_turns) if not _is_aside(context.entries[seq]))
+    return last.seq > next(said, context.boundary)
+
+
+def _is_aside(entry: Entry) -> bool:
+    """Whether the user said this without asking for anything new: while the model works, or to a shell."""
+    return isinstance(entry.event, UserMessage) and entry.event.origin in ("steering", "command")
 
 
 def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:

@@ -37,13 +37,18 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
     branch = _branch(records)
     edits, ids = _live_edits(branch), _call_ids(branch)
     out = _Messages()
-    for record in _visible(branch):
+    for number, record in enumerate(_visible(branch)):
         event = record.event
         if isinstance(event, UserMessage):
             out.user(record.seq, _user(record.seq, event, edits))
+        elif isinstance(event, _Words):
+            out.user(record.seq, [render.text(render.users_words(event.text))])
         elif isinstance(event, CompactionApplied):
             edit = edits.text(record.seq)
-            out.user(record.seq, [render.text(event.summary if edit is None else edit.text or "")])
+            if (block := render.signed(event)) and edit is None and number == 0:
+                out.leading(record.seq, block)
+            else:
+                out.user(record.seq, [render.text(event.summary if edit is None else edit.text or "")])
         elif isinstance(event, AssistantMessage):
             _assistant(out, record.seq, event, edits, branch, ids.get(record.seq, {}))
     return out.done()
@@ -144,23 +149,40 @@ def _may(edit: Edit, target: Event | None) -> bool:
             return isinstance(target, UserMessage | AssistantMessage | ToolResult | CompactionApplied)
 
 
-def _visible(branch: list[Record]) -> list[Record]:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The user's words beside a summary by the endpoint: they stand where its record does."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Something that is shown: the record it comes from, and what."""
+
+    seq: int
+    event: UserMessage | AssistantMessage | CompactionApplied | _Words
+
+
+def _visible(branch: list[Record]) -> list[_Shown]:
     """Messages in order, each compacted range replaced by its summary."""
-    shown: list[tuple[int, Record]] = []
+    shown: list[tuple[int, _Shown]] = []
     for record in branch:
         event = record.event
         if isinstance(event, UserMessage | AssistantMessage):
-            shown.append((record.seq, record))
+            shown.append((record.seq, _Shown(record.seq, event)))
         elif isinstance(event, CompactionApplied):
             kept = [pair for pair in shown if not _covered(pair, event)]
             before = [pair for pair in kept if pair[0] <= event.head_end]
-            shown = [*before, (event.head_end, record), *kept[len(before) :]]
-    return [record for _, record in shown]
+            shown = [*before, (event.head_end, _Shown(record.seq, event)), *kept[len(before) :]]
+            if event.words:
+                shown.append((record.seq, _Shown(record.seq, _Words(event.words))))
+    return [one for _, one in shown]
 
 
-def _covered(pair: tuple[int, Record], gone: CompactionApplied) -> bool:
-    place, record = pair
-    if isinstance(record.event, CompactionApplied):
+def _covered(pair: tuple[int, _Shown], gone: CompactionApplied) -> bool:
+    place, one = pair
+    if isinstance(one.event, CompactionApplied):
         return gone.head_end <= place < gone.tail_start
     return gone.head_end < place < gone.tail_start
 
@@ -220,6 +242,9 @@ class _Messages:
         pieces = [(seq, block) for block in blocks]
         if pieces:
             self._last("user")[2].extend(pieces)
+
+    def leading(self, seq: int, block: bytes) -> None:
+        self._last("assistant")[2].append((seq, block))
 
     def assistant(self, seq: int, blocks: Iterable[bytes]) -> None:
         pieces = [(seq, block) for block in blocks]

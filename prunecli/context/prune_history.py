@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from prunecli.context.exchange import Entry
-from prunecli.context.reads import CHANGING_TOOLS, Lines, file_of, lines_shown
+from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -23,24 +23,22 @@ from prunecli.model.events import (
     Rewound,
     SettingChanged,
     ToolResult,
+    UserMessage,
 )
 from prunecli.model.messages import ToolUse, Usage
 
 if TYPE_CHECKING:
     from prunecli.context.state import Context
 
-_NEVER_READ = (*CHANGING_TOOLS, "recall", "prun", "prun_with_memo")
-"""Tools whose call, repeated, fetches nothing again; a recall names what it fetches."""
-
 
 @dataclass(frozen=True, slots=True)
 class PruneStats:
     """One prune, or one undo (`undone`). Tokens before and after are those of the whole next request, estimated.
 
-    `rewritten`: tokens that the prompt cache had
-    to take in again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next
-    request, None where nothing was cached before. `rereads` are the results that fetched again what this took, each
-    once, `reread_tokens` what they brought back.
+    `rewritten`: tokens that the prompt cache had to take in again because of it, an estimate until `measured`.
+    `idle_ms`: time from the last response to the next request, None where nothing was cached before. `rereads` are
+    the results that fetched again what this took, and what a `/restore` showed again of it, each once;
+    `reread_tokens` what they brought back.
     """
 
     seq: int
@@ -134,6 +132,8 @@ class PruneHistory:
                 self._reported = self._known = 0  # these break the cache themselves
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
+            case UserMessage(restores=restores) if restores:
+                self._fetch(record.seq, set(restores), context)
             case _:
                 pass
 
@@ -208,9 +208,11 @@ class PruneHistory:
                 self._take(result)
             return
         self._out.add(entry.seq)
-        if entry.call is None or entry.call.name in _NEVER_READ or entry.is_error:
+        if entry.call is None or entry.is_error:
             return
-        if entry.call.name == "read":
+        if entry.touches and (entry.touches.changes or entry.touches.is_nothing):
+            return  # repeated, the call fetches nothing again; a recall names what it fetches
+        if shows_file(entry):
             self._reads.setdefault(file_of(entry), {})[entry.seq] = lines_shown(entry)
         else:
             self._calls.setdefault(_same(entry.call), set()).add(entry.seq)
@@ -220,27 +222,39 @@ class PruneHistory:
         command."""
         if not self._out or entry.call is None:
             return
-        if entry.call.name in CHANGING_TOOLS:
-            self._reads.pop(file_of(entry), None)
+        if changes_files(entry):
+            if file := file_of(entry):
+                self._reads.pop(file, None)
+            else:
+                self._reads.clear()
             self._calls.clear()
             return
-        taken = {seq: _taken_by(context, seq) for seq in self._fetched(entry, entry.call) & self._out}
-        again = {seq for seq, prun in taken.items() if prun >= 0}
-        if not again:
+        self._fetch(entry.seq, self._fetched(entry, entry.call), context)
+
+    def _fetch(self, by: int, wanted: set[int], context: "Context") -> None:
+        """Entry `by` shows these again: a re-read of each prune that withholds some of them."""
+        weights: dict[int, int] = {}
+        for seq in wanted & self._out:
+            if (prun := _taken_by(context, seq)) >= 0:
+                self._out.discard(seq)
+                weights[prun] = weights.get(prun, 0) + _result_tokens(context, seq)
+        if not weights:
             return
-        self._out -= again
-        prun = max(taken.values())
-        row = self.rows[prun]
-        tokens = row.reread_tokens + context.counts.scale.tokens(*context.counts.amount(entry))
-        self.rows[prun] = replace(row, rereads=(*row.rereads, entry.seq), reread_tokens=tokens)
-        self.news.append(prun)
+        came = context.entries[by].kind == "result"
+        raw = _result_tokens(context, by) if came else sum(weights.values())
+        tokens = context.counts.told_raw(raw)
+        for (prun, _), part in zip(weights.items(), _shared(tokens, list(weights.values())), strict=True):
+            row = self.rows[prun]
+            rereads = (*row.rereads, by)
+            self.rows[prun] = replace(row, rereads=rereads, reread_tokens=row.reread_tokens + part)
+            self.news.append(prun)
 
     def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
         """The earlier results that this one of a call shows again, withheld or not."""
         if call.name == "recall":
             wanted = call.input.get("entry")
             return {wanted} if isinstance(wanted, int) else set()
-        if call.name == "read":
+        if shows_file(entry):
             lines = lines_shown(entry)
             taken = self._reads.get(file_of(entry), {})
             return {seq for seq, others in taken.items() if lines.meets(others)}
@@ -250,6 +264,12 @@ class PruneHistory:
 def _same(call: ToolUse) -> Hashable:
     """What calls with the same tool and arguments have in common."""
     return call.name, canonical(dict(call.input))
+
+
+def _result_tokens(context: "Context", seq: int) -> int:
+    """Raw tokens of a result, which the log has; 0 for anything else: counting may take long."""
+    entry = context.entries[seq]
+    return context.counts.tokens(entry) if entry.kind == "result" else 0
 
 
 def _head(entry: Entry) -> int:

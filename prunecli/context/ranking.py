@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias
 from prunecli.context.acts import cleared
 from prunecli.context.labels import Key
 from prunecli.context.listing import AT_A_TIME, Rows, rows_of, text_of
-from prunecli.context.outline import Figures, Outline, Row
+from prunecli.context.nodes import Figures, Row
+from prunecli.context.outline import Outline
 from prunecli.context.view import View
 
 Order: TypeAlias = Literal["order", "tokens", "size", "age", "carried"]

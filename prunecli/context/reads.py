@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from prunecli.context.exchange import Entry
 from prunecli.model.events import ToolResult
-from prunecli.model.messages import ToolUse
+from prunecli.model.touches import named
 
-CHANGING_TOOLS = ("edit", "write")
-"""Tools that change the file which they name."""
 DEFAULT_LINES = 2_000
 """Lines of a read that names no limit."""
 _CUT = ("truncated", "continue with offset=")
@@ -60,19 +58,31 @@ def _positive(value: object, default: int) -> int:
     return value if type(value) is int and value > 0 else default
 
 
-def path_of(call: ToolUse) -> str:
-    """The path that a call names, without what makes no difference; "" where it names none."""
-    path = call.input.get("path")
-    if not isinstance(path, str) or not path:
-        return ""
+def changes_files(entry: Entry) -> bool:
+    """Whether the call of a result changes files that it names."""
+    return entry.touches is not None and bool(entry.touches.changes)
+
+
+def shows_file(entry: Entry) -> bool:
+    """Whether a result shows lines of one file: its tool reads one, and noted its path or is a `read` by name."""
+    if entry.touches is None or entry.call is None or changes_files(entry) or not entry.touches.file:
+        return False
+    return bool(_noted(entry)) or named(entry.call.name, entry.call.input) is not None
+
+
+def path_of(entry: Entry) -> str:
+    """The one file that a call reads or changes, without what makes no difference; "" for none and for several."""
+    path = entry.touches.file if entry.touches else ""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
 def file_of(entry: Entry) -> str:
-    """The file that a result is about, as its tool noted it, else as its call names it; "" for none."""
-    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
-    path = details.get("path")
-    if isinstance(path, str) and path:
-        return path
-    return path_of(entry.call) if entry.call else ""
+    """The same file as its tool noted it, else as its call names it."""
+    path = path_of(entry)
+    return (path and _noted(entry)) or path
+
+
+def _noted(entry: Entry) -> str:
+    path = entry.event.details.get("path") if isinstance(entry.event, ToolResult) else None
+    return path if isinstance(path, str) else ""

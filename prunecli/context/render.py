@@ -4,11 +4,12 @@ Made once when an entry is folded, so that the same log always gives the same by
 """
 
 import json
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
 from prunecli.model.codec import block_to_json, canonical, canonical_string
-from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import (
     Blob,
     Block,
@@ -20,10 +21,12 @@ from prunecli.model.messages import (
     Thinking,
     ToolUse,
 )
+from prunecli.model.requests import COMPACTION
 
 NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
 """Stands before a conversation that would begin with the assistant (PRUNING.md section 10)."""
+SUMMARISED = "[Earlier messages were replaced by this summary.]"
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
 """Answers a call that has no result: what a crash or Esc left open."""
 
@@ -81,7 +84,7 @@ def is_sent(value: Block) -> bool:
 
 
 _OF_USERS = frozenset(("image", "document", "search_result"))
-_OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result"))
+_OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result", "compaction"))
 
 
 def is_out_of_place(value: Block, *, answer: bool) -> bool:
@@ -157,6 +160,29 @@ def interrupted_text(printed: str) -> str:
 def interrupted(call: ToolUse, ids: Ids) -> bytes:
     """The result that is derived for a call which has none."""
     return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True), ids)
+
+
+def is_signed(value: Mapping[str, Json]) -> bool:
+    """Whether a block is a summary by the endpoint that says something and can be sent back."""
+    said, signature = value.get("content"), value.get("signature")
+    whole = isinstance(said, str) and said.strip() and isinstance(signature, str) and signature
+    return value.get("type") == COMPACTION and bool(whole)
+
+
+def signed(event: CompactionApplied) -> bytes | None:
+    """The endpoint's own summary; None for ours, and for one that no endpoint would take."""
+    return canonical(dict(event.block)) if event.block and is_signed(event.block) else None
+
+
+def summary(words: str, beside: str = "") -> str:
+    """A summary as the model sees it, where the endpoint did not make it: `beside` are the user's own words."""
+    said = f"<user-words>\n{beside}\n</user-words>\n" if beside else ""
+    return f"{SUMMARISED}\n{said}<summary>\n{words.strip()}\n</summary>"
+
+
+def users_words(words: str) -> str:
+    """The user's words beside a summary that the endpoint made."""
+    return f"[The user's words in the messages that were summarized:]\n<user-words>\n{words}\n</user-words>"
 
 
 def memo(words: str, ranges: str, by: str = "assistant") -> str:

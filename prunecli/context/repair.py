@@ -43,6 +43,17 @@ def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
     return prun_applied(view, "strategy", edits, strategy="repair", reason=f"{what} was left out")
 
 
+def summary_as_text(view: View, why: str) -> PrunApplied | None:
+    """The event that sends the endpoint's own summary as text from now on; None where none is sent as its block."""
+    context = view.context
+    first = context.items[0] if context.items else None
+    if first is None or not first.block or context.text_edit(first.seq):
+        return None
+    tokens = view.tokens(first)
+    edit = Edit("repair", first.seq, None, first.text, tokens, tokens)
+    return prun_applied(view, "strategy", [edit], strategy="repair", reason=why)
+
+
 def has_thinking(entry: Entry) -> bool:
     """Whether an entry is an answer with thinking."""
     event = entry.event

@@ -5,7 +5,7 @@ shorter text.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from prunecli.context.exchange import Entry
@@ -88,8 +88,17 @@ class Rides:
         """How many requests were made after this record."""
         return len(self.sent) - bisect_right(self.sent, seq)
 
-    def carried(self, entry: Entry, counts: TokenCounts) -> Amount:
-        """Tokens of an entry, each counted as often as it was sent."""
+    def carried(self, entry: Entry, counts: TokenCounts, flips: Sequence[int] = ()) -> Amount:
+        """Tokens of an entry, each counted as often as it was sent. `flips`: after which records the thinking of an
+        answer went out of sight and came back, in turn."""
+        whole = self._carried(entry, counts)
+        if not flips:
+            return whole
+        spans = zip(flips[::2], [*flips[1::2], None], strict=False)
+        unseen = sum(self.since(at) if end is None else self._between(at, end) for at, end in spans)
+        return whole.minus(counts.thinking(entry).times(unseen))
+
+    def _carried(self, entry: Entry, counts: TokenCounts) -> Amount:
         original = counts.amount(entry)
         own = [change for change in self._changes.get(entry.seq, ()) if _counts(change, entry)]
         home = entry.exchange.seq if entry.exchange else entry.seq
@@ -101,7 +110,7 @@ class Rides:
         found, start, shown = list[Amount](), entry.seq, original
         stack: list[_Change] = []
         for change in own:
-            found.append(shown.times(max(0, self._between(start, change.at))))
+            found.append(shown.times(self._between(start, change.at)))
             if change.edit is not None:
                 stack.append(change)
             else:
@@ -110,7 +119,7 @@ class Rides:
         return total((*found, shown.times(self.since(start))))
 
     def _between(self, start: int, end: int) -> int:
-        return bisect_left(self.sent, end) - bisect_right(self.sent, start)
+        return max(0, bisect_left(self.sent, end) - bisect_right(self.sent, start))
 
 
 def _counts(change: _Change, entry: Entry) -> bool:

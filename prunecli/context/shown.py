@@ -1,5 +1,6 @@
 """What an item contributes to the next request, with the edits that stand on it."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from prunecli.context import render
@@ -28,24 +29,30 @@ class Standing(Protocol):
         """The memos that stand before this exchange."""
         ...
 
+    def words_after(self, seq: int) -> Sequence[Entry]:
+        """The summaries whose words of the user stand behind this item."""
+        ...
+
 
 def shown(context: Standing, item: Entry) -> Shown:
     """The blocks of a user message, a summary, or an assistant message with its memos and results."""
     seq = item.seq
     edit = context.text_edit(seq)
+    after = tuple((one.seq, one.words) for one in context.words_after(seq))
     if item.kind != "assistant" or item.exchange is None:
         if edit is None:
-            return Shown((), ((seq, item),) if item.is_sent else (), None, ())
-        return Shown((), ((seq, _edited(item, edit)),), None, ())
+            leading = ((seq, (block,)),) if (block := item.block) else ()
+            return Shown((), ((seq, item),) if item.is_sent else (), None, (), after, leading)
+        return Shown((), ((seq, _edited(item, edit)),), None, (), after)
     memos = tuple((seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange))
     if not item.is_sent or context.dropped(item.exchange):
-        return Shown(memos, (), None, ())
+        return Shown(memos, (), None, (), after)
     stack = context.edits_of(seq)
     stripped = any(stripping.kind == "strip" for _, stripping in stack)
     pieces = item if not stack else _assistant(item, edit, stripped=stripped)
     results = tuple((result.seq, _result(context, result)) for result in item.exchange.results)
     calls = item.exchange if item.exchange.calls else None
-    return Shown(memos, ((seq, pieces),) if pieces else (), calls, results)
+    return Shown(memos, ((seq, pieces),) if pieces else (), calls, results, after)
 
 
 def _result(context: Standing, entry: Entry) -> Source:

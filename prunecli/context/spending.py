@@ -8,6 +8,7 @@ pruning did to that request.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from prunecli.context.clearing import clearing_of
 from prunecli.context.lineage import Lineage
 from prunecli.context.prune_history import PruneStats
 from prunecli.model.events import (
@@ -29,7 +30,8 @@ Price = Callable[[str, Usage], float | None]
 class Paid:
     """One response. `cost` in USD, None for an unknown price. `withheld` are the tokens that pruning kept out of its
     request, `edited` says that a prune, or what took one back, came since the request before; `idle_ms` is the time
-    from the response before to this request, None for the first one."""
+    from the response before to this request, None for the first one. `cleared` of the withheld tokens were the
+    endpoint's own doing."""
 
     seq: int
     timestamp: int
@@ -40,17 +42,19 @@ class Paid:
     edited: bool = False
     idle_ms: int | None = None
     summary: bool = False
+    cleared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
     """What pruning did to the bill in USD; None where a price is not known.
 
-    `saved` is the sum over the requests that it made cheaper, `cost` over those that it made dearer, because the
-    cache had to take in `rewritten` tokens again.
+    `cleared` of the withheld tokens were the endpoint's own doing. `saved` is the sum over the requests that it made
+    cheaper, `cost` over those that it made dearer, because the cache had to take in `rewritten` tokens again.
     """
 
     withheld: int
+    cleared: int
     rewritten: int
     saved: float | None
     cost: float | None
@@ -61,13 +65,19 @@ class Pruning:
         return None if self.saved is None or self.cost is None else self.saved - self.cost
 
 
-def paid(records: Sequence[Record], price: Price, told: Callable[[int], int] = lambda raw: raw) -> list[Paid]:
+def paid(
+    records: Sequence[Record],
+    price: Price,
+    told: Callable[[int], int] = lambda raw: raw,
+    thinking: Callable[[int], int] = lambda _: 0,
+) -> list[Paid]:
     """Every response with a usage, oldest first. `told` gives the endpoint's tokens for the raw ones in which prunes
-    are recorded. Costs O(records)."""
+    are recorded, `thinking` those of the thinking that edits kept out of a response's request. Costs O(records)."""
     found: list[Paid] = []
     live, edited = _Live(), False
     sent: tuple[int, int, bool] | None = None
     last: int | None = None
+    cleared = 0
     for record in records:
         live.take(record)
         event = record.event
@@ -81,6 +91,11 @@ def paid(records: Sequence[Record], price: Price, told: Callable[[int], int] = l
             edited = False
         sent = None
         summary = isinstance(event, CompactionApplied)
+        if isinstance(event, AssistantMessage):
+            before, cleared = cleared, clearing_of(event.applied_edits).tokens
+            changed = changed or cleared != before
+        else:
+            cleared = 0
         found.append(
             Paid(
                 record.seq,
@@ -88,10 +103,11 @@ def paid(records: Sequence[Record], price: Price, told: Callable[[int], int] = l
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if summary else max(0, told(withheld)),
+                0 if summary else max(0, told(withheld)) + thinking(record.seq) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
                 summary,
+                cleared,
             )
         )
         last = record.timestamp
@@ -100,7 +116,7 @@ def paid(records: Sequence[Record], price: Price, told: Callable[[int], int] = l
 
 def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
     """What pruning did to these responses. `history` are the prunes, `ttl_ms` how long the cache lives."""
-    known, withheld = True, 0
+    known, withheld, cleared = True, 0, 0
     saved = cost = 0.0
     before: Paid | None = None
     for one in responses:
@@ -110,14 +126,14 @@ def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Pri
             known = known and with_all is not None and sent is not None
             change = (with_all or 0.0) - (sent or 0.0)
             saved, cost = saved + max(0.0, change), cost + max(0.0, -change)
-            withheld += one.withheld
+            withheld, cleared = withheld + one.withheld, cleared + one.cleared
         before = one
 
     def usd(model: str, usage: Usage) -> float:
         return price(model, usage) or 0.0
 
     rewritten = sum(row.cache_cost(usd, ttl_ms)[0] for row in history)
-    return Pruning(withheld, rewritten, saved if known else None, cost if known else None)
+    return Pruning(withheld, cleared, rewritten, saved if known else None, cost if known else None)
 
 
 def _prompt(usage: Usage) -> Usage:

@@ -5,10 +5,11 @@ Strategies read it through `view.View`.
 """
 
 from bisect import insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import assert_never
 
-from prunecli.context.changes import Changes
+from prunecli.context.clearing import clearing_of
 from prunecli.context.exchange import (
     Entry,
     Exchange,
@@ -18,13 +19,17 @@ from prunecli.context.exchange import (
     user_entry,
 )
 from prunecli.context.lineage import Lineage
-from prunecli.context.placing import refile, with_summary
+from prunecli.context.memo import Memo
+from prunecli.context.placing import refile, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
-from prunecli.context.thoughts import PREAMBLE_PLACE, Thoughts, form_of, thinks
+from prunecli.context.taking_back import take_back
+from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
 from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import TokenCounter
+from prunecli.context.unseen import Unseen
 from prunecli.context.wire import Wire
+from prunecli.model.claude import is_bound
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -41,6 +46,7 @@ from prunecli.model.events import (
     SettingChanged,
     ToolResult,
     ToolStarted,
+    Unknown,
     UserMessage,
 )
 from prunecli.model.messages import Json
@@ -60,14 +66,13 @@ class Context:
         self.settings: dict[str, Json] = {}
         self.preamble = Preamble((), ())
         self.started: SessionStarted | None = None
-        self.run_ended: RunEnded | None = None
         self.last_response: int | None = None
-        self.last_model = ""
-        self.requested = ""
+        self.last_model = self.requested = ""
         self.caches = True
         self.counts = TokenCounts(counter, factor_of)
         self.prune_history = PruneHistory()
         self.thoughts = Thoughts(partial(thinks, self))
+        self.unseen = Unseen(self)
         self._lineage = Lineage()
         self._preamble_digest = self.preamble.digest()
         self._clear()
@@ -80,22 +85,26 @@ class Context:
         self.live_results: list[Entry] = []
         self.trimmed_results: list[Entry] = []
         self.user_turns: list[int] = []
-        self.turns = 0
-        self.requests = 0
+        self.turns = self.requests = 0
         self.boundary = -1
         self.pinned: set[int] = set()
+        self.again: dict[int, int] = {}
         self.sheltered: dict[int, int] = {}
         self.pruns: dict[int, Record] = {}
-        self._model_pruns: list[int] = []
+        self.model_pruns: list[int] = []
         self._edits: dict[int, list[tuple[int, Edit]]] = {}
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
         self._wire_ids: set[str] = set()
         self._positions: dict[int, int] = {}
+        self.beside: list[Entry] = []
+        self._words: dict[int, list[Entry]] = {}
+        self._signed: set[int] = set()
         self.wire = Wire(partial(shown, self))
-        self.changes = Changes()
+        self.memo = Memo()
         self.thoughts.clear()
+        self.unseen.clear()
         self.counts.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -134,6 +143,10 @@ class Context:
         """The memos that stand before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
+    def words_after(self, seq: int) -> Sequence[Entry]:
+        """The summaries by the endpoint whose words of the user stand behind this item."""
+        return self._words.get(seq, ())
+
     def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
         """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
         return list(self._memos.get(seq, ()))
@@ -154,13 +167,7 @@ class Context:
             return RESTORED
         entry = self.entries.get(seq)
         exchange = entry.exchange if entry else None
-        if exchange and exchange is self.in_progress:
-            return "in progress"
-        return ""
-
-    def model_pruns_since(self, seq: int) -> int:
-        """How many of the model's own prunes were applied after this seq."""
-        return sum(1 for prun in self._model_pruns if prun > seq)
+        return "in progress" if exchange and exchange is self.in_progress else ""
 
     def live_pruns(self) -> list[Record]:
         """The PrunApplied records that have not been reverted as a whole, oldest first."""
@@ -170,6 +177,10 @@ class Context:
         """The index of the first message that shows something of this entry or of later ones."""
         head = self._head(seq).seq
         return self.wire.group_at(self._positions[head]) if head in self._positions else 0
+
+    def thought_place(self, head: int) -> Place:
+        """Where this item stands for thinking that is bound to what is before it."""
+        return before_all(head) if head in self._signed else head
 
     def is_shown(self, seq: int) -> bool:
         """Whether a user message, assistant message or summary has its place among `items`."""
@@ -184,47 +195,54 @@ class Context:
     def apply(self, record: Record) -> None:
         """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
         self.prune_history.before(record, self)
+        self.unseen.before(record)
         match record.event:
             case Rewound(to_seq):
-                lineage = self._lineage.rewind(record.seq, to_seq)
-                self._clear()
-                for earlier in lineage:
-                    self._fold(earlier)
+                self._rewind(record.seq, to_seq)
             case RequestSent(model):
                 self._lineage.append(record)
                 self.requested = model
                 self.wire.sent()
-                self.counts.sent()
-                self.thoughts.requested(record.seq)
+                self._fold(record)
             case SettingChanged(key, value):
                 self._set(key, value, record.seq)
             case SessionStarted() as started:
                 self.started = started
                 self.counts.model(started.model)
-            case RunEnded() as ended:
-                self.run_ended = ended
-            case FilesSaved():
-                pass  # of the files, not of the conversation: no branch has it
+            case FilesSaved() | RunEnded():
+                pass  # of the files or the run, not of the conversation: no branch has it
             case _:
                 self._lineage.append(record)
                 self._fold(record)
         self.prune_history.after(record, self)
 
+    def _rewind(self, seq: int, to_seq: int) -> None:
+        reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
+        self._clear()
+        for earlier in lineage:
+            self._fold(earlier)
+        self.thoughts.back(reader)
+        self.unseen.update(seq)
+
     def _fold(self, record: Record) -> None:
-        self.changes.note(record, self)
+        touched = self.memo.touched_by(record, self)
         match record.event:
             case UserMessage() as event:
-                self._add(user_entry(record, event))
-            case RequestSent():
+                self._add(user_entry(record, event, self.entries))
+                self.again.update(dict.fromkeys(event.restores, record.seq))
+                self.pinned = self.pinned.union([record.seq] if event.restores else ())
+            case RequestSent(model):
+                self.unseen.requested(record, model)
                 self.counts.sent()
             case AssistantMessage() as event:
                 self.counts.answering()
+                self.unseen.reported(record, event)
                 self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
                 self.thoughts.answered(record.seq, event)
-            case ToolStarted(tool_use_id):
+            case ToolStarted(tool_use_id, touches=touches):
                 if exchange := self._calls.get(tool_use_id):
-                    exchange.started.add(tool_use_id)
+                    exchange.started[tool_use_id] = touches
             case ToolResult() as event:
                 self._answer(record, event)
             case PrunApplied() as event:
@@ -235,11 +253,15 @@ class Context:
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
                 self._compact(record, event)
+            case SessionStarted() | SettingChanged() | FilesSaved() | RunEnded() | Rewound() | Unknown():
+                pass  # no part of the conversation
             case _:
-                pass
+                assert_never(record.event)
+        self.memo.forget(self, touched)
+        self.unseen.folded(record)
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
-        self.counts.reported(event.usage.prompt_tokens)
+        self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits))
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
@@ -253,6 +275,7 @@ class Context:
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)
             self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)
+        self.unseen.update(at)
 
     def _add(self, entry: Entry) -> None:
         self.entries[entry.seq] = entry
@@ -268,7 +291,7 @@ class Context:
             self.live_exchanges.append(exchange)
             self._wire_ids |= exchange.claim(self._calls)
         self.wire.append(entry)
-        self._weigh(entry)
+        self.unseen.weigh(entry)
 
     def _answer(self, record: Record, event: ToolResult) -> None:
         exchange = self._calls.get(event.tool_use_id)
@@ -279,18 +302,15 @@ class Context:
         self.entries[entry.seq] = entry
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
-            if not self.live_results or self.live_results[-1].seq < entry.seq:
-                self.live_results.append(entry)
-            else:
-                insort(self.live_results, entry, key=_seq)
+            insort(self.live_results, entry, key=_seq)
         if not self.wire.append_result(exchange, entry):
             self._relay([exchange.seq])
-        self._weigh(exchange.head)
+        self.unseen.weigh(exchange.head)
 
     def _prune(self, record: Record, event: PrunApplied) -> None:
         self.pruns[record.seq] = record
         if event.source == "model":
-            self._model_pruns.append(record.seq)
+            self.model_pruns.append(record.seq)
         touched: list[int] = []
         for edit in event.edits:
             entry = self.entries.get(edit.seq)
@@ -305,71 +325,51 @@ class Context:
 
     def _revert(self, seqs: Iterable[int], at: int) -> None:
         touched: list[int] = []
+        stacks = self._edits, self._memos, self._drops
         for seq in seqs:
             if seq in self.pruns:
                 event = self.pruns.pop(seq).event
                 targets = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else []
-                self._take_back(targets, only=seq)
+                take_back(*stacks, self.pruns, targets, only=seq)
                 self.sheltered.update(dict.fromkeys(targets, self.turns + 1))
                 touched += targets
             elif seq in self.entries:
-                touched += [seq, *self._take_back([seq])]
+                touched += [seq, *take_back(*stacks, self.pruns, [seq])]
                 self.pinned = self.pinned | {seq}
         self._changed(touched, at)
-
-    def _take_back(self, targets: Iterable[int], only: int | None = None) -> list[int]:
-        """Removes edits of these targets (of one prune only); the places of memos that may vanish with them."""
-        places: list[int] = []
-        for seq in targets:
-            for stacks in (self._edits, self._memos):
-                if stacks is self._memos and only is None:
-                    continue
-                gone = [(prun, edit) for prun, edit in stacks.get(seq, ()) if only in (None, prun)]
-                stacks[seq] = [pair for pair in stacks.get(seq, ()) if pair not in gone]
-                for prun, edit in gone:
-                    if edit.kind == "drop":
-                        self._drops[prun].discard(seq)
-                        applied = self.pruns[prun].event if prun in self.pruns else None
-                        if isinstance(applied, PrunApplied):
-                            places += [memo.seq for memo in applied.edits if memo.kind == "memo"]
-        return places
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
         summary = summary_entry(record, event)
         self.entries[summary.seq] = summary
         self.boundary = record.seq
-        self.items = with_summary(self.items, summary, event, record.seq)
+        self.items = with_summary(self.items, summary, event)
+        self.beside = [*words_left(event, self.beside), *([summary] if summary.words else [])]
+        self._words = words_behind(self.items, self.beside)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
         self.counts.keep(self._positions)
-        self._weigh(summary)
-        self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
-
-    # What an edit changes ------------------------------------------------------------------------------------
+        self.unseen.weigh(summary)
+        if summary.block and is_bound(event.model) and self.items[0] is summary:
+            self._signed.add(summary.seq)
+            self.thoughts.changed(before_all(summary.seq), record.seq, None)  # what is behind it stays valid
+        else:
+            self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
 
     def _changed(self, targets: Iterable[int], at: int) -> None:
-        heads = sorted({self._head(seq).seq for seq in targets if seq in self.entries})
+        heads = dict.fromkeys(self._head(seq) for seq in sorted(targets) if seq in self.entries)
         for head in heads:
-            refile(self, self.entries[head])
-            self._weigh(self.entries[head])
-            if head in self._positions:
-                self.thoughts.changed(head, at, form_of(self, self.entries[head]))
-        self._relay(heads)
+            refile(self, head)
+            self.unseen.weigh(head)
+            if head.seq in self._positions:
+                self.thoughts.changed(self.thought_place(head.seq), at, form_of(self, head))
+        self._relay([head.seq for head in heads])
 
     def _head(self, seq: int) -> Entry:
         entry = self.entries[seq]
         return entry.exchange.head if entry.exchange else entry
 
-    def _relay(self, heads: list[int]) -> None:
+    def _relay(self, heads: Iterable[int]) -> None:
         places = [self._positions[seq] for seq in heads if seq in self._positions]
         if places:
             self.wire.rebuild(start=min(places), stop=max(places) + 1)
-
-    def _weigh(self, head: Entry) -> None:
-        if head.seq in self._positions:
-            parts = head.exchange.entries if head.exchange else [head]
-            hidden = head.exchange is not None and self.dropped(head.exchange)
-            edits = {e.seq: edit for e in parts if e.seq in self._edits and (edit := self.text_edit(e.seq))}
-            memos = self.memos_at(head.exchange) if head.exchange else []
-            self.counts.weigh(head, edits, memos, hidden=hidden, countable=head.seq > self.boundary)

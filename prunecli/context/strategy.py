@@ -1,8 +1,8 @@
 """What a strategy is, and running a list of them: each sees the proposals of those before it as applied.
 
 A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`.
-Laws, property-tested for each: after its own edits were applied it proposes nothing (idempotence), and a request
-costs it O(new entries): what it needs of older ones it keeps in an index (`View.follow`). README.md shows one.
+Laws, property-tested for each: after its own edits were applied it proposes nothing (idempotence), and what it keeps
+of earlier requests (`View.measured`) changes no answer. README.md shows one.
 """
 
 import re
@@ -15,6 +15,7 @@ from prunecli.context.view import View
 from prunecli.errors import PrunecliError
 from prunecli.figures import budget
 from prunecli.model.edits import Edit
+from prunecli.model.messages import Json
 
 Size: TypeAlias = Annotated[int, (0, None)]
 """An option that counts something: tokens, characters, turns."""
@@ -76,6 +77,12 @@ class Chosen:
     options: Any
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     foreign: bool = False
+
+    @property
+    def context_edit(self) -> Mapping[str, Json] | None:
+        """The edit that requests ask the endpoint for; None for a strategy that makes its own."""
+        made = getattr(self.strategy, "context_edit", None)
+        return made(self.options) if made else None
 
     def propose(self, view: View) -> Proposal:
         """The edits that the strategy wants now; none where it failed, which the proposal says."""

@@ -1,25 +1,32 @@
-"""Which thinking still fits the conversation before it.
+"""Which thinking the next request's model sees.
 
 Newer models bind each thinking block to all that stood before it when it was thought, byte for byte, and to the
-thinking block before it. An endpoint drops (or refuses) blocks of which that no longer holds. `Thoughts` answers the
-same question from the log alone: for now, and for edits that somebody thinks about.
+thinking block before it. An endpoint drops (or refuses) blocks of which that no longer holds, and those of a model
+whose thinking the present one can't read. `Thoughts` answers the same question from the log alone: for now, and for
+edits that somebody thinks about.
 
 How: only few entries ever look different than when they were written. Each of them has a history of its forms, in
 log order. An answer fits where every entry before it has the form now that it had in the request of that answer.
 An edit that is taken back gives an entry its old form again, and the old thinking fits again.
+
+A summary that the endpoint made and signed changes nothing: the endpoint checks the thinking behind it as if the
+messages that it replaces still stood there as they were. One of our own, or the same summary sent as text, is another
+beginning, and no earlier thinking fits it.
+What the endpoint reports comes before what is worked out here: from a report on, only what an edit changes in the
+prediction changes in what is taken for dropped.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry
-from prunecli.model.claude import is_bound
+from prunecli.model.claude import is_bound, may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage
-from prunecli.model.messages import RedactedThinking, Thinking
+from prunecli.model.messages import thinking_blocks
 
 if TYPE_CHECKING:
     from prunecli.context.state import Context
@@ -34,6 +41,12 @@ PREAMBLE_PLACE: Place = -1
 """Where system prompt and tools stand: before every entry."""
 
 _NEVER = -1
+_NONE: frozenset[int] = frozenset()
+
+
+def before_all(seq: int) -> Place:
+    """Where a summary that the endpoint made stands: before every entry, each in a place of its own."""
+    return PREAMBLE_PLACE - 1 - seq
 
 
 def thinks(context: "Context", seq: int) -> bool:
@@ -43,136 +56,220 @@ def thinks(context: "Context", seq: int) -> bool:
         return False
     if entry.exchange and context.dropped(entry.exchange):
         return False
+    return not left_out_by(entry, (edit for _, edit in context.edits_of(seq)))
+
+
+def left_out_by(entry: Entry, edits: Iterable[Edit]) -> bool:
+    """Whether these edits of an answer leave out its thinking, and perhaps nothing else."""
     calls = entry.exchange is not None and bool(entry.exchange.calls)
     gone = ("strip",) if calls else ("strip", "repair")
-    return all(edit.kind not in gone for _, edit in context.edits_of(seq))
+    return any(edit.kind in gone for edit in edits)
 
 
-def form_of(context: "Context", head: Entry, edits: Sequence[Edit] = ()) -> Form:
-    """What an item with its results shows, thinking aside, once these edits were applied too."""
+def form(texts: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool) -> Form:
+    """What an item with its results shows, thinking aside, under these edits of its parts."""
+    shown = None if hidden else tuple(sorted((seq, edit.text) for seq, edit in texts.items()))
+    return (shown, tuple(memo.text for memo in memos)) if hidden or texts or memos else None
+
+
+def form_of(context: "Context", head: Entry) -> Form:
+    """What an item with its results shows now, thinking aside."""
     parts = head.exchange.entries if head.exchange else [head]
-    dropped = head.exchange is not None and context.dropped(head.exchange)
-    texts = {part.seq: edit.text for part in parts if (edit := context.text_edit(part.seq))}
-    texts |= {edit.seq: edit.text for edit in edits if edit.kind in ("clear", "trim", "repair")}
-    memos = [memo.text for memo in context.memos_at(head.exchange)] if head.exchange else []
-    memos += [edit.text for edit in edits if edit.kind == "memo"]
-    dropped = dropped or any(edit.kind == "drop" for edit in edits)
-    shown = None if dropped else tuple(sorted(texts.items()))
-    return (shown, tuple(memos)) if dropped or texts or memos else None
-
-
-def stale_after(context: "Context", edits: Iterable[Edit]) -> tuple[int, ...]:
-    """The answers whose thinking would be sent and no longer fit, were these edits applied."""
-    by_head: dict[int, list[Edit]] = {}
-    for edit in edits:
-        entry = context.entries[edit.seq]
-        by_head.setdefault(entry.exchange.seq if entry.exchange else entry.seq, []).append(edit)
-    forms: dict[Place, Form] = {
-        head: form_of(context, context.entries[head], given)
-        for head, given in by_head.items()
-        if context.is_shown(head)
-    }
-    gone = {head for head, given in by_head.items() for edit in given if edit.kind in ("drop", "strip")}
-    return context.thoughts.stale_with(forms, gone)
-
-
-def bound_blocks(event: AssistantMessage) -> int:
-    """How many blocks of bound thinking a response has."""
-    if not is_bound(event.model):
-        return 0
-    return sum(
-        isinstance(block, RedactedThinking) or (isinstance(block, Thinking) and bool(block.signature))
-        for block in event.content
-    )
+    texts = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
+    memos = context.memos_at(head.exchange) if head.exchange else []
+    return form(texts, memos, hidden=head.exchange is not None and context.dropped(head.exchange))
 
 
 @dataclass(frozen=True, slots=True)
 class _Thought:
-    """An answer with bound thinking: its seq, the record that it was asked for in, and the seq of the answer whose
-    thinking came before, _NEVER where none did."""
+    """An answer with thinking: its seq, the record that it was asked for in, the seq of the answer whose thinking
+    came before (_NEVER where none did), how many blocks it has, and the model that wrote it."""
 
     seq: int
     asked: int
     previous: int
     blocks: int
+    writer: str
+
+
+class _Fits(NamedTuple):
+    """The answers whose thinking does not fit, those whose thinking the model can't read, and the last one whose
+    thinking it sees."""
+
+    stale: tuple[int, ...] = ()
+    unread: tuple[int, ...] = ()
+    last: int = _NEVER
 
 
 @dataclass(slots=True)
 class Thoughts:
-    """The bound thinking of a context. `sent(seq)`: whether the thinking of an answer is part of the request."""
+    """The thinking of a context. `sent(seq)`: whether the thinking of an answer is part of the request; `reader` is
+    the model that is asked next, `last_request` the record of the request sent last. `version` rises whenever
+    `dropped` may give something else."""
 
     sent: Callable[[int], bool]
+    reader: str = ""
+    version: int = 0
+    last_request: int = _NEVER
     _thoughts: list[_Thought] = field(default_factory=list)
+    _writers: set[str] = field(default_factory=set)
     _forms: dict[Place, list[tuple[int, Form]]] = field(default_factory=dict)
-    _stale: tuple[int, ...] | None = None
+    _fits: _Fits | None = None
+    _foretold: frozenset[int] | None = None
+    _changed_at: int = _NEVER
     _saw: dict[int, tuple[int, int]] = field(default_factory=dict)
-    _last_request: int = _NEVER
-    _last: int = _NEVER
-    _changed: int = _NEVER
+    _at_request: frozenset[int] = _NONE
+    _reported: frozenset[int] | None = None
+    _foreseen: frozenset[int] = _NONE
+    _foreign: frozenset[int] = _NONE
+
+    # Writing -------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Forgets the answers and forms of a branch. What each answer saw stays, and the preamble's forms."""
+        """Forgets the answers, forms and reports of a branch. What each answer saw stays, the preamble's forms, and
+        which thinking belongs to somebody else."""
         self._thoughts.clear()
+        self._writers.clear()
         self._forms = {place: forms for place, forms in self._forms.items() if place == PREAMBLE_PLACE}
-        self._stale = None
+        self._changed_at = max([at for forms in self._forms.values() for at, _ in forms], default=_NEVER)
+        self._reported = None
+        self._moved()
+
+    def model(self, name: str) -> None:
+        """This model is asked from now on."""
+        if name != self.reader:
+            self.reader = name
+            self._moved()
+
+    def back(self, reader: str) -> None:
+        """Another branch was folded: its reports were of requests with another prompt or model than the next one."""
+        self._reported = None
+        self.reader = reader
+        self._moved()
 
     def requested(self, seq: int) -> None:
         """A request was sent: what is answered next saw the context of this record."""
-        self._last_request = seq
+        self.last_request, self._at_request = seq, self._predicted()
+
+    def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
+        """The endpoint said which answers' thinking it dropped from the request sent last. Of those, `foreign` belong
+        to another account or person."""
+        found, others = frozenset(dropped), frozenset(foreign)
+        given = None if found == self._at_request else found  # as it was foreseen: the prediction holds
+        if given is not None or self._reported is not None or others != self._foreign:
+            self._reported, self._foreseen, self._foreign = given, self._at_request, others
+            self._moved()
 
     def answered(self, seq: int, event: AssistantMessage) -> None:
         """A response was folded in."""
-        blocks = bound_blocks(event)
+        blocks = thinking_blocks(event.content)
         if not blocks:
             return
-        self.stale()
-        asked, previous = self._saw.setdefault(
-            seq, (self._last_request if self._last_request >= 0 else seq, self._last)
-        )
-        self._thoughts.append(_Thought(seq, asked, previous, blocks))
-        if asked > self._changed and previous == self._last and self.sent(seq):
-            self._last = (
-                seq  # nothing changed since it was asked for, so that it fits: no need to look at all
-            )
+        fits = self._fitting()
+        asked = self.last_request if self.last_request >= 0 else seq
+        asked, previous = self._saw.setdefault(seq, (asked, fits.last))
+        thought = _Thought(seq, asked, previous, blocks, event.model)
+        self._thoughts.append(thought)
+        self._writers.add(event.model)
+        if not self.sent(seq):
+            return
+        if not may_read(self.reader, event.model):
+            self._fits = fits._replace(unread=(*fits.unread, seq))
+        elif self._binds(thought) and (fits.last not in (_NEVER, previous) or self._is_misplaced(thought)):
+            self._fits = fits._replace(stale=(*fits.stale, seq))
         else:
-            self._stale = None
+            self._fits = fits._replace(last=seq)
+            return
+        self._foretold = None
+        self.version += 1
 
     def changed(self, place: Place, at: int, form: Form) -> None:
         """From record `at` on what stands at `place` has this form; or its thinking is sent now, or no longer."""
         self._forms.setdefault(place, []).append((at, form))
-        self._changed, self._stale = max(self._changed, at), None
+        self._changed_at = max(self._changed_at, at)
+        self._moved()
+
+    def _moved(self) -> None:
+        self._fits = self._foretold = None
+        self.version += 1
+
+    # Reading -------------------------------------------------------------------------------------------------
 
     def stale(self) -> tuple[int, ...]:
         """The answers whose thinking is sent and no longer fits, oldest first."""
-        if self._stale is None:
-            self._stale, self._last = self._misfits({}, self.sent)
-        return self._stale
+        return self._fitting().stale
 
-    def stale_with(self, forms: Mapping[Place, Form], gone: Iterable[int] = ()) -> tuple[int, ...]:
-        """As `stale`, if entries had these forms and the thinking of the answers `gone` were left out."""
-        absent = frozenset(gone)
-        return self._misfits(forms, lambda seq: seq not in absent and self.sent(seq))[0]
+    def stale_with(
+        self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str
+    ) -> tuple[int, ...]:
+        """As `stale`, if entries had these forms, the thinking of these answers were sent, and this model asked."""
+        return self._misfits(forms, sent, reader).stale
+
+    def dropped(self) -> frozenset[int]:
+        """The answers whose thinking the endpoint drops from the next request."""
+        return self._calibrated(self._predicted(), self.sent)
+
+    def dropped_with(
+        self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str
+    ) -> frozenset[int]:
+        """As `dropped`, under the same conditions as `stale_with`."""
+        fits = self._misfits(forms, sent, reader)
+        return self._calibrated(frozenset((*fits.stale, *fits.unread)), sent)
 
     def blocks(self, seqs: Iterable[int]) -> int:
         """How many thinking blocks these answers have."""
         wanted = set(seqs)
-        return sum(thought.blocks for thought in self._thoughts if thought.seq in wanted)
+        return sum(thought.blocks for thought in self._thoughts if thought.seq in wanted) if wanted else 0
 
-    def _misfits(
-        self, forms: Mapping[Place, Form], sent: Callable[[int], bool]
-    ) -> tuple[tuple[int, ...], int]:
-        """The answers whose thinking does not fit, and the last one whose thinking the model sees."""
-        misplaced = self._misplaced(forms)
-        last, found = _NEVER, list[int]()
-        for index, thought in enumerate(self._thoughts):
+    def _predicted(self) -> frozenset[int]:
+        if self._foretold is None:
+            fits = self._fitting()
+            self._foretold = frozenset((*fits.stale, *fits.unread))
+        return self._foretold
+
+    def _calibrated(self, now: frozenset[int], sent: Callable[[int], bool]) -> frozenset[int]:
+        """What is dropped where this is what is predicted: the last report, and what has changed since."""
+        if self._reported is None:
+            return now
+        found = (self._reported - (self._foreseen - now)) | (now - self._foreseen)
+        return frozenset(seq for seq in found if sent(seq))
+
+    def _fitting(self) -> _Fits:
+        if self._fits is None:
+            self._fits = self._misfits({}, self.sent, self.reader)
+        return self._fits
+
+    def _binds(self, thought: _Thought) -> bool:
+        return is_bound(self.reader) and is_bound(thought.writer)
+
+    def _misfits(self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str) -> _Fits:
+        blind = {writer for writer in self._writers if not may_read(reader, writer)}
+        binding = {writer for writer in self._writers if is_bound(writer)} if is_bound(reader) else set[str]()
+        if not blind and not binding and not self._foreign:
+            return _Fits(last=next((one.seq for one in reversed(self._thoughts) if sent(one.seq)), _NEVER))
+        misplaced = self._misplaced(forms) if binding else [False] * len(self._thoughts)
+        stale, unread, last = list[int](), list[int](), _NEVER
+        for thought, moved in zip(self._thoughts, misplaced, strict=True):
             if not sent(thought.seq):
                 continue
-            follows = last in (_NEVER, thought.previous)
-            if misplaced[index] or not follows:
-                found.append(thought.seq)
+            if thought.writer in blind or thought.seq in self._foreign:
+                unread.append(thought.seq)
+            elif thought.writer in binding and (moved or last not in (_NEVER, thought.previous)):
+                stale.append(thought.seq)
             else:
                 last = thought.seq
-        return tuple(found), last
+        return _Fits(tuple(stale), tuple(unread), last)
+
+    def _is_misplaced(self, thought: _Thought) -> bool:
+        """Whether something before an answer has another form now than when it was asked for."""
+        if thought.asked > self._changed_at:
+            return False
+        for place, history in self._forms.items():
+            if place < thought.seq:
+                then = next((form for since, form in reversed(history) if since <= thought.asked), None)
+                if then != history[-1][1]:
+                    return True
+        return False
 
     def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
         """Of each answer, whether something before it has another form now than when it was asked for."""

@@ -55,6 +55,13 @@ def from_bytes(size: int) -> int:
     return -(-size // CHARS_PER_TOKEN)
 
 
+def from_words(text: str) -> int:
+    """Raw tokens of words that nobody has counted: a prompt, or a summary. Characters of four bytes, such as emoji,
+    take one to two tokens each, and joined ones more."""
+    data = text.encode("utf-8", "replace")
+    return from_bytes(len(data) + 2 * data.count(b"\xf0"))
+
+
 class Amount(NamedTuple):
     """Tokens of something: raw ones, those that the endpoint itself reported of answers, and estimates of words."""
 
@@ -76,6 +83,11 @@ class Amount(NamedTuple):
 
 
 NOTHING = Amount()
+
+
+def words_of(text: str) -> Amount:
+    """What words that nobody has counted take: a prompt, or a summary."""
+    return Amount(words=from_words(text))
 
 
 def total(amounts: Iterable[Amount]) -> Amount:

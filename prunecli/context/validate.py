@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prunecli.errors import InvalidRequest
-from prunecli.model.requests import MAX_BODY_BYTES, Request, WireMessage
+from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request, WireMessage
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _MAX_MARKS = 4
@@ -19,11 +19,11 @@ _MAX_MARKS = 4
 def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:
     """Raises InvalidRequest that names the message and the broken rule; `known_good` leading messages are
     byte-identical to those of a request that passed. `paused`: the last message is the model's, sent back as it
-    came so that its turn goes on."""
+    came so that its turn goes on. So is that of a request for a summary by the endpoint."""
     messages = request.messages
     if not messages:
         raise InvalidRequest("no messages")
-    if messages[0].role != "user":
+    if messages[0].role != "user" and _blocks(messages[0])[0].get("type") != COMPACTION:
         raise InvalidRequest("messages.0: the first message must be the user's")
     if len(request.cache_marks) + 1 > _MAX_MARKS:
         raise InvalidRequest(f"{len(request.cache_marks) + 1} cache breakpoints, at most {_MAX_MARKS}")
@@ -33,7 +33,9 @@ def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> 
     start = max(0, min(known_good, len(messages)) - 1)
     _check_messages(messages, start)
     last = messages[-1]
-    if last.role != "user" and not paused:
+    if request.compaction is not None and last.role != "assistant":
+        raise InvalidRequest("a summary by the endpoint must end with an answer")
+    if last.role != "user" and not paused and request.compaction is None:
         raise InvalidRequest("the last message must be the user's")
 
 
@@ -65,6 +67,8 @@ def _blocks(message: WireMessage) -> list[dict[str, Any]]:
 
 def _check_block(block: dict[str, Any], where: str, role: str) -> None:
     kind = block.get("type")
+    if kind == COMPACTION and where != "messages.0.content.0":
+        raise InvalidRequest(f"{where}: a summary by the endpoint that is not first")
     if kind == "text" and not block["text"].strip():
         raise InvalidRequest(f"{where}: blank text")
     if kind in ("thinking", "redacted_thinking", "tool_use") and role != "assistant":

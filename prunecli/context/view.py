@@ -1,16 +1,16 @@
 """What a strategy sees: a read-only view of the fold, with the proposals of strategies before it as applied.
 
-Everything asked for is answered from an index of the fold, so that a strategy costs O(new entries). It is made
-anew for each question and must not be kept.
+It is made anew for each question and must not be kept.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
-from prunecli.context.changes import F
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry, Exchange, call_argument
+from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, total
 from prunecli.model.edits import Edit
@@ -19,6 +19,7 @@ NEVER = 1 << 62
 """A seq after every entry."""
 
 _ARGUMENT_CHARS = 80
+_SEQ = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class View:
     """The working context as a strategy may read it. `window` is in tokens; `forced` means that minimums count
     as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders. `leaves_out`: what a prune
     makes of later thinking is left out by the same prune, instead of dropped by the endpoint. `pending` are edits
-    of strategies before this one by target; every answer takes them as applied."""
+    of strategies before this one by target; every answer takes them as applied. `memo`: another one than the
+    context's."""
 
     context: Context
     window: int
@@ -34,6 +36,7 @@ class View:
     recall: bool = False
     leaves_out: bool = False
     pending: dict[int, Edit] = field(default_factory=dict)
+    memo: Memo | None = None
 
     def after(self, edits: Sequence[Edit]) -> "View":
         """The view with these edits as applied."""
@@ -55,6 +58,18 @@ class View:
         ]
 
     @property
+    def uncleared(self) -> Sequence[Entry]:
+        """`results`, and those of which a trim shows a part."""
+        trimmed = self.context.trimmed_results
+        found = (
+            sorted([*self.context.live_results, *trimmed], key=_SEQ) if trimmed else self.context.live_results
+        )
+        if not self.pending:
+            return found
+        edits = ((entry, self.text_edit(entry)) for entry in found if self.shows(entry))
+        return [entry for entry, edit in edits if edit is None or edit.kind == "trim"]
+
+    @property
     def exchanges(self) -> Sequence[Exchange]:
         """Exchanges since the compaction boundary that are not dropped, oldest first."""
         live = self.context.live_exchanges
@@ -71,13 +86,25 @@ class View:
         """Whether this shows, and shows its original: no clear, trim or repair stands for it."""
         return self.shows(item) and (isinstance(item, Exchange) or self.text_edit(item) is None)
 
-    def follow(self, key: Hashable, make: Callable[[], F]) -> F:
-        """The index kept under this key, made now if there is none, up to date with the fold and `pending`.
+    def measured(self, key: Hashable, make: Callable[[Item], Value]) -> Measures[Item, Value]:
+        """What `make` gives for each result or exchange, asked once for each and again after a record touched it.
 
-        The key names strategy and options; recall, window and how the model's family counts are added to it.
+        It may depend on the item with its edits and locks, on recall and window, on the token counter, and on what
+        the key names. Not to be kept longer than the view.
         """
-        factor = self.context.counts.factor
-        return self.context.changes.follow(self, (key, self.recall, self.window, factor), make)
+        return self._memo.measured(self.context, self.pending, self._key(key), make)
+
+    def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The object kept under this key until a compaction or rewind, made now if there is none: for what was
+        decided once and is to hold, or what must not be asked twice."""
+        return self._memo.kept(self._key(key), make)
+
+    @property
+    def _memo(self) -> Memo:
+        return self.context.memo if self.memo is None else self.memo
+
+    def _key(self, key: Hashable) -> Hashable:
+        return key, self.recall, self.window, self.context.counts.factor
 
     @property
     def first_user(self) -> int:
@@ -132,8 +159,8 @@ class View:
         return self.context.counts.told_raw(raw)
 
     def about(self, raw: int) -> int:
-        """Raw tokens as the model's family counts them: for placeholders, which must not hang on what the endpoint
-        has reported by the time that an index makes them."""
+        """Raw tokens as the model's family counts them: for placeholders, which must not depend on what the endpoint
+        has reported by the time that they are made."""
         return round(self.context.counts.factor * raw)
 
     def shown_tokens(self, exchange: Exchange) -> int:
@@ -148,17 +175,13 @@ class View:
         """What the working context holds of an exchange now."""
         counts, pending = self.context.counts, self.pending
         return total(
-            counts.amount(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
+            counts.shown_amount(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
             for entry in exchange.entries
         )
 
     def count(self, text: str) -> int:
         """Raw estimate of a text."""
         return self.context.counts.counter.count(text)
-
-    def since(self, seq: int) -> int:
-        """The index of the first of `results` that is not before `seq`."""
-        return bisect_left(self.results, seq, key=lambda entry: entry.seq)
 
     def text_edit(self, entry: Entry) -> Edit | None:
         """The edit that stands for the entry's text, a pending one first."""
@@ -213,6 +236,10 @@ class View:
     def drop(self, exchange: Exchange) -> Edit:
         """The edit that drops an exchange."""
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
+
+    def drop_unless_locked(self, exchange: Exchange) -> Edit | None:
+        """The edit that drops an exchange; None where it is locked, or nothing of it is sent."""
+        return self.drop(exchange) if exchange.head.is_sent and not self.locked(exchange) else None
 
     def forbids(self, edit: Edit) -> str:
         """Why no strategy may make this edit now, or ""."""

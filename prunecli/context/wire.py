@@ -23,12 +23,16 @@ Piece: TypeAlias = tuple[int, Source]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an item contributes: user blocks before it (memos), its own blocks, and its results if it has calls."""
+    """What an item contributes: user blocks before it (memos), its own blocks, its results if it has calls, and user
+    blocks `after` it. `leading` stands for its own blocks where it is first of all: a summary that the endpoint made
+    is a message of the assistant, and can stand nowhere else."""
 
     before: tuple[Piece, ...]
     blocks: tuple[Piece, ...]
     exchange: Exchange | None
     results: tuple[Piece, ...]
+    after: tuple[Piece, ...] = ()
+    leading: tuple[Piece, ...] = ()
 
 
 @dataclass(slots=True)
@@ -143,6 +147,11 @@ class Wire:
         before = self._groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
+    def seq_at(self, message: int, block: int) -> int | None:
+        """The entry that a block of a message shows; None where there is no such block."""
+        seqs = self._groups[message].build().seqs if message < len(self._groups) else ()
+        return seqs[block] if block < len(seqs) else None
+
     def item_at(self, group: int) -> int:
         """The index of the first item that a message shows something of; of the end for one after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
@@ -188,13 +197,18 @@ class Wire:
         shown = self._show(item)
         if shown.before:
             self._group("user", index).blocks.extend((index, piece) for piece in shown.before)
-        if shown.blocks:
+        if shown.leading and not index:
+            leading = _Group("assistant", index, blocks=[(index, piece) for piece in shown.leading])
+            self._groups.append(leading)
+        elif shown.blocks:
             role: Role = "assistant" if item.kind == "assistant" else "user"
             self._group(role, index).blocks.extend((index, piece) for piece in shown.blocks)
         if shown.exchange:
             group = self._group("user", index)
             group.exchange = shown.exchange
             group.results.extend(shown.results)
+        if shown.after:
+            self._group("user", index).blocks.extend((index, piece) for piece in shown.after)
 
 
 def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:

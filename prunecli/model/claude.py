@@ -1,17 +1,34 @@
 """What the name of a Claude model says about it."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
-_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+SHORT_NAMES: Mapping[str, str] = MappingProxyType(
+    {"opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5"}
+)
+"""The newest model of each family, by the family's name."""
+
+_VERSION = re.compile(r"claude-(?:([a-z]+)-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 _UPPER = ("fable", "mythos")
+_BOUND_UPPER, _BOUND = (5, 1), (5, 5)
+"""The first versions that bind their thinking, of the upper families and of the others."""
 
 
 def claude_version(name: str) -> tuple[int, int] | None:
-    """(5, 5) of `claude-opus-5-5`; None for a name without a version or of another maker."""
-    found = _VERSION.search(name.lower())
-    return (int(found[1]), int(found[2] or 0)) if found else None
+    """(5, 5) of `claude-opus-5-5` or `opus`; None for a name without a version or of another maker."""
+    found = _VERSION.search(_lower(name))
+    return (int(found[2]), int(found[3] or 0)) if found else None
 
 
+def reads_summaries(name: str) -> bool:
+    """Whether the model takes a summary that the endpoint made for it or for another model."""
+    version = claude_version(name)
+    return version is not None and version >= (4, 6)
+
+
+@lru_cache(maxsize=256)
 def is_bound(name: str) -> bool:
     """Whether the model signs its thinking over everything before it ("preserved thinking").
 
@@ -19,6 +36,43 @@ def is_bound(name: str) -> bool:
     endpoint refuses the request or, when asked to, drops them. Assumed of models newer than the known ones.
     """
     version = claude_version(name)
-    return version is not None and version >= (
-        (5, 1) if any(one in name.lower() for one in _UPPER) else (5, 5)
-    )
+    upper = any(one in name.lower() for one in _UPPER)
+    return version is not None and version >= (_BOUND_UPPER if upper else _BOUND)
+
+
+@lru_cache(maxsize=256)
+def may_read(reader: str, writer: str) -> bool:
+    """Whether a model sees the thinking of another one; an endpoint leaves the rest out, and never refuses it.
+
+    Blocks that it can't read come back when the conversation returns to a model that can. True where a name says
+    nothing. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and Haiku 5.5 and of
+    Fable 5.1 and 5.2 in Anthropic's documentation; what other clouds do may differ.
+    """
+    mine, its = _family(reader), _family(writer)
+    if mine is None or its is None or mine == its:
+        return True
+    (family, version), (other, age) = mine, its
+    if other in _UPPER and age >= (5, 2):
+        return family in _UPPER and version >= (5, 2)
+    if other == "haiku" and age >= _BOUND:
+        return True
+    if not is_bound(reader):
+        return not is_bound(writer)
+    match family:
+        case "haiku":
+            return False
+        case "sonnet":
+            return other not in _UPPER and age <= ((4, 8) if other == "opus" else (5, 0))
+        case "opus":
+            return other not in _UPPER and (age < _BOUND or other == "sonnet")
+        case _:
+            return age < _BOUND or other == "opus" or version >= (5, 2)
+
+
+def _family(name: str) -> tuple[str, tuple[int, int]] | None:
+    found = _VERSION.search(_lower(name))
+    return (found[1] or "", (int(found[2]), int(found[3] or 0))) if found else None
+
+
+def _lower(name: str) -> str:
+    return SHORT_NAMES.get(name.strip().lower(), name.lower())

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Block, Json, Usage
+from prunecli.model.touches import Touches
 
 Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import"]
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
@@ -35,11 +36,13 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """Words the user typed; never pruned. Origin `command` is a `!cmd`: block 0 is the typed command, the rest
-    its output, which may be pruned."""
+    """Words the user typed; never pruned. Origin `command` is a `!cmd` or a `/restore`: block 0 is what was typed,
+    the rest its output, which may be pruned. `restores` are the entries whose originals a `/restore` shows again: it
+    is pinned."""
 
     content: tuple[Block, ...]
     origin: Origin = "prompt"
+    restores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class AssistantMessage:
     `input_transformations` are the objects with which the endpoint says what it did to the request, such as
     thinking that it dropped: unknown kinds as they came, () where it did nothing, None where it reports nothing.
     `thinking_tokens` are those of `usage.output_tokens` that went into thinking, None where not reported.
+    `applied_edits` are the endpoint's own edits of its copy of the request, as they came, None for none.
     """
 
     content: tuple[Block, ...]
@@ -59,15 +63,20 @@ class AssistantMessage:
     duration_ms: int = 0
     input_transformations: tuple[Mapping[str, Json], ...] | None = None
     thinking_tokens: int | None = None
+    applied_edits: tuple[Mapping[str, Json], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """Written, durably, before a tool runs: what a crash finds says that it may have partly run."""
+    """Written, durably, before a tool runs: what a crash finds says that it may have partly run.
+
+    `touches` is what the tool declared of this call; None if it declares nothing, and in older records.
+    """
 
     tool_use_id: str
     tool_name: str
     input: Mapping[str, Json]
+    touches: Touches | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class PrunApplied:
-    """A decided prune with the exact edits; the four fields of phi-core's record stand beside them."""
+    """A decided prune with the exact edits; the four fields of phi-core's record stand beside them.
+
+    `thinking_blocks` is how many blocks of thinking it was foreseen to cost: those the endpoint drops because of it.
+    """
 
     source: PruneSource
     edits: tuple[Edit, ...]
@@ -99,6 +111,7 @@ class PrunApplied:
     messages_removed: int = 0
     memo: str | None = None
     reason: str = ""
+    thinking_blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +138,12 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class CompactionApplied:
-    """A summary stands for the entries between `head_end` and `tail_start`; `usage` is what writing it took."""
+    """A summary stands for the entries between `head_end` and `tail_start`; `usage` is what writing it took.
+
+    `block` is the summary as the endpoint made and signed it, None for one that we asked the model for: it is sent
+    back as it came, and `summary` only to a model or an endpoint that does not take it. `words` are the user's in
+    that range, which are sent where this record stands, because nothing may come between block and kept turns.
+    """
 
     summary: str
     head_end: int
@@ -135,6 +153,8 @@ class CompactionApplied:
     focus: str = ""
     model: str = ""
     usage: Usage = Usage()
+    block: Mapping[str, Json] | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

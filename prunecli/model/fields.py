@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from prunecli.model.codec import content_from_json, mapping, well_formed, well_formed_json
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import PREAMBLE
+from prunecli.model.touches import Touches
 
 MOST = 10**15
 """No number in a record is larger: tokens, milliseconds, record numbers. Larger ones overflow dates and prices."""
@@ -68,6 +69,11 @@ def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     return value or {}
 
 
+def optional_part(payload: Mapping[str, Json], key: str) -> dict[str, Json] | None:
+    """An object of well-formed texts, or None where the key is missing or null."""
+    return mapping(payload[key]) if part(payload, key) else None
+
+
 def parts(payload: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
     """A list of objects; the key is required."""
     value = _present(payload, key)
@@ -105,6 +111,14 @@ def content(payload: Mapping[str, Json]) -> tuple[Block, ...]:
 def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
     """The input of a call."""
     return mapping(_present(payload, "input"))
+
+
+def touches(payload: Mapping[str, Json]) -> Touches | None:
+    """What a call touches, or None where the key is missing or null."""
+    if payload.get("touches") is None:
+        return None
+    given = part(payload, "touches")
+    return Touches(**{key: texts(given, key) for key in Touches.__slots__})
 
 
 def usage(payload: Mapping[str, Json]) -> Usage:

@@ -94,6 +94,19 @@ class Usage:
             self.input_tokens + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
         )
 
+    def plus(self, other: "Usage") -> "Usage":
+        """The tokens of both; a count that only one of them reports is that one's."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            _sum(self.cache_read_input_tokens, other.cache_read_input_tokens),
+            _sum(self.cache_creation_input_tokens, other.cache_creation_input_tokens),
+        )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is other is None else (one or 0) + (other or 0)
+
 
 def is_image(block: Block) -> bool:
     """Whether it is an image, however its bytes are given."""
@@ -104,6 +117,12 @@ def is_image(block: Block) -> bool:
             return media_type.startswith("image/")
         case _:
             return False
+
+
+def thinking_blocks(content: tuple[Block, ...]) -> int:
+    """How many blocks of a content are thinking that is sent back: those that the endpoint signed."""
+    signed = [block for block in content if isinstance(block, Thinking) and block.signature]
+    return len(signed) + sum(isinstance(block, RedactedThinking) for block in content)
 
 
 def plain_text(content: tuple[Block, ...]) -> str:

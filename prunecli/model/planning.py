@@ -2,12 +2,11 @@
 
 import re
 
-from prunecli.model.messages import Block, Text
-
-_MARK = "[plan mode]"
+from prunecli.model.messages import Text
+from prunecli.model.notes import PLAN
 
 PLAN_NOTE = Text(
-    f"{_MARK} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
+    f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
     'this is a task, end with a section headed "## Plan": the steps, the files and how it will be checked, short '
     "enough to be approved at a glance. Do not ask whether to go on: the program does."
 )
@@ -17,16 +16,6 @@ APPROVED = "The plan is approved. Carry it out."
 """What the user says by approving."""
 
 _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE)
-
-
-def is_plan_note(text: str) -> bool:
-    """Whether a text of the user's side is the note of plan mode."""
-    return text.startswith(_MARK)
-
-
-def without_plan_note(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """What the user said, without the note."""
-    return tuple(block for block in content if not (isinstance(block, Text) and is_plan_note(block.text)))
 
 
 def plan_in(answer: str) -> str:

@@ -41,6 +41,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json, Usage
+from prunecli.model.touches import Touches
 
 _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
@@ -77,8 +78,9 @@ def edit_from_json(value: Mapping[str, Json]) -> Edit:
 
 def _payload(event: Event) -> dict[str, Json]:
     match event:
-        case UserMessage(content, origin):
-            return {"content": content_to_json(content), "origin": origin}
+        case UserMessage(content, origin, restores):
+            shown_again = {"restores": restores} if restores else {}
+            return {"content": content_to_json(content), "origin": origin, **shown_again}
         case AssistantMessage():
             return {
                 "content": content_to_json(event.content),
@@ -88,6 +90,13 @@ def _payload(event: Event) -> dict[str, Json]:
                 "request_id": event.request_id,
                 "duration_ms": event.duration_ms,
                 **_reported(event),
+            }
+        case ToolStarted():
+            return {
+                "tool_use_id": event.tool_use_id,
+                "tool_name": event.tool_name,
+                "input": event.input,
+                **({} if event.touches is None else {"touches": event.touches.to_json()}),
             }
         case ToolResult():
             return {
@@ -109,10 +118,13 @@ def _payload(event: Event) -> dict[str, Json]:
                 "messages_removed": event.messages_removed,
                 "memo": event.memo,
                 "reason": event.reason,
+                **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
             }
         case CompactionApplied():
             fields = {name: getattr(event, name) for name in event.__slots__}
-            return {**fields, "usage": usage_to_json(event.usage)}
+            made = {name: fields.pop(name) for name in ("block", "words")}
+            made = {name: value for name, value in made.items() if value}
+            return {**fields, "usage": usage_to_json(event.usage), **made}
         case Unknown(_, payload):
             return dict(payload)
         case _:
@@ -124,6 +136,7 @@ def _reported(event: AssistantMessage) -> dict[str, Json]:
     optional = {
         "input_transformations": event.input_transformations,
         "thinking_tokens": event.thinking_tokens,
+        "applied_edits": event.applied_edits,
     }
     return {key: value for key, value in optional.items() if value is not None}
 
@@ -139,7 +152,9 @@ _READERS: dict[str, _Read] = {
         requires=fields.requirements(p),
     ),
     "UserMessage": lambda p: UserMessage(
-        fields.content(p), cast("Origin", fields.text(p, "origin", "prompt"))
+        fields.content(p),
+        cast("Origin", fields.text(p, "origin", "prompt")),
+        fields.wholes(p, "restores"),
     ),
     "AssistantMessage": lambda p: AssistantMessage(
         fields.content(p),
@@ -150,9 +165,10 @@ _READERS: dict[str, _Read] = {
         fields.whole(p, "duration_ms", 0),
         fields.objects(p, "input_transformations"),
         fields.optional_whole(p, "thinking_tokens"),
+        fields.objects(p, "applied_edits"),
     ),
     "ToolStarted": lambda p: ToolStarted(
-        fields.text(p, "tool_use_id"), fields.text(p, "tool_name"), fields.arguments(p)
+        fields.text(p, "tool_use_id"), fields.text(p, "tool_name"), fields.arguments(p), fields.touches(p)
     ),
     "ToolResult": lambda p: ToolResult(
         fields.text(p, "tool_use_id"),
@@ -172,6 +188,7 @@ _READERS: dict[str, _Read] = {
         fields.whole(p, "messages_removed", 0),
         fields.optional_text(p, "memo"),
         fields.text(p, "reason", ""),
+        fields.whole(p, "thinking_blocks", 0),
     ),
     "PrunReverted": lambda p: PrunReverted(fields.wholes(p, "seqs")),
     "Pinned": lambda p: Pinned(fields.wholes(p, "seqs"), fields.flag(p, "pinned", True)),
@@ -185,6 +202,8 @@ _READERS: dict[str, _Read] = {
         fields.text(p, "focus", ""),
         fields.text(p, "model", ""),
         fields.usage(p),
+        fields.optional_part(p, "block"),
+        fields.text(p, "words", ""),
     ),
     "RequestSent": lambda p: RequestSent(
         fields.text(p, "model"),
@@ -223,14 +242,16 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
 }
 _USAGE_KEYS = frozenset(Usage.__slots__)
 _EDIT_KEYS = frozenset(Edit.__slots__)
+_TOUCHES_KEYS = frozenset(Touches.__slots__)
 _EDIT_KINDS = frozenset(get_args(EditKind))
+_PARTS = (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("touches", _TOUCHES_KEYS), ("content", None))
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
     """What a payload holds that its event can't: unknown keys, and keys with something unknown inside."""
     known = _KEYS[kind]
     found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
-    for key, of_parts in (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("content", None)):
+    for key, of_parts in _PARTS:
         value = payload.get(key)
         parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
         for part in parts:

@@ -4,7 +4,7 @@ Each message is its canonical block bytes; the chain of hashes over system, tool
 sent. Cache marks are added when the body is joined and are no part of any piece or hash.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeAlias
@@ -17,6 +17,19 @@ CacheTtl: TypeAlias = Literal["5m", "1h"]
 
 PREAMBLE = "request.preamble"
 """The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+
+COMPACTION = "compaction"
+"""The field that asks for a summary by the endpoint, and the type of its block."""
+
+COMPACTION_BETA = "compact-2026-09-04"
+"""The beta feature for both: also of each later request that carries the block."""
+
+
+def tool_names(preamble: Json) -> tuple[str, ...]:
+    """The names of the tools in a value of `PREAMBLE`; () where it holds none."""
+    tools = preamble.get("tools") if isinstance(preamble, dict) else None
+    return tuple(str(tool["name"]) for tool in tools or () if isinstance(tool, dict) and "name" in tool)
+
 
 MAX_BODY_BYTES = 24_000_000
 """The endpoint takes 32 MB; a margin is kept (PRUNING.md section 9, rule 3)."""
@@ -38,6 +51,11 @@ class WireMessage:
         return WireMessage(
             role, blocks, seqs, b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
         )
+
+
+def leads_with_summary(messages: Sequence[WireMessage]) -> bool:
+    """Whether the endpoint's own summary stands first: nothing else of the assistant's can."""
+    return bool(messages) and messages[0].role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +88,8 @@ class Request:
     """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
     preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none, `betas` go
     into a header. `cache_ttl` is None for an endpoint that takes no breakpoints; `effort` is "" for the model's
-    own. `sha256` is the chain's end."""
+    own. `context_management` is what the endpoint shall edit in its own copy, None for nothing. `sha256` is the
+    chain's end. `compaction` asks the endpoint for a summary of the messages in place of an answer."""
 
     model: str
     max_tokens: int
@@ -83,6 +102,8 @@ class Request:
     tokens: int = 0
     sha256: str = ""
     effort: str = ""
+    context_management: Mapping[str, Json] | None = None
+    compaction: Mapping[str, Json] | None = None
 
     @property
     def optional_fields(self) -> frozenset[str]:
@@ -93,6 +114,8 @@ class Request:
             "cache_control": self.cache_ttl is not None,
             "cache_control.ttl": self.cache_ttl == "1h",
             "output_config": bool(self.effort),
+            "context_management": self.context_management is not None,
+            COMPACTION: self.compaction is not None or leads_with_summary(self.messages),
         }
         return frozenset(found.union(name for name, there in given.items() if there))
 
@@ -120,8 +143,13 @@ class Request:
         )
 
     def _settings(self) -> dict[str, Json]:
-        thinking = {} if self.thinking is None else {"thinking": self.thinking}
-        return {**thinking, "output_config": {"effort": self.effort}} if self.effort else thinking
+        given = {
+            "thinking": self.thinking,
+            "output_config": {"effort": self.effort} if self.effort else None,
+            "context_management": self.context_management,
+            COMPACTION: self.compaction,
+        }
+        return {key: value for key, value in given.items() if value is not None}
 
 
 def _marked(block: bytes, mark: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from prunecli.commands.command import (
     AskSecret,
@@ -84,7 +84,7 @@ class Doing:
         self._talk.read_resumed()
         return []
 
-    def _tell(self, effect: Effect) -> None:
+    def _tell(self, effect: Say | Table | ShowContext | Choose | Copy | AskSecret | FillPrompt) -> None:
         match effect:
             case Say(text, level):
                 mark = "" if level == "info" else f"{level}: "
@@ -102,7 +102,7 @@ class Doing:
             case FillPrompt(text):
                 self._propose(text)
             case _:
-                self._print(["That needs the screen: start without --plain."])
+                assert_never(effect)
 
     def _rewind(self, effect: RewindNow) -> None:
         talk = self._talk

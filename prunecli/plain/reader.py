@@ -2,21 +2,26 @@
 
 from collections.abc import Callable
 from time import monotonic
+from typing import assert_never
 
-from prunecli.agent.signals import (
-    Notice,
-    RetryScheduled,
-    StreamDiscarded,
-    SummaryEnded,
-    SummaryStarted,
-    ToolProgress,
-)
 from prunecli.figures import short
 from prunecli.model.events import Record
+from prunecli.model.signals import (
+    FileMoved,
+    Notice,
+    RetryScheduled,
+    SessionEvent,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolProgress,
+)
 from prunecli.plain.words import entry_lines, ours
-from prunecli.providers.provider import TextDelta
 from prunecli.sanitize import one_line, source, visible
-from prunecli.session.session import FileMoved
 from prunecli.tui.showing.changes import Add, Anew, Put
 from prunecli.tui.showing.present import Presenter
 from prunecli.tui.transcript.entries import Assistant, Entry, Origin, Prompt, ToolCall
@@ -45,9 +50,9 @@ class PlainReader:
         self._states: dict[int, object] = {}
         self._spoke_at = clock()
 
-    def read(self, told: object) -> None:
+    def read(self, event: SessionEvent) -> None:
         """A record or a signal."""
-        match told:
+        match event:
             case SummaryStarted(tokens):
                 self._summary = 0
                 self._say(f"(summarising the older part of about {short(tokens)} tokens; Ctrl+C stops)")
@@ -67,11 +72,13 @@ class PlainReader:
             case ToolProgress(_, text):
                 self._still(text)
             case FileMoved():
-                self.notice(visible(self._moved(told)))
+                self.notice(visible(self._moved(event)))
             case Record() | Notice():
-                self._present(told)
+                self._present(event)
+            case StreamStarted() | ThinkingDelta() | ToolCallDelta():
+                pass  # nothing of it stands in a line
             case _:
-                pass
+                assert_never(event)
 
     def _say(self, line: str) -> None:
         self._spoke_at = self._clock()
@@ -103,8 +110,8 @@ class PlainReader:
 
     # Records -------------------------------------------------------------------------------------------------
 
-    def _present(self, told: object) -> None:
-        for change in self._presenter.take(told):
+    def _present(self, event: SessionEvent) -> None:
+        for change in self._presenter.take(event):
             match change:
                 case Add(slot, entry) | Put(slot, entry):
                     self._show(slot, entry)

@@ -140,7 +140,7 @@ class Talk:
 
     def _next(self) -> str:
         """What Enter alone says, "" for nothing."""
-        return self.proposed or next(iter(self.runtime.guide), "")
+        return self.proposed or self.runtime.guide.next(self.runtime.session.context)
 
     def typed(self, line: str) -> None:
         """A prompt, a command, a shell command, or Enter alone."""
@@ -149,7 +149,7 @@ class Talk:
                 self.work(self.runtime.go_on)
             elif line := self._next():
                 if not self.proposed:
-                    self.runtime.guide.pop(0)
+                    self.runtime.guide.take(self.runtime.session.context)
                 self.out(f"> {line}")
                 self.typed(line)
             return
@@ -254,7 +254,7 @@ class Talk:
     async def _ask(self, asked: Asked) -> Answer:
         """Whether a call may run. Ctrl+C interrupts the run."""
         cwd = self.runtime.setup.cwd
-        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd))
+        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd), cwd)
         for line in sheet_lines(sheet):
             self.out(line)
         try:

@@ -127,6 +127,7 @@ def sheet_lines(sheet: Sheet) -> list[str]:
     """The whole of what is asked about: nothing is left out of it (SEC-15)."""
     lines = [ours(sheet.title)]
     lines += [f"  {line}" for line in sheet.text.split("\n")]
+    lines += [f"  ({sheet.beside})"] if sheet.beside else []
     if sheet.diff:
         lines += diff_lines(sheet.diff, most=1_000_000)
     if sheet.reason:
@@ -148,6 +149,7 @@ def status_line(status: Status) -> str:
         one_line(status.model),
         f"context {about}{used} of {short(ledger.window)}",
         f"pruned {short(ledger.pruned_tokens)}" if status.pruning else "pruning off",
+        *([ledger.clearing.words] if ledger.cleared_tokens else []),
         money(status.bill.cost),
     ]
     if status.held:

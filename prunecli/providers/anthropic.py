@@ -91,7 +91,8 @@ class Endpoint:
 class AnthropicProvider:
     """A `Provider` (provider.py). Nothing is read from the environment but the switch of lazy_import.py.
 
-    `proxy` is an http(s) URL, `ca_file` a PEM file that replaces the system's certificates.
+    `proxy` is a URL, `variable` names it in the environment, `ca_file` is a PEM file that replaces the system's
+    certificates.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class AnthropicProvider:
         *,
         patience: Patience | None = None,
         proxy: str = "",
+        variable: str = "",
         ca_file: str = "",
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.time,
@@ -110,7 +112,7 @@ class AnthropicProvider:
         self._ca_file = ca_file
         self._environ = environ
         self._now = now
-        self._failures = Failures(endpoint.base_url, endpoint.secrets)
+        self._failures = Failures(endpoint.base_url, endpoint.secrets, proxy, variable)
         self._warming = threading.Lock()
         self._client: AsyncAnthropic | None = None
         self._closed = False
@@ -151,15 +153,15 @@ class AnthropicProvider:
         that the event loop can get its turn between. Raises a ProviderError behind what came before it."""
         failure: ProviderError | None = None
         for start in range(0, len(events), _PORTION):
-            told: list[StreamEvent] = []
+            deltas: list[StreamEvent] = []
             for event in events[start : start + _PORTION]:
                 try:
-                    told += self._fed(assembly, event)
+                    deltas += self._fed(assembly, event)
                 except ProviderError as error:
                     failure = error
                 if failure or assembly.complete:
                     break
-            yield joined(told)
+            yield joined(deltas)
             if failure:
                 raise failure
             if assembly.complete:

@@ -19,10 +19,12 @@ from prunecli.errors import (
     ConnectionLost,
     ContextOverflow,
     FieldRefused,
+    NoSummaryNow,
     Overloaded,
     ProviderError,
     RateLimited,
     SignatureRejected,
+    SummaryRejected,
     Unauthorized,
 )
 from prunecli.model.messages import Json
@@ -49,6 +51,19 @@ _SIGNATURE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
+_OF_SUMMARY = frozenset(
+    f"compaction_{why}"
+    for why in (
+        "block_misplaced",
+        "block_ambiguous",
+        "signature_invalid",
+        "content_mismatch",
+        "tool_changes_mismatch",
+    )
+)
+"""Error codes for a summary that is sent back."""
+_SUMMARY = re.compile(r"\bcompaction`? block", re.IGNORECASE)
+"""How a refusal without a code names it."""
 _SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
 
 _Meaning: TypeAlias = Literal["account", "rate", "overload", "request", "size"]
@@ -70,10 +85,13 @@ _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Translates for one endpoint. `secrets` are the credentials in use: no message repeats them."""
+    """Translates for one endpoint. `secrets` are the credentials in use: no message repeats them. `proxy` is the URL
+    that the way leads through, `variable` of the environment names it; "" for none."""
 
     base_url: str
     secrets: tuple[str, ...] = ()
+    proxy: str = ""
+    variable: str = ""
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
         """An answer that is no success. `now` is the unix time in seconds, for a retry-after date."""
@@ -101,7 +119,9 @@ class Failures:
     def lost(self, error: BaseException) -> ConnectionLost:
         """A connection that could not be made or broke; the message says why and names the address."""
         cause = _root(error)
-        place = self._endpoint()
+        if self.proxy and (failed := self._no_proxy(error, cause)):
+            return failed
+        place = self._endpoint() + (f" through {self.variable or 'the proxy'}" if self.proxy else "")
         if isinstance(cause, ssl.SSLError):
             refused = isinstance(cause, ssl.SSLCertVerificationError)
             why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
@@ -121,6 +141,28 @@ class Failures:
             return ConnectionLost(f"{place}: nobody answers there", "is the server running? check base_url")
         said = str(cause) or str(error) or type(cause).__name__
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
+
+    def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
+        """The proxy can't be reached, or refuses; None for a failure of another kind. Only the proxy's name is looked
+        up here, and only its door knocked at."""
+        place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
+        hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
+        if isinstance(cause, socket.gaierror):
+            host = urlsplit(self.proxy).hostname
+            return ConnectionLost(
+                f"{place}: can't resolve {host}", hint, permanent=cause.errno != socket.EAI_AGAIN
+            )
+        if isinstance(cause, ConnectionRefusedError):
+            return ConnectionLost(f"{place}: the proxy does not answer", hint)
+        causes = [type(one).__name__ for one in _chain(error)]
+        if "ConnectTimeout" in causes:
+            return ConnectionLost(f"{place}: the proxy does not answer in time", hint)
+        if "ProxyError" in causes:
+            return ConnectionLost(
+                f"{place}: the proxy refused: {self.shown(str(cause) or str(error))}",
+                f"check {self.variable or 'the proxy'} and base_url",
+            )
+        return None
 
     def cut(self, why: str) -> ConnectionLost:
         """A stream that ended, stalled or broke before its end (API-05, API-06, API-14)."""
@@ -175,18 +217,22 @@ class Failures:
             return RateLimited(message, retry_after=wait)
         if meaning == "size" or (_TOO_LONG.search(message) or "exceed_context" in str(error.get("type"))):
             return ContextOverflow(message)
+        if code == "compaction_unavailable":
+            return NoSummaryNow(message, retry_after=wait)
         if meaning == "overload":
             return Overloaded(message, retry_after=wait)
+        if code in _OF_SUMMARY:
+            return SummaryRejected(message, hint)
         if _SIGNATURE.search(message):
             return SignatureRejected(message)
         if fields := refused_fields(str(error.get("message") or "")):
             return FieldRefused(message, hint, fields)
+        if _SUMMARY.search(message):
+            return SummaryRejected(message, hint)
         return BadRequest(message, hint)
 
     def _endpoint(self) -> str:
-        """The address without a user name and password that may stand in it."""
-        parts = urlsplit(self.base_url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return _without_password(self.base_url)
 
     def _ends_in_v1(self) -> bool:
         return self.base_url.rstrip("/").endswith("/v1")
@@ -235,10 +281,21 @@ def _error_of(value: Json) -> Mapping[str, Json]:
     return {"message": message} if isinstance(message, str) else {}
 
 
+def _without_password(address: str) -> str:
+    """An address without a user name and password that may stand in it."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def _root(error: BaseException) -> BaseException:
     """The innermost cause: the libraries between wrap it up to four times."""
-    seen = {id(error)}
-    while (cause := error.__cause__ or error.__context__) is not None and id(cause) not in seen:
-        seen.add(id(cause))
+    return _chain(error)[-1]
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An error and what caused it, the innermost last."""
+    found = [error]
+    while (cause := error.__cause__ or error.__context__) is not None and cause not in found:
+        found.append(cause)
         error = cause
-    return error
+    return found

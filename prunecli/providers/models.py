@@ -13,13 +13,11 @@ from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from prunecli.errors import ConfigError
-from prunecli.model.claude import claude_version, is_bound
+from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {"opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5", "demo": "demo"}
-)
+ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
 """Short names: the newest of each family, and the demo."""
 
 Binding: TypeAlias = Literal["", "conversation", "account"]
@@ -71,7 +69,6 @@ class ModelInfo:
     context_window: int = 0
     max_output: int = UNKNOWN_MAX_OUTPUT
     prices: Prices = Prices()
-    vision: bool = False
     thinking: bool = False
     bands: tuple[tuple[int, Prices], ...] = ()
     thinking_types: tuple[str, ...] | None = None
@@ -206,7 +203,6 @@ def _info(name: str, row: Mapping[str, Json]) -> ModelInfo:
         int(row["context_window"]),
         int(row["max_output"]),
         _prices(row),
-        bool(row["vision"]),
         bool(row["thinking"]),
         tuple((int(band["above"]), _prices(band)) for band in row.get("bands", ())),
         _texts(row.get("thinking_types")),

@@ -16,36 +16,38 @@ SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 class Route(NamedTuple):
-    """The way to an endpoint: `proxy` is a URL, `ca_file` a PEM file that replaces the system's certificates; "" for
-    none."""
+    """The way to an endpoint: `proxy` is a URL and `variable` the one that names it, `ca_file` a PEM file that
+    replaces the system's certificates; "" for none."""
 
     proxy: str = ""
     ca_file: str = ""
+    variable: str = ""
 
 
 def route(address: str, environ: Mapping[str, str]) -> Route:
     """The way to an http(s) address. Raises UsageError that names a variable which is not understood."""
-    proxy, ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
+    (proxy, variable), ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
     if urlsplit(address).scheme == "https":
         _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first: whatever reads certificates opens it too
         _check_certificates(ca_file)
-    return Route(proxy, ca_file)
+    return Route(proxy, ca_file, variable)
 
 
-def _proxy(address: str, environ: Mapping[str, str]) -> str:
-    """The proxy for an address, "" for none; NO_PROXY is heeded, and a proxy without a scheme is an http one."""
+def _proxy(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The proxy for an address and its variable, "" for none; NO_PROXY is heeded, and a proxy without a scheme is an
+    http one."""
     parts = urlsplit(address)
     if _is_spared(parts.hostname or "", environ):
-        return ""
+        return "", ""
     for variable, value in _set(f"{parts.scheme}_proxy", "all_proxy", environ=environ):
         url = value if "://" in value else f"http://{value}"
         if not _is_proxy(url):
             raise UsageError(
-                f"{variable}: is no address of a proxy",
-                f"write it like http://host:3128 or socks5://host:1080 ({', '.join(SCHEMES)})",
+                f"{variable}: not a proxy URL",
+                f"use http://host:3128 or socks5://host:1080, or unset it (schemes: {', '.join(SCHEMES)})",
             )
-        return url
-    return ""
+        return url, variable
+    return "", ""
 
 
 def _is_spared(host: str, environ: Mapping[str, str]) -> bool:
@@ -84,10 +86,12 @@ def _check_certificates(path: str) -> None:
     try:
         ssl.create_default_context(cafile=path)
     except ssl.SSLError as error:
-        raise UsageError(f"SSL_CERT_FILE: {path} holds no certificates", "it has to be a PEM file") from error
+        raise UsageError(
+            f"SSL_CERT_FILE: no certificates in {path}", "set it to a PEM file, or unset it"
+        ) from error
     except OSError as error:
         raise UsageError(
-            f"SSL_CERT_FILE: {path}: {error.strerror}", "name a PEM file, or unset it"
+            f"SSL_CERT_FILE: {path}: {error.strerror}", "set it to a PEM file, or unset it"
         ) from error
 
 
@@ -98,6 +102,4 @@ def _check_key_log(path: str) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"SSLKEYLOGFILE: {path}: {why}", "name a file that can be written, or unset it"
-        ) from error
+        raise UsageError(f"SSLKEYLOGFILE: {path}: {why}", "set it to a writable file, or unset it") from error

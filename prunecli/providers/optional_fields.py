@@ -6,6 +6,8 @@ still means the same, with less comfort or at another price.
 
 import re
 
+from prunecli.model.requests import COMPACTION, COMPACTION_BETA
+
 BLOCK_BINDING = "thinking.block_binding"
 DISPLAY = "thinking.display"
 THINKING = "thinking"
@@ -14,9 +16,13 @@ CACHE_CONTROL = "cache_control"
 EFFORT = "output_config"
 CONTEXT_MANAGEMENT = "context_management"
 
+CONTEXT_MANAGEMENT_BETA = "context-management-2025-06-27"
+"""The value of the `anthropic-beta` header that `context_management` needs."""
+
 BETAS = {
     "thinking-binding-controls-2026-08-01": BLOCK_BINDING,
-    "context-management-2025-06-27": CONTEXT_MANAGEMENT,
+    CONTEXT_MANAGEMENT_BETA: CONTEXT_MANAGEMENT,
+    COMPACTION_BETA: COMPACTION,
 }
 """The field that each beta feature in the `anthropic-beta` header is for."""
 
@@ -25,7 +31,7 @@ _REFUSED = re.compile(
     r"|additional ?properties|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal)"
     r" (?:\w+ )?(?:field|parameter|param|argument|key|property|keyword|name|value|option|beta)"
     r"|(?:is|are) not (?:permitted|allowed|supported|recogni[sz]ed|known)|does(?: not|n't) support"
-    r"|no such (?:field|parameter)",
+    r"|no such (?:field|parameter)|input tag 'compaction' [^.]*does not match",
     re.IGNORECASE,
 )
 _A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
@@ -35,6 +41,7 @@ _FIELDS = tuple(
     for field, pattern in (
         (BLOCK_BINDING, r"block_binding|prefix_mismatch_behavior"),
         (CONTEXT_MANAGEMENT, r"context_management"),
+        (COMPACTION, r"\bcompaction\b"),
         (EFFORT, r"output_config|\beffort\b|reasoning effort"),
         (DISPLAY, r"\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
         (CACHE_TTL, r"cache_control\S*\bttl\b|\bttl\b"),

@@ -10,29 +10,16 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import Request
+from prunecli.model.signals import TextDelta, ThinkingDelta, ToolCallDelta
+
+__all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", "ToolCallDelta", "joined"]
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta:
-    """More words of the answer."""
+class Begun:
+    """The response begins: what is paid for it even if it is stopped now. Given where the endpoint tells it."""
 
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta:
-    """More words of the reasoning."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallDelta:
-    """A tool call is being written: `json` is the next piece of its input, "" when the call begins."""
-
-    id: str
-    name: str
-    json: str = ""
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +27,7 @@ class Response:
     """The whole response, given only after the endpoint's `message_stop`.
 
     A tool input that is no JSON object is `{messages.INVALID_INPUT: raw text}`; tool ids are unique within it.
-    The last two fields are those of `AssistantMessage`.
+    The last three fields are those of `AssistantMessage`.
     """
 
     content: tuple[Block, ...]
@@ -50,17 +37,18 @@ class Response:
     request_id: str = ""
     input_transformations: tuple[Mapping[str, Json], ...] | None = None
     thinking_tokens: int | None = None
+    applied_edits: tuple[Mapping[str, Json], ...] | None = None
 
 
-StreamEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | Response
+StreamEvent: TypeAlias = Begun | TextDelta | ThinkingDelta | ToolCallDelta | Response
 _T = TypeVar("_T")
 
 
-def joined(told: Iterable[_T]) -> list[_T]:
+def joined(events: Iterable[_T]) -> list[_T]:
     """The same, with deltas of one text that follow each other as one: a flood brings hundreds at a time, and each
     costs its way to the screen."""
     out: list[_T] = []
-    for kind, group in groupby(told, type):
+    for kind, group in groupby(events, type):
         if kind is TextDelta or kind is ThinkingDelta:
             out.append(kind("".join([delta.text for delta in group])))  # type: ignore[arg-type]
         else:
@@ -72,7 +60,7 @@ class Provider(Protocol):
     """A source of responses."""
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Sends the request once and yields deltas, then exactly one `Response`, last.
+        """Sends the request once and yields a `Begun` where it can, deltas, then exactly one `Response`, last.
 
         Never retries (the loop does, visibly). Cancelling closes the connection. Raises a `ProviderError`: a
         stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.

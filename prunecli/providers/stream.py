@@ -5,7 +5,7 @@ Only what the endpoint finished counts: a cut tool input is never a call, a cut 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prunecli.model.codec import (
@@ -26,7 +26,8 @@ from prunecli.model.messages import (
     Thinking,
     ToolUse,
 )
-from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.model.requests import COMPACTION
+from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 MAX_RESPONSE_CHARS = 32_000_000
 """More than any model writes (128,000 tokens are about 0.5 MB): a stream beyond it is broken."""
@@ -103,8 +104,10 @@ class Assembly:
         self._model = ""
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
+        self._summarising: dict[str, int] = {}
         self._transformations: tuple[Mapping[str, Json], ...] | None = None
         self._thinking_tokens: int | None = None
+        self._applied_edits: tuple[Mapping[str, Json], ...] | None = None
         self._blocks: list[_OpenBlock] = []
         self._by_index: dict[int | None, _OpenBlock] = {}
         self._tool_ids: set[str] = set()
@@ -132,11 +135,13 @@ class Assembly:
                 self._model = _string(message.get("model"))
                 self._merge_usage(message.get("usage"))
                 self._transformed(message.get("input_transformations"))
+                return [Begun(usage_from_json(self._usage))] if self._usage else []
             case "message_delta":
                 reason = _object(event.get("delta")).get("stop_reason")
                 self._stop_reason = _string(reason) or self._stop_reason
                 self._merge_usage(event.get("usage"))
                 self._transformed(event.get("input_transformations"))
+                self._edited(event.get("context_management"))
             case "message_stop":
                 self.complete = True
         return []
@@ -152,11 +157,12 @@ class Assembly:
         return Response(
             content,
             self._stop_reason or ("tool_use" if calls else "end_turn"),
-            usage_from_json(self._usage),
+            usage_from_json(_sum(self._usage, self._summarising)),
             self._model,
             self._request_id,
             self._transformations,
             self._thinking_tokens,
+            self._applied_edits,
         )
 
     def _start(self, index: Json, head: Mapping[str, Json]) -> list[StreamEvent]:
@@ -222,6 +228,8 @@ class Assembly:
         for key, count in usage.items():
             if type(count) is int and count >= 0:
                 self._usage[key] = max(count, self._usage.get(key, 0))
+        if isinstance(passes := usage.get("iterations"), list):
+            self._summarising = _summarising(passes)
         details = usage.get("output_tokens_details")
         thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
         if type(thought) is int and thought >= 0:
@@ -231,8 +239,13 @@ class Assembly:
         """What the endpoint did to the request. It is final in the first event, and said again in the last one
         only after another server took over in the middle: that replaces what was said before."""
         if isinstance(reported, list):
-            found = (_clean(item) for item in reported)
-            self._transformations = tuple(item for item in found if item is not None)
+            self._transformations = _objects(reported)
+
+    def _edited(self, reported: Json) -> None:
+        """What the endpoint edited in its copy of the request; an empty list says nothing."""
+        edits = reported.get("applied_edits") if isinstance(reported, Mapping) else None
+        if isinstance(edits, list):
+            self._applied_edits = _objects(edits) or None
 
     def _finished(self, position: int, made: _OpenBlock) -> Block | None:
         """The block as it is kept, or None for one that says nothing or can't be replayed."""
@@ -252,6 +265,21 @@ class Assembly:
                 return ToolUse(made.tool_id, made.tool_name, _tool_input(made, cut))
             case _:
                 return _opaque(made)
+
+
+def _summarising(passes: Sequence[Json]) -> dict[str, int]:
+    """What the summaries that the endpoint made took: they are billed, and no part of the other counts."""
+    found: dict[str, int] = {}
+    for one in passes:
+        if isinstance(one, Mapping) and one.get("type") == COMPACTION:
+            found = _sum(
+                found, {key: count for key, count in one.items() if type(count) is int and count >= 0}
+            )
+    return found
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
 
 
 def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
@@ -288,6 +316,12 @@ def _clean(value: Json) -> dict[str, Json] | None:
         return None
     clean: dict[str, Json] = well_formed_json(value)
     return clean
+
+
+def _objects(values: list[Json]) -> tuple[Mapping[str, Json], ...]:
+    """The JSON objects among these."""
+    found = map(_clean, values)
+    return tuple(item for item in found if item is not None)
 
 
 def _object(value: Json) -> Mapping[str, Any]:

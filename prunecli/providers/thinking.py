@@ -6,8 +6,7 @@ documentation (autumn 2026), and the SDK's types. Budgets ended with Claude 4.5;
 
 from collections.abc import Container, Mapping
 
-from prunecli.model.claude import claude_version
-from prunecli.model.claude import is_bound as named_bound
+from prunecli.model.claude import claude_version, is_bound
 from prunecli.model.messages import Json
 from prunecli.providers.models import ALIASES, ModelInfo
 from prunecli.providers.optional_fields import THINKING
@@ -80,11 +79,6 @@ def budget_note(info: ModelInfo, budget: int) -> str:
 def betas_for(config: Mapping[str, Json] | None) -> tuple[str, ...]:
     """The beta features that a configuration needs in the request's header."""
     return (BINDING_BETA,) if config and "block_binding" in config else ()
-
-
-def is_bound(model: str) -> bool:
-    """Whether the model of this name or alias binds its thinking to everything before it."""
-    return named_bound(ALIASES.get(model, model))
 
 
 def _budgeted(budget: int) -> dict[str, Json]:

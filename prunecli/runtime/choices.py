@@ -10,10 +10,17 @@ from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
 from prunecli.context.strategy import Chosen
+from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
-from prunecli.model.requests import CacheTtl
+from prunecli.model.requests import COMPACTION, CacheTtl
 from prunecli.providers.models import ModelInfo, cost
-from prunecli.providers.optional_fields import CACHE_CONTROL, CACHE_TTL, EFFORT
+from prunecli.providers.optional_fields import (
+    CACHE_CONTROL,
+    CACHE_TTL,
+    CONTEXT_MANAGEMENT,
+    CONTEXT_MANAGEMENT_BETA,
+    EFFORT,
+)
 from prunecli.providers.thinking import (
     betas_for,
     efforts_for,
@@ -81,7 +88,18 @@ class Choices:
         thinking = without(thinking_config(info.name, budget), self.refused)
         ttl = None if CACHE_CONTROL in self.refused else self.cache_ttl
         effort = "" if EFFORT in self.refused else self._effort(efforts_for(info, thinking))
-        return ModelSettings(info.name, most, thinking, ttl, betas_for(thinking), effort)
+        edits = self._context_edits
+        betas = (*betas_for(thinking), *([CONTEXT_MANAGEMENT_BETA] if edits else []))
+        return ModelSettings(
+            info.name, most, thinking, ttl, betas, effort, {"edits": edits} if edits else None
+        )
+
+    @property
+    def _context_edits(self) -> list[Json]:
+        """What strategies want the endpoint to edit itself; nothing while pruning is off, or where it refuses."""
+        if not self.pruning or CONTEXT_MANAGEMENT in self.refused:
+            return []
+        return [edit for one in self._chosen() if (edit := one.context_edit)]
 
     @property
     def efforts(self) -> tuple[str, ...]:
@@ -123,6 +141,9 @@ class Choices:
             self._market,
             Options(**{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}),
             leaves_out(settings.name, settings.thinking),
+            binds=is_bound(settings.name),
+            compacts=is_bound(settings.name) and COMPACTION not in self.refused,
+            reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
         )
 
     @property

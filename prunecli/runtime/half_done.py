@@ -4,6 +4,7 @@ from pathlib import Path
 
 from prunecli.errors import ToolError
 from prunecli.model.events import AssistantMessage, ToolResult, ToolStarted
+from prunecli.model.touches import named
 from prunecli.session.session import Session
 from prunecli.tools.files.saving import clear_leftovers
 
@@ -26,8 +27,9 @@ def _half_done(session: Session) -> list[str]:
         match record.event:
             case ToolResult(tool_use_id, details={"interrupted": True}):
                 cut.add(tool_use_id)
-            case ToolStarted(tool_use_id, "edit" | "write", {"path": str(given)}) if tool_use_id in cut:
-                found.append(given)
+            case ToolStarted(tool_use_id, name, given, touches) if tool_use_id in cut:
+                touches = touches or named(name, given)
+                found += touches.changes if touches else ()
             case AssistantMessage():
                 break
             case _:

@@ -9,9 +9,11 @@ from prunecli.context.acts import Act, Plan, plan, refused
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
 from prunecli.context.map import WindowMap, undivided, window_map
-from prunecli.context.outline import Node, Outline
+from prunecli.context.nodes import Node
+from prunecli.context.outline import Outline
 from prunecli.context.pressure import room
 from prunecli.context.ranking import largest_result
+from prunecli.runtime.entries import carry_out
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
 
@@ -102,7 +104,6 @@ class Inspecting:
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
         """Records what the act does now; a plan without events does nothing. Raises StorageFailed, SessionTooNew."""
         planned = self.plan(act, key, memo)
-        for event in planned.events:
-            self._runtime.emit(event)
+        carry_out(self._runtime, planned.events)
         self.refresh()
         return planned

@@ -1,4 +1,4 @@
-"""Making a runtime of what a command line asked for: places, trust, configuration, provider, session."""
+"""Make a runtime from a command line: places, trust, configuration, provider, session."""
 
 import sys
 import threading
@@ -10,24 +10,27 @@ from prunecli.agent.trust import TrustStore
 from prunecli.agent.unattended import unattended_environment
 from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
-from prunecli.config.credentials import Credentials, credentials
+from prunecli.config.credentials import connection_for, provider_for
 from prunecli.config.references import import_own
 from prunecli.errors import ConfigError, SessionLocked, UsageError
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
+from prunecli.runtime.guide import Guide
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
-"""One line of 80 columns: the first that a new user reads."""
+"""The first line that a new user reads; it fits 80 columns."""
+STAND_IN = "demo"
+"""The model that answers where there is no key."""
 NO_KEY = "no API key"
-"""The origin of the model's name where it is nobody's choice."""
+"""The origin of the model's name when nobody chose it."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
-NO_SANDBOX_HINT = "`auto` runs commands without walls and asks for all that is not harmless"
+NO_SANDBOX_HINT = "`auto` runs commands without a sandbox and asks before any that may do harm"
 
 
 def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
@@ -48,8 +51,9 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
             trusted=trusted,
         )
         import_own(config)
-        if _needs_demo(config, credentials(environ, places)):
-            return config.with_value("model.name", "demo", origin=NO_KEY)
+        definition, connection = connection_for(config.model.name, config, environ, places)
+        if definition.needs_key(connection.base_url) and not connection.credentials:
+            return config.with_value("model.name", STAND_IN, origin=NO_KEY)
         return config
 
     config = load_config(trusted)
@@ -57,12 +61,14 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if demo and asked.headless:
         raise UsageError(NO_KEY, NO_KEY_HINT)
     _check_sandbox(config)
+    keys = config.providers.keys(config.model.provider)
+    child = child_environment(environ, (keys.key_variable, keys.token_variable))
     setup = Setup(
         places,
         cwd,
         config,
-        unattended_environment(child_environment(environ)),
-        unattended_environment(child_environment(environ), hooks=True),
+        unattended_environment(child),
+        unattended_environment(child, hooks=True),
         trusted,
         f"{sys.platform}, {environ.get('SHELL', 'sh')}",
         load_config=load_config,
@@ -72,13 +78,10 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     )
     table = ModelTable.load(places.shipped_data, config.models)
 
-    def provider(name: str) -> Provider:
-        return provider_for(name, runtime.config, credentials(environ, places), environ)
-
-    runtime = Runtime(setup, provider, table.info)
+    runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
     runtime.notices = [*config.notices, *([DEMO_NOTICE] if demo else []), *_model_notes(config, runtime)]
-    runtime.introduction, runtime.guide = asked.introduction, list(asked.guide)
+    runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
     if asked.headless:
@@ -109,32 +112,6 @@ def _check_sandbox(config: Config) -> None:
         raise UsageError(
             f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
         )
-
-
-def provider_for(name: str, config: Config, found: Credentials, environ: Mapping[str, str]) -> Provider:
-    """Who answers for a model name: the demo model, or the configured provider. Raises UsageError for a variable of
-    the environment that says in a way which is not understood how the endpoint is reached."""
-    if name == "demo" or config.model.provider == "demo":
-        from prunecli.providers.demo import DemoProvider
-
-        return DemoProvider()
-    from prunecli.providers.anthropic import DEFAULT_BASE_URL, AnthropicProvider, Endpoint
-    from prunecli.providers.network import route
-
-    address = config.model.base_url or DEFAULT_BASE_URL
-    endpoint = Endpoint(found.api_key, found.auth_token, address)
-    way = route(address, environ)
-    return AnthropicProvider(endpoint, proxy=way.proxy, ca_file=way.ca_file, environ=environ)
-
-
-def _needs_demo(config: Config, found: Credentials) -> bool:
-    """Whether nothing but the demo model can answer: no key, and no endpoint of the user's own."""
-    return (
-        not found
-        and not config.model.base_url
-        and config.model.name != "demo"
-        and (config.model.provider != "demo")
-    )
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:
@@ -171,7 +148,7 @@ def _copied_until(resume: str) -> tuple[str, int | None]:
 
 
 def _warm(provider: Provider) -> None:
-    """Readies the provider in a thread, beside everything else that a start does."""
+    """Prepare the provider in a thread, while the start goes on."""
     warm: Callable[[], None] | None = getattr(provider, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.signals import Notice
 from prunecli.context.labels import prune_in_words
-from prunecli.model.events import PrunApplied, Record, RunEnded
-from prunecli.session.session import FileMoved, Session
+from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
+from prunecli.model.notes import change_in_words
+from prunecli.model.signals import FileMoved, Notice, SessionEvent
+from prunecli.runtime.preamble import tool_changes
+from prunecli.session.session import Session
 
 if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
@@ -22,22 +24,24 @@ def session_notices(runtime: "Runtime", session: Session) -> list[str]:
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != str(setup.cwd)
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
-    return [*found, *session.notices]
+    return [*found, *session.notices, *tool_changes(session.context, runtime.tools)]
 
 
 def _elsewhere(shown: str) -> str:
     return f"This session belongs to {shown}; the agent works here now."
 
 
-def notice_of(told: object, runtime: "Runtime") -> str:
+def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
     """The line for a record or a signal; "" for one of which there is nothing to say."""
-    match told:
+    match event:
         case Notice(text):
             return text
         case FileMoved(why, path):
             return f"The session's file {why}. It goes on in {runtime.setup.places.shown(path)}."
-        case Record(_, _, PrunApplied() as event):
-            return prune_in_words(event, runtime.session.context.counts.told_raw)
+        case Record(_, _, PrunApplied() as prune):
+            return prune_in_words(prune, runtime.session.context.counts.told_raw)
+        case Record(_, _, UserMessage(content)):
+            return change_in_words(content)
         case Record(_, _, RunEnded("interrupted")):
             return "Interrupted."
         case _:

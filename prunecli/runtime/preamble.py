@@ -1,23 +1,40 @@
-"""What stands before the messages of a session: its system prompt and its tools, as they are recorded with it."""
+"""What stands before the messages of a session: its system prompt and its tools, as they are recorded with it.
 
-from collections.abc import Iterable
+They are recorded once, before the first prompt, and never change: a changed byte would break the prompt cache and all
+thinking that is bound to it. What is different by now is told behind the next prompt instead.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from prunecli.agent.prompt import Surroundings, find_instructions, system_prompt
+from prunecli.context.state import Context
+from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
-from prunecli.model.requests import Preamble
+from prunecli.model.notes import CHANGED, changes_told
+from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.runtime.setup import Setup
 from prunecli.tools.tool import Tool, definition
+
+if TYPE_CHECKING:
+    from prunecli.runtime.runtime import Runtime
+
+_LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
+"""What the first system text says of the surroundings; the date is that of the session's beginning."""
+
+_FILE = re.compile(r'<instructions file="([^"\n]*)">')
+
+_REPLACES = f"{CHANGED} This replaces what the system prompt says of the same:"
+_AS_BEFORE = f"{CHANGED} What the system prompt says holds again, without later changes."
 
 
 def preamble(
     setup: Setup, tools: Iterable[Tool], begun: int, *, window: int, trusted: bool
-) -> tuple[Preamble, dict[str, Json]]:
-    """The preamble of now, and the setting that records it. `window` is in tokens.
-
-    The date in it is that on which the session began (`begun`, unix ms): a prefix that changed at midnight would
-    break the prompt cache and all thinking that is bound to it.
-    """
+) -> dict[str, Json]:
+    """The preamble of now, as the setting that records it. `window` is in tokens, `begun` in unix ms: the date in it
+    is that on which the session began."""
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
         setup.cwd,
@@ -27,4 +44,74 @@ def preamble(
         any(tool["name"] == "prun" for tool in definitions),
     )
     texts = system_prompt(place, find_instructions(setup.cwd, setup.places.config, trusted=trusted))
-    return Preamble.of(texts, tuple(definitions)), {"system": list(texts), "tools": definitions}
+    return {"system": list(texts), "tools": definitions}
+
+
+def begin(runtime: "Runtime") -> str:
+    """Records the preamble of a session that has none, and a model that the command line names; what is to be told
+    to the model where the preamble would be another one by now."""
+    session = runtime.session
+    first = session.records[0].timestamp if session.records else runtime.setup.clock()
+    trusted, window = runtime.gatekeeper.trusted, runtime.choices.window
+    now = preamble(runtime.setup, runtime.tools.values(), first, window=window, trusted=trusted)
+    if recorded(session.context) is None:
+        session.emit(SettingChanged(PREAMBLE, now))
+    if name := runtime.session_model.unrecorded(session):
+        session.emit(SettingChanged("model.name", name))
+    return change_note(session.context, now)
+
+
+def recorded(context: Context) -> Mapping[str, Json] | None:
+    """The preamble that was recorded with a session, None for one that has none (a new or an imported one)."""
+    value = context.settings.get(PREAMBLE)
+    return value if isinstance(value, dict) and (value.get("system") or value.get("tools")) else None
+
+
+def known_tools(context: Context, enabled: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The enabled tools that the session's model knows: those it was begun with."""
+    known = enabled if recorded(context) is None else tool_names(context.settings[PREAMBLE])
+    return {name: tool for name, tool in enabled.items() if name in known}
+
+
+def change_note(context: Context, now: Mapping[str, Json]) -> str:
+    """What to tell the model behind the next prompt of that in which the preamble of now differs from the recorded
+    one; "" where nothing does, or where the model was told already and still knows."""
+    kept = recorded(context)
+    if kept is None:
+        return ""
+    told = changes_told([getattr(item.event, "content", ()) for item in context.items if item.kind == "user"])
+    parts = _differences(kept.get("system") or (), now["system"])
+    note = "\n".join([_REPLACES, *parts]) if parts else _AS_BEFORE if told else ""
+    return "" if note == told else note
+
+
+def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """What of the system texts is others now. The agent's own words are not told again: a newer version of the
+    program goes on with the session as it was begun."""
+    facts = {found[1]: found[0] for found in _LINE.finditer(before[0] if before else "")}
+    lines = [one[0] for one in _LINE.finditer(now[0]) if facts.get(one[1], one[0]) != one[0]]
+    files = [text for text in now[1:] if text not in before]
+    gone = _names(before[1:]) - _names(now[1:])
+    removed = [f'<instructions file="{name}">\n(no longer there)\n</instructions>' for name in sorted(gone)]
+    return [*lines, *files, *removed]
+
+
+def _names(texts: Iterable[str]) -> set[str]:
+    return {found[1] for text in texts if (found := _FILE.match(text))}
+
+
+def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:
+    """What to say to the user where the enabled tools are others than those the session was begun with."""
+    if recorded(context) is None:
+        return []
+    kept, enabled = tool_names(context.settings[PREAMBLE]), tuple(enabled)
+    added = [name for name in enabled if name not in kept]
+    gone = [name for name in kept if name not in enabled]
+    return [
+        f"{words} {', '.join(names)}{way}"
+        for words, names, way in (
+            ("Not in this session, which was begun without:", added, ". /new has it."),
+            ("Disabled since this session began, so calls are refused:", gone, "."),
+        )
+        if names
+    ]

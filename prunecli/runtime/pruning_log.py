@@ -21,6 +21,7 @@ from prunecli.model.events import (
     RunEnded,
 )
 from prunecli.model.messages import Json
+from prunecli.model.signals import SessionEvent
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.session import Session
@@ -42,17 +43,17 @@ class PruningLog:
         self._runtime.on_session.append(self._watch)
 
     def _watch(self, session: Session) -> None:
-        session.subscribe(partial(self._told, session))
+        session.subscribe(partial(self._take, session))
 
-    def _told(self, session: Session, told: object) -> None:
+    def _take(self, session: Session, event: SessionEvent) -> None:
         history = session.context.prune_history
-        if not isinstance(told, Record):
+        if not isinstance(event, Record):
             return
         for seq in history.news:
-            self._write(_line(told, session.id, history.rows[seq], self._runtime.choices))
-        if isinstance(told.event, RunEnded) and history.rows:
+            self._write(_line(event, session.id, history.rows[seq], self._runtime.choices))
+        if isinstance(event.event, RunEnded) and history.rows:
             ledger = self._runtime.policy.ledger(session.context)
-            self._write(_head(told, "run_end", session.id) | ledger.to_json())
+            self._write(_head(event, "run_end", session.id) | ledger.to_json())
 
     def _write(self, line: dict[str, Json]) -> None:
         if self._path is None:

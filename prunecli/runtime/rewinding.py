@@ -4,6 +4,7 @@ import asyncio
 
 from prunecli.errors import SnapshotFailed
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Rewound
+from prunecli.model.signals import Notice
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.restoring import Outlook, Restored, outlooks, restore
 from prunecli.session.timeline import Point, points
@@ -31,7 +32,12 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
     """
     restored = await _files(runtime, seq) if files else Restored((), ())
     if conversation:
+        context = runtime.session.context
+        before = context.unseen.dropped
         runtime.emit(Rewound(seq))
+        if lost := [context.entries[one] for one in sorted(context.unseen.dropped - before)]:
+            words = f"{context.unseen.sum(lost)} of this branch no longer fit and will be dropped"
+            runtime.session.tell(Notice(words, "warning"))
         runtime.files_seen = (
             FilesSeen()
         )  # what was read may be known no longer: it is read again before a write

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial, reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits
+from prunecli.agent.decide import Done, Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
-from prunecli.agent.loop import Mailbox, Run
+from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
 from prunecli.agent.permissions import Mode, Rules
 from prunecli.agent.policy import Policy
@@ -31,15 +31,16 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.signals import SessionEvent
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime import standing, toolbox
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
+from prunecli.runtime.guide import Guide
 from prunecli.runtime.half_done import clear_half_done
-from prunecli.runtime.preamble import preamble
+from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming
 from prunecli.runtime.saving import FileSaver
@@ -74,7 +75,7 @@ class Runtime:
         self.notices: list[str] = []
         self.opening: list[str] = []
         self.introduction = ""
-        self.guide: list[str] = []
+        self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of
@@ -99,6 +100,7 @@ class Runtime:
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.session = self._new_session()
+        self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
 
@@ -145,16 +147,14 @@ class Runtime:
         self._watch(session, bill)
         self.session = session
         self.session_model.resumed(session, self.config)
-        for told in self.on_session:
-            told(session)
+        for follow in self.on_session:
+            follow(session)
 
     def _new_session(self) -> Session:
         now = self.setup.clock()
         started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
         path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
-        session = Session(started, self.new_context(), path=path, clock=self.setup.clock)
-        self._watch(session)
-        return session
+        return Session(started, self.new_context(), path=path, clock=self.setup.clock)
 
     def new_context(self) -> Context:
         """An empty context that counts with the configured estimator."""
@@ -164,10 +164,10 @@ class Runtime:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
 
-    def _bill(self, told: object) -> None:
-        if isinstance(told, Record):
-            self.bill = self.billed(self.bill, [told])
-            if isinstance(told.event, RequestSent) and self.running:
+    def _bill(self, event: SessionEvent) -> None:
+        if isinstance(event, Record):
+            self.bill = self.billed(self.bill, [event])
+            if isinstance(event.event, RequestSent) and self.running:
                 asyncio.get_running_loop().call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
@@ -189,9 +189,10 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type something")
-        self.prepare()
-        note = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        content = Text(checked(words, self.choices.window)), *images, *note
+        change = self.prepare()
+        plan = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
+        notes = (*plan, Text(change)) if change else plan
+        content = Text(checked(words, self.choices.window)), *images, *notes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -241,7 +242,7 @@ class Runtime:
         counts = self.session.context.counts
         executor = Executor(
             self.session,
-            self.tools,
+            known_tools(self.session.context, self.tools),
             self.tool_context,
             self.gatekeeper,
             self.files.before,
@@ -262,17 +263,10 @@ class Runtime:
     async def _ask(self, asked: Asked) -> Answer:
         return await self.asker(asked)
 
-    def prepare(self) -> None:
-        """Records system prompt and tools where they are new, so that requests can be proved from the log."""
+    def prepare(self) -> str:
+        """Before a run: records what requests are proved with. What the model is to be told of changes since."""
         self.session.mend()
-        trusted, window = self.gatekeeper.trusted, self.choices.window
-        records = self.session.records
-        begun = records[0].timestamp if records else self.setup.clock()
-        found, value = preamble(self.setup, self.tools.values(), begun, window=window, trusted=trusted)
-        if found != self.session.context.preamble:
-            self.session.emit(SettingChanged(PREAMBLE, value))
-        if name := self.session_model.unrecorded(self.session):
-            self.session.emit(SettingChanged("model.name", name))
+        return begin(self)
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
         """What tools may use now."""
@@ -288,7 +282,13 @@ class Runtime:
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
         tokens = context.counts.context_tokens
         return Choices(
-            self.config, context.settings, self._info_of, "recall" in self.tools, now, *endpoint, tokens
+            self.config,
+            context.settings,
+            self._info_of,
+            "recall" in known_tools(context, self.tools),
+            now,
+            *endpoint,
+            tokens,
         )
 
     @property
@@ -353,7 +353,7 @@ class Runtime:
         self.use_config(config)
         self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
         self._providers = {}
-        return config.notices
+        return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
         """Another configuration from now on. With another estimator the session is folded anew."""

@@ -9,11 +9,11 @@ import asyncio
 import shutil
 from collections.abc import Callable
 
-from prunecli.agent.signals import Notice
 from prunecli.config import Config
 from prunecli.errors import SnapshotFailed
 from prunecli.model.events import FilesSaved, SavedMoment, SavedReason
 from prunecli.model.messages import ToolUse
+from prunecli.model.signals import Notice
 from prunecli.runtime.setup import Setup
 from prunecli.session.copies import Copies
 from prunecli.session.own_git import OutOfTime

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from prunecli.agent.decide import at_rest
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
-from prunecli.model.messages import Block, Text
+from prunecli.model.messages import Block
+from prunecli.model.notes import typed
 from prunecli.runtime.setup import Status
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ def status(runtime: "Runtime") -> Status:
         runtime.running,
         not context.counts.scale.measured,
         runtime.gatekeeper.trusted,
-        tuple(block.text for message in waiting for block in message.content if isinstance(block, Text)),
+        tuple(typed(message) for message in waiting),
         runtime.session.name,
     )
 
 
 def unfinished(context: Context) -> bool:
     """Whether the session was left in the middle of something."""
-    last = context.items[-1] if context.items else None
+    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
     if last is None:
         return False
     cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
+from prunecli.model.touches import named
 from prunecli.runtime import standing
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.registry import load
-from prunecli.tools.tool import Tool, ToolContext, ToolLimits
+from prunecli.tools.tool import Tool, ToolContext, ToolLimits, parse, touches_of
 
 if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
@@ -34,12 +35,24 @@ def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[st
     working directory is shown relative to it."""
 
     def summary(name: str, given: Mapping[str, Json]) -> str:
-        tool, path = tools.get(name), given.get("path")
+        tool = tools.get(name)
         if tool is None:
             return ""
-        return tool.summary({**given, "path": seen_from(path, cwd)} if isinstance(path, str) else given)
+        paths = _paths(tool, given)
+        return tool.summary(
+            {key: seen_from(value, cwd) if value in paths else value for key, value in given.items()}
+        )
 
     return summary
+
+
+def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
+    """The paths that a call touches, also one of another program with other arguments."""
+    try:
+        touches = touches_of(tool, parse(tool.Input, given))
+    except ToolError:
+        touches = named(tool.name, given)
+    return (*touches.reads, *touches.changes, *touches.searches) if touches else ()
 
 
 def tool_context(runtime: "Runtime", *, approved: bool) -> ToolContext:

@@ -18,6 +18,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json, Usage, plain_text
+from prunecli.model.notes import without_notes
 from prunecli.model.record_codec import decode_record
 
 PROMPT_CHARS = 300
@@ -99,7 +100,7 @@ class Digest:
                 at = origin.get("seq")
                 self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
             case UserMessage(content, came) if came != "command":
-                words = plain_text(content).strip()[:PROMPT_CHARS]
+                words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS]
                 self.first = self.first or words
                 self.last = words or self.last
                 self.prompts += 1

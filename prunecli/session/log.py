@@ -2,9 +2,10 @@
 
 Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` is who appends.
 
-Where a user's message can't be read, or may be among what can't, `LOST_WORDS` takes its place: the model is told that
-something is missing instead of going on as if nobody had said it. The record is derived from the damage each time the
-file is read, under the number of the first missing record, so it is always the same and never written.
+Where a user's message can't be read or is malformed, or may be among what can't be read, `LOST_WORDS` takes its
+place: the model is told that something is missing instead of going on as if nobody had said it. The record is derived
+from the damage each time the file is read, under the number of the first missing record, so it is always the same and
+never written.
 """
 
 import os
@@ -146,6 +147,8 @@ def take_line(loaded: Loaded, line: bytes) -> None:
             loaded.records.append(Record(last + 1, before + 1, LOST_WORDS))
     if isinstance(record.event, Unknown) and record.event.why:
         loaded.bad.append(BadLine(number, b"", record.event.why, record.seq))
+        if record.event.type == "UserMessage":
+            record = replace(record, event=LOST_WORDS)
     loaded.unread.clear()
     loaded.records.append(record)
     loaded.last_line = number

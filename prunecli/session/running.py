@@ -72,7 +72,7 @@ class RunningOutput:
         """What is recorded of all that did not finish: calls of the exchange in progress without a result, and a
         command of the user's, unless the records of the session say already how it ended."""
         found: list[Event] = [*self._results(exchange, exchange.unanswered if exchange else ())]
-        said = (record.seq for record in reversed(records) if isinstance(record.event, UserMessage))
+        said = (record.seq for record in reversed(records) if _is_said(record.event))
         if self.key.startswith(USER_COMMAND) and next(said, -1) <= self.since:
             printed = render.interrupted_text(self.text)
             found.append(UserMessage((Text(self.key), Text(printed)), "command"))
@@ -97,7 +97,7 @@ class RunningOutput:
         match event:
             case ToolResult(tool_use_id) if tool_use_id == self.key:
                 self.forget()
-            case UserMessage(origin="command") if self.key.startswith(USER_COMMAND):
+            case UserMessage(origin="command", restores=()) if self.key.startswith(USER_COMMAND):
                 self.forget()
             case _:
                 pass
@@ -108,6 +108,11 @@ class RunningOutput:
         if self.path is not None:
             with suppress(OSError):
                 self.path.unlink()
+
+
+def _is_said(event: Event) -> bool:
+    """Whether the user said or ran something; a `/restore` may come while a command of theirs runs."""
+    return isinstance(event, UserMessage) and not event.restores
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -7,31 +7,32 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
-from prunecli.model.codec import block_to_json, well_formed
+from prunecli.model.codec import block_to_json
 from prunecli.model.events import (
     LOG_VERSION,
     Event,
     Record,
     SessionStarted,
     SettingChanged,
-    UserMessage,
 )
-from prunecli.model.messages import Json, Text
+from prunecli.model.messages import Json
+from prunecli.model.signals import FileMoved, SessionEvent
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.clock import Clock, next_timestamp, system_clock
+from prunecli.session.completing import completed
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running import RunningOutput
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
-Reader: TypeAlias = Callable[[Any], None]
-"""Is told each Record when it is in the file, and each transient signal (a delta, a progress line)."""
+Reader: TypeAlias = Callable[[SessionEvent], None]
+"""Is told each record when it is in the file, and each signal."""
 
 STEP_BYTES = 65_536
 """A step of loading reads about so many bytes: two or three milliseconds."""
@@ -49,25 +50,6 @@ Steps: TypeAlias = "Generator[Step, None, Session]"
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
 """Names in `requires` that this version understands."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileMoved:
-    """Told to readers when the session's file was lost and a new one holds everything (LOG-34); `why` begins
-    with a verb."""
-
-    why: str
-    path: Path
-
-
-def _well_formed(event: UserMessage) -> UserMessage:
-    """What was typed or given as an argument may hold bytes that were no text (LOG-16); from models and tools it
-    comes checked."""
-    texts = [block for block in event.content if isinstance(block, Text)]
-    if all(well_formed(block.text) is block.text for block in texts):
-        return event
-    clean = (Text(well_formed(one.text)) if isinstance(one, Text) else one for one in event.content)
-    return replace(event, content=tuple(clean))
 
 
 class Session:
@@ -127,7 +109,7 @@ class Session:
         self._pay()
         if not self.records:
             self._append(self._started)
-        return self._append(_well_formed(event) if isinstance(event, UserMessage) else event)
+        return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
         """What this version does not understand it would go on with wrongly, in a copy too (LOG-23)."""
@@ -231,10 +213,10 @@ class Session:
         self._log, self.path, self.running.log = log, path, path
         self.tell(FileMoved(lost.why, path))
 
-    def tell(self, signal: object) -> None:
-        """Tells the readers something transient, which is not kept."""
+    def tell(self, event: SessionEvent) -> None:
+        """Tells the readers; a signal is not kept."""
         for reader in tuple(self._readers):
-            reader(signal)
+            reader(event)
 
     def commit(self) -> None:
         """Makes everything emitted so far durable; may block on the disk. Raises StorageFailed."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from prunecli.context.lineage import branch
 from prunecli.model.events import FilesSaved, Record, UserMessage
-from prunecli.model.messages import plain_text
+from prunecli.model.notes import typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def points(records: Sequence[Record]) -> list[Point]:
     """The present prompts, the newest first, and behind them the branches that rewinds have left."""
     present, left = branch(records)
     back = [
-        Point(record.seq - 1, _words(record.event), record.timestamp)
+        Point(record.seq - 1, typed(record.event), record.timestamp)
         for record in reversed(present)
         if isinstance(record.event, UserMessage)
     ]
@@ -50,7 +50,7 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
     said = [record for record in there if isinstance(record.event, UserMessage) and record.seq not in here]
     if not said or not isinstance(said[-1].event, UserMessage):
         return None
-    return Point(seq, _words(said[-1].event), said[-1].timestamp, forward=True, prompts=len(said))
+    return Point(seq, typed(said[-1].event), said[-1].timestamp, forward=True, prompts=len(said))
 
 
 def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | None:
@@ -104,8 +104,3 @@ def is_saved(records: Sequence[Record], root: str) -> bool:
         if isinstance(record.event, UserMessage):
             return False
     return False
-
-
-def _words(message: UserMessage) -> str:
-    """What the user typed: of a `!cmd` the command."""
-    return plain_text(message.content[:1] if message.origin == "command" else message.content)

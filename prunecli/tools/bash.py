@@ -10,10 +10,11 @@ from typing import Annotated, ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, run
 from prunecli.tools.processes.environment import program_in
 from prunecli.tools.processes.output import HeadAndTail
-from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 
 MAX_TIMEOUT = 3600.0
 GRACE = 1.0
@@ -53,13 +54,16 @@ class Bash:
         "Run a command in a new bash in the working directory. Returns stdout and stderr together. "
         "No stdin, no terminal; background processes are ended with the call."
     )
-    effect: ClassVar[Effect] = "run"
     parallel: ClassVar[bool] = False
     Input: ClassVar[type] = BashInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The command."""
         return in_one_line(given.get("command"))
+
+    def touches(self, given: BashInput) -> Touches:
+        """The command."""
+        return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
         """Runs the command until it ends, its time is up, or the call is cancelled.

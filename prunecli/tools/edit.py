@@ -9,13 +9,14 @@ from typing import ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.saving import Current, digest_of, locked, replace_content
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,16 @@ class Edit:
         "Replace old_string in a file by new_string. It must occur exactly once, white space included, "
         "unless replace_all is set."
     )
-    effect: ClassVar[Effect] = "edit"
     parallel: ClassVar[bool] = False
     Input: ClassVar[type] = EditInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The path."""
         return in_one_line(given.get("path"))
+
+    def touches(self, given: EditInput) -> Touches:
+        """The file, in part."""
+        return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
         """Edits the file. Raises ToolError, with the file as it was, when it may not or can't be edited."""

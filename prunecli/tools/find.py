@@ -8,10 +8,11 @@ from typing import Annotated, ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.searching.names import shown_name
-from prunecli.tools.searching.scope import scope_of
+from prunecli.tools.searching.scope import folders_of, scope_of
 from prunecli.tools.searching.search import MAX_SECONDS, scan
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_PATHS = 1000
 _NOTES_BYTES = 200
@@ -30,13 +31,16 @@ class Find:
 
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
-    effect: ClassVar[Effect] = "read"
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = FindInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The pattern and where it is looked for."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
+
+    def touches(self, given: FindInput) -> Touches:
+        """The folder, and where the pattern leads."""
+        return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
         """Searches. Raises ToolError for a path that can't be searched."""

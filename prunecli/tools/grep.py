@@ -8,13 +8,14 @@ from typing import Annotated, ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.matches import MAX_MATCHES, Matches
 from prunecli.tools.searching.scan import BAD_PATTERN
-from prunecli.tools.searching.scope import Scope, scope_of
+from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
 from prunecli.tools.searching.search import MAX_SECONDS, ripgrep, ripgrep_of, scan
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_CONTEXT = 20
 _NOTES_BYTES = 300
@@ -40,13 +41,18 @@ class Grep:
     description: ClassVar[str] = (
         "Search file contents; returns path:line:text, at most 200 matches. Skips ignored and binary files."
     )
-    effect: ClassVar[Effect] = "read"
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = GrepInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The pattern and where it is looked for."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
+
+    def touches(self, given: GrepInput) -> Touches:
+        """The folder, with the contents of the files in it that the glob chooses."""
+        if not given.glob:
+            return Touches(reads=(given.path,), searches=(given.path,))
+        return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
         """Searches. Raises ToolError for a pattern, path or number that can't be."""

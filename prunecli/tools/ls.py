@@ -9,13 +9,14 @@ from typing import Annotated, ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.workspace import refusal
 from prunecli.tools.searching.folder import names_in
 from prunecli.tools.searching.gitignore import GIT, is_ignored, levels_at
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import scope_of
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_NAMES = 500
 _IGNORED_SHOWN = 10
@@ -34,13 +35,16 @@ class Ls:
 
     name: ClassVar[str] = "ls"
     description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."
-    effect: ClassVar[Effect] = "read"
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = LsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The path."""
         return in_one_line(given.get("path") or ".")
+
+    def touches(self, given: LsInput) -> Touches:
+        """The folder."""
+        return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
         """Lists the folder. Raises ToolError for a path that is none."""

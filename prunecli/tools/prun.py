@@ -10,7 +10,8 @@ from typing import Annotated, ClassVar
 from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Json
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, text_output
+from prunecli.model.touches import Touches
+from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 
 class Prun:
@@ -22,7 +23,6 @@ class Prun:
         "least this many tokens, before the next turn. For dead ends and bulky output that is no longer needed. "
         "The user's words stay; the log keeps everything."
     )
-    effect: ClassVar[Effect] = "context"
     parallel: ClassVar[bool] = False
 
     @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class Prun:
     def summary(self, given: Mapping[str, Json]) -> str:
         """The tokens asked for."""
         return f"{given.get('tokens', '')} tokens"
+
+    def touches(self, _: object) -> Touches:
+        """Only the context."""
+        return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
         """Plans; removes nothing yet. Raises ToolError for a number below 1."""

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 from prunecli.context.prun import MAX_MEMO_CHARS
 from prunecli.errors import ToolError
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.prun import planned
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput
+from prunecli.tools.tool import ToolContext, ToolOutput
 
 
 class PrunWithMemo:
@@ -18,7 +19,6 @@ class PrunWithMemo:
     description: ClassVar[str] = (
         "Like prun, leaving a memo in place of what is removed: what you learned and still need."
     )
-    effect: ClassVar[Effect] = "context"
     parallel: ClassVar[bool] = False
 
     @dataclass(frozen=True, slots=True)
@@ -31,6 +31,10 @@ class PrunWithMemo:
     def summary(self, given: Mapping[str, Json]) -> str:
         """The tokens asked for and the memo's beginning."""
         return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
+
+    def touches(self, _: object) -> Touches:
+        """Only the context."""
+        return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
         """Plans; removes nothing yet. Raises ToolError for a blank or an overlong memo."""

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Image, Json
+from prunecli.model.touches import Touches
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
 from prunecli.tools.files.in_thread import in_thread
@@ -19,7 +20,7 @@ from prunecli.tools.files.saving import MAX_BYTES, digest_of
 from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.folder import names_in
-from prunecli.tools.tool import TRUNCATION_MARKER, Effect, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 
 DEFAULT_LINES = 2000
 MAX_UTF_16 = 16 * 1024 * 1024
@@ -40,7 +41,6 @@ class Read:
 
     name: ClassVar[str] = "read"
     description: ClassVar[str] = "Read a text file, in pages if long, or an image (png, jpeg, gif, webp)."
-    effect: ClassVar[Effect] = "read"
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = ReadInput
 
@@ -51,6 +51,10 @@ class Read:
             return path
         first = offset if type(offset) is int else 1
         return f"{path} {first}-{first + limit - 1}" if type(limit) is int else f"{path} {first}-"
+
+    def touches(self, given: ReadInput) -> Touches:
+        """The file."""
+        return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:
         """Shows the page. Raises ToolError for what can't be shown."""

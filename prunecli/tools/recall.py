@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from prunecli.context.again import readable
 from prunecli.errors import ToolError
-from prunecli.model.messages import Image, Json, Text, ToolUse
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, text_output
+from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
+from prunecli.tools.tool import ToolContext, ToolOutput
 
 
 class Recall:
@@ -19,7 +21,6 @@ class Recall:
     description: ClassVar[str] = (
         "Get back the original text of a pruned entry, by the number in its placeholder."
     )
-    effect: ClassVar[Effect] = "context"
     parallel: ClassVar[bool] = True
 
     @dataclass(frozen=True, slots=True)
@@ -32,13 +33,12 @@ class Recall:
         """The entry asked for."""
         return f"entry {given.get('entry', '')}"
 
+    def touches(self, _: object) -> Touches:
+        """Only the context."""
+        return Touches()
+
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
         """Gives the original. Raises ToolError for an unknown entry and for the user's."""
         if context.recall is None:
             raise ToolError("recall is not available here")
-        content = context.recall(given.entry)
-        kept = tuple(block for block in content if isinstance(block, Text | Image))
-        called = [f"(called {block.name})" for block in content if isinstance(block, ToolUse)]
-        if not kept:
-            return text_output(" ".join(called))
-        return ToolOutput(kept, details={"recalled": given.entry})
+        return ToolOutput(readable(context.recall(given.entry)), details={"recalled": given.entry})

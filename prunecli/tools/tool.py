@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, an input class from which its schema is made, and `run`.
+"""What a tool is: a name, a description, an input class from which its schema is made, `touches` and `run`.
 
 The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, a default makes it
 optional. A tool gets what it may use through its `ToolContext` and answers with a `ToolOutput`.
@@ -21,11 +21,13 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    runtime_checkable,
 )
 
 from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
-from prunecli.model.messages import Block, Image, Json, Text
+from prunecli.model.messages import Block, Json, Text
+from prunecli.model.touches import Touches
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
 """Stands for an empty or blank output: the endpoint refuses blank text."""
-
-Effect = Literal["read", "edit", "run", "context"]
-"""What a call can change: nothing, files, anything (a command), or only the working context."""
 
 SeenState = Literal["seen", "changed", "unseen"]
 """What the model knows of a file: its content of now, an older one, nothing."""
@@ -131,11 +130,14 @@ class ToolContext:
 
 
 class Tool(Protocol):
-    """One tool. `summary` is the one line the screen shows for a call: its main argument, unescaped."""
+    """One tool. `summary` is the one line the screen shows for a call: its main argument, unescaped.
+
+    A tool also declares what its calls touch (`Declares`). One that does not may do anything: the user is asked
+    before each call, and what it changed is saved like what a command changed.
+    """
 
     name: ClassVar[str]
     description: ClassVar[str]
-    effect: ClassVar[Effect]
     parallel: ClassVar[bool]
     """Whether calls may run beside each other; such a tool changes nothing."""
     Input: ClassVar[type]
@@ -147,6 +149,23 @@ class Tool(Protocol):
     async def run(self, given: Any, context: ToolContext) -> ToolOutput:
         """Runs one call. Raises ToolError; leaves no process behind when cancelled."""
         ...
+
+
+@runtime_checkable
+class Declares(Protocol):
+    """A tool that declares what a call touches, for permissions, snapshots and strategies."""
+
+    def touches(self, given: Any, /) -> Touches:
+        """The files and commands of a call with this input. Reads no file."""
+        ...
+
+
+def touches_of(tool: Tool, given: object) -> Touches | None:
+    """What a call with this input touches; None if the tool declares nothing, or fails to: it may do anything."""
+    try:
+        return tool.touches(given) if isinstance(tool, Declares) else None
+    except Exception:  # noqa: BLE001  # a defect of a tool must not end the run
+        return None
 
 
 def text_output(
@@ -175,14 +194,14 @@ def bounded(text: str, limit: int) -> str:
 
 
 def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
-    """The output with its texts cut so that together they hold at most `limit` bytes; images stay."""
+    """The output with its texts cut so that together they hold at most `limit` bytes; other blocks stay."""
     left, content = limit, list[Block]()
     for block in output.content:
         if isinstance(block, Text):
             text = bounded(block.text, left) if left > 0 else TRUNCATION_MARKER.strip()
             left -= len(text.encode("utf-8", "replace"))
             content.append(Text(text))
-        elif isinstance(block, Image):
+        else:
             content.append(block)
     return replace(output, content=tuple(content))
 
@@ -230,6 +249,12 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
     if wrong:
         raise ToolError("Invalid input: " + "; ".join(wrong))
     return input_class(**values)
+
+
+def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
+    """The sorted keys of a raw input that mean nothing to the tool. A `description`, which models add, is fine."""
+    known = {item.name for item in fields(input_class)}
+    return tuple(sorted(given.keys() - known - {"description"}))
 
 
 def _without_none(hint: Any) -> Any:

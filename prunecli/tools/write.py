@@ -9,6 +9,7 @@ from typing import ClassVar
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import (
     LATIN_1,
@@ -22,7 +23,7 @@ from prunecli.tools.files.encoding import (
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.saving import Current, create_file, digest_of, locked, replace_content
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
-from prunecli.tools.tool import Effect, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,16 @@ class Write:
     description: ClassVar[str] = (
         "Write a file whole, making parent folders. An existing file must have been read first."
     )
-    effect: ClassVar[Effect] = "edit"
     parallel: ClassVar[bool] = False
     Input: ClassVar[type] = WriteInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """The path."""
         return in_one_line(given.get("path"))
+
+    def touches(self, given: WriteInput) -> Touches:
+        """The file, whole."""
+        return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
         """Writes the file. Raises ToolError, with the file as it was, when it may not or can't be written."""

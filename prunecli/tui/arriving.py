@@ -129,8 +129,8 @@ class Arriving:
     def _presented(self, presenter: Presenter) -> Iterator[None]:
         present = present_of(self._resuming.records)
         for start in range(0, len(present), AT_A_TIME):
-            for told in present[start : start + AT_A_TIME]:
-                presenter.take(told)
+            for event in present[start : start + AT_A_TIME]:
+                presenter.take(event)
             yield
 
     async def _put_above(self) -> None:

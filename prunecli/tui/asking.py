@@ -19,6 +19,16 @@ class Asking:
     def __init__(self, conversation: "Conversation") -> None:
         self._conversation = conversation
         self._answer: asyncio.Future[Answer] | None = None
+        self.deciding = "/trust" in conversation.runtime.opening
+        """Whether the start is to ask what the agent may do and read here: prompts wait for the answer."""
+
+    def decided(self, line: str) -> None:
+        """A command was run. If it was the answer to the question of the start, what waited for it is heard."""
+        conversation = self._conversation
+        if self.deciding and line.startswith("/trust "):
+            self.deciding = False
+            conversation.hear_all(conversation.runs.take_all())
+            conversation.show_waiting()
 
     async def ask(self, asked: Asked) -> Answer:
         """The answer of the user."""
@@ -26,7 +36,7 @@ class Asking:
         from prunecli.tui.widgets.permission import PermissionPanel
 
         frame, cwd = self._conversation.frame, self._conversation.runtime.setup.cwd
-        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd))
+        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd), cwd)
         panel = PermissionPanel(sheet, frame.program.palette)
         self._answer = asyncio.get_running_loop().create_future()
         frame.ask(panel)

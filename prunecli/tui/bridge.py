@@ -6,6 +6,7 @@ Nothing is lost and the order is kept. In a flood of deltas the screen is woken 
 from collections.abc import Callable
 from time import monotonic
 
+from prunecli.model.signals import SessionEvent
 from prunecli.providers.provider import joined
 from prunecli.session.session import Session
 
@@ -24,7 +25,7 @@ class Bridge:
         self._wake = wake
         self._later = later
         self._clock = clock
-        self._pending: list[object] = []
+        self._pending: list[SessionEvent] = []
         self._queued = False
         self._woken_at = float("-inf")
         self._leave: Callable[[], object] | None = None
@@ -41,8 +42,8 @@ class Bridge:
             self._leave = None
         self._pending = []
 
-    def _take(self, told: object) -> None:
-        self._pending.append(told)
+    def _take(self, event: SessionEvent) -> None:
+        self._pending.append(event)
         if self._queued:
             return
         self._queued = True
@@ -56,7 +57,7 @@ class Bridge:
         self._woken_at = self._clock()
         self._wake()
 
-    def batch(self) -> list[object]:
+    def batch(self) -> list[SessionEvent]:
         """Everything that was told since the last batch, in order; deltas of one text that follow each other
         are one."""
         self._queued = False

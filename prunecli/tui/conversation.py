@@ -9,12 +9,14 @@ from textual.message import Message
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
+from prunecli.model.signals import FileMoved
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.counting import teller, to_count
+from prunecli.runtime.entries import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.toolbox import summaries
-from prunecli.session.session import FileMoved, Session
+from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking
 from prunecli.tui.bridge import Bridge
@@ -127,9 +129,7 @@ class Conversation:
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only
         self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
-            self.say(
-                "This session stopped in the middle of its work. Press Enter on an empty prompt to go on."
-            )
+            self.say("This session was interrupted. Press Enter to continue")
         self.show_status()
 
     def _show_all(self) -> None:
@@ -159,8 +159,7 @@ class Conversation:
             self.frame.show_transcript()
 
     def presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
-        """Presents a session; `context` is its fold, that of the present session where it is not given. Without
-        `figures` it shows no tokens."""
+        """Presents a session by its fold, by default the present one; without `figures` it shows no tokens."""
         tools, fold = self.runtime.tools, context or self.runtime.session.context
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
@@ -179,16 +178,16 @@ class Conversation:
         elif self.stage.has_entries:
             self.frame.show_transcript()
         other = False
-        for told in batch:
-            other = self._doing.take(told) or other
-            if isinstance(told, FileMoved):
-                self.warn_of(notice_of(told, self.runtime))
+        for event in batch:
+            other = self._doing.take(event) or other
+            if isinstance(event, FileMoved):
+                self.warn_of(notice_of(event, self.runtime))
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
-        records = [told for told in batch if isinstance(told, Record)]
+        records = [event for event in batch if isinstance(event, Record)]
         if records:
             self.show_status()
-        if any(isinstance(record.event, PrunApplied | PrunReverted | Pinned) for record in records):
+        if any(isinstance(one.event, PrunApplied | PrunReverted | Pinned | UserMessage) for one in records):
             self.runs.keep()
 
     def show_status(self) -> None:
@@ -227,8 +226,8 @@ class Conversation:
         if not text.strip():
             if self.runs.can_go_on and not self.runs.busy:
                 self.runs.go_on()
-            elif self.runtime.guide and not self.runs.busy:
-                self._said(self.runtime.guide.pop(0), follow_up=False)
+            elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
+                self._said(line, follow_up=False)
                 self.show_guide()
             return
         self.keeping.sent(text, self.runtime.setup.clock())
@@ -250,8 +249,8 @@ class Conversation:
 
     def show_guide(self) -> None:
         """What Enter alone says next stands in the empty prompt."""
-        guide = [] if self.runs.busy else self.runtime.guide
-        self.frame.prompt.placeholder = f"Enter: {guide[0]}" if guide else PLACEHOLDER
+        line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
+        self.frame.prompt.placeholder = f"Enter: {line}" if line else PLACEHOLDER
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
         """What was said while nobody could listen."""
@@ -261,10 +260,17 @@ class Conversation:
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Says something to the agent; while it works it is steered, or hears it when it is done."""
         text = files.as_paths(text, str(self.runtime.setup.cwd))
-        if not self.runs.busy:
+        if self.asking.deciding:  # the start asks what the agent may do here, and what it reads
+            self._queue(text, follow_up=follow_up)
+        elif not self.runs.busy:
             self.runs.submit(text)
-            return
-        self._queue(text, follow_up=follow_up)
+        elif self.completer.is_unanswered(text):
+            self.frame.run_worker(self._submit_completed(text, follow_up=follow_up), group="complete-sent")
+        else:
+            self._queue(text, follow_up=follow_up)
+
+    async def _submit_completed(self, text: str, *, follow_up: bool) -> None:
+        self.submit(await self.completer.completed(text), follow_up=follow_up)
 
     def _queue(self, text: str, *, follow_up: bool) -> None:
         try:
@@ -281,6 +287,7 @@ class Conversation:
 
             self._effects = Effects(self.runtime, self)
         self._effects.run(line)
+        self.asking.decided(line)
 
     def rewind(self) -> None:
         """Goes back to an earlier prompt."""
@@ -298,11 +305,14 @@ class Conversation:
         if target is None:
             return
         try:
-            self.runtime.emit(PrunReverted((target,)))
+            plan, _ = bring_back(self.runtime, [target])
         except PrunecliError as error:
             self.complain(error)
-        else:
-            self.frame.activity.hint("restored and pinned: the next request holds it again")
+            return
+        when = "after the current tool calls" if self.runtime.running else "at the end"
+        done = f"restored {when} and pinned: the next request holds it again"
+        self.frame.activity.hint(done if plan.allowed else plan.refusal)
+        self.show_waiting()
 
     # What runs need ------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from prunecli.commands.command import (
     AskSecret,
@@ -81,6 +81,8 @@ class Effects:
                     app.leave()
                 case SwitchSession():
                     conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
+                case _:
+                    assert_never(effect)
 
     def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
         """What takes its time, and Esc stops."""
@@ -165,7 +167,7 @@ class Effects:
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen
 
-        self._app.push_screen(TableScreen(table))
+        self._app.push_screen(TableScreen(table, self._conversation.frame.prompt.put))
 
     def _inspect(self) -> None:
         from prunecli.tui.screens.context import ContextScreen

@@ -73,13 +73,13 @@ class Picking:
         state = {"done": 0, "stop": 0}
 
         def scan() -> None:
-            for told in search([one.path for one in among], query):
+            for step in search([one.path for one in among], query):
                 if state["stop"]:
                     return
-                if isinstance(told, Hit):
-                    found.append(told)
+                if isinstance(step, Hit):
+                    found.append(step)
                 else:
-                    state["done"] = told
+                    state["done"] = step
 
         try:
             await self._while(

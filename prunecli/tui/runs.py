@@ -11,7 +11,7 @@ from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageFailed, ToolError
 from prunecli.model.events import AssistantMessage, UserMessage
-from prunecli.model.messages import plain_text
+from prunecli.model.notes import typed
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
 from prunecli.tui.live_command import LiveCommand
@@ -55,8 +55,8 @@ class Runs:
         """What can't be recorded was not said: it comes back into the prompt."""
         before = len(self._runtime.session.records)
         try:
-            return await self._runtime.submit(text)
-        except (PromptTooLarge, SessionError):
+            return await self._runtime.submit(await self._front.completer.completed(text))
+        except (PromptTooLarge, SessionError, asyncio.CancelledError):
             new = self._runtime.session.records[before:]
             if not any(isinstance(record.event, UserMessage) for record in new):
                 self._front.give_back(text)
@@ -241,7 +241,7 @@ class Runs:
     def waiting(self) -> tuple[list[str], list[str]]:
         """What was said and is not heard yet: steering, and what waits for the end."""
         mailbox = self._runtime.mailbox
-        return [_words(one) for one in mailbox.steering], [_words(one) for one in mailbox.follow_ups]
+        return [typed(one) for one in mailbox.steering], [typed(one) for one in mailbox.follow_ups]
 
     def take_all(self) -> list[tuple[str, bool]]:
         """Takes all that waits out, in order; with each whether it waits for the end."""
@@ -255,9 +255,5 @@ class Runs:
         mailbox = self._runtime.mailbox
         for queue in (mailbox.follow_ups, mailbox.steering):
             if queue:
-                return _words(queue.pop())
+                return typed(queue.pop())
         return None
-
-
-def _words(message: UserMessage) -> str:
-    return plain_text(message.content)

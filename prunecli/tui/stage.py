@@ -5,8 +5,10 @@ no key; it is then shown as it is by that time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import assert_never
 
 from prunecli.model.events import Record
+from prunecli.model.signals import SessionEvent
 from prunecli.tui.showing.changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.tui.showing.present import Presenter, present_all
 from prunecli.tui.transcript.entries import Entry, Key, Level, Notice
@@ -85,10 +87,10 @@ class Stage:
         self._keys, self._above = keys, above
         self._slots = {key: slot for slot, key in enumerate(keys, above)}
 
-    def take(self, batch: Iterable[object]) -> bool:
+    def take(self, batch: Iterable[SessionEvent]) -> bool:
         """Shows what was told; False where the session has to be shown anew from its records."""
-        for told in batch:
-            for change in self._presenter.take(told):
+        for event in batch:
+            for change in self._presenter.take(event):
                 if isinstance(change, Anew):
                     return False
                 self._apply(change)
@@ -121,8 +123,10 @@ class Stage:
                 transcript.finish(self._keys[slot - self._above])
             case Tail(slot, lines):
                 transcript.set_tail(self._keys[slot - self._above], lines)
+            case Anew():
+                pass  # whoever takes the changes shows the session anew
             case _:
-                pass
+                assert_never(change)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
         """Shows a notice of the program that is in no log."""

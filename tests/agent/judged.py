@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.agent.permissions import Rules, Verdict, judge
+from prunecli.model.touches import Touches
+from prunecli.tools.registry import load, names
+from prunecli.tools.tool import not_read as keys_not_read
+from prunecli.tools.tool import parse, schema, touches_of
 
 HERE = Path(__file__).parent
 
@@ -19,9 +23,15 @@ class Scene:
     outside: Path
     home: Path
 
-    def judge(self, effect: str, tool: str, given: dict[str, Any], **changed: Any) -> Verdict:
+    def judge(self, tool: str, given: dict[str, Any], **changed: Any) -> Verdict:
+        """Judges a call of a tool of the program, or of one that declares nothing."""
+        if tool not in names():
+            return self.judge_touches(tool, None, **changed)
+        not_read = keys_not_read(load(tool).Input, given)
+        return self.judge_touches(tool, declared(tool, given), not_read=not_read, **changed)
+
+    def judge_touches(self, tool: str, touches: Touches | None, **changed: Any) -> Verdict:
         settings: dict[str, Any] = {
-            "effect": effect,
             "mode": "ask",
             "rules": Rules(),
             "trusted": True,
@@ -29,16 +39,23 @@ class Scene:
             "cwd": self.workspace,
             "home": self.home,
         }
-        return judge(tool_name=tool, given=given, **{**settings, **changed})
+        return judge(tool, touches, **{**settings, **changed})
 
     def bash(self, command: str, **changed: Any) -> Verdict:
-        return self.judge("run", "bash", {"command": command}, **changed)
+        return self.judge("bash", {"command": command}, **changed)
 
     def read(self, path: str, **changed: Any) -> Verdict:
-        return self.judge("read", "read", {"path": path}, **changed)
+        return self.judge("read", {"path": path}, **changed)
 
     def edit(self, path: str, **changed: Any) -> Verdict:
-        return self.judge("edit", "edit", {"path": path, "old": "a", "new": "b"}, **changed)
+        return self.judge("edit", {"path": path}, **changed)
+
+
+def declared(tool: str, given: dict[str, Any]) -> Touches | None:
+    """What a tool of the program declares of a call; texts that are not given are empty."""
+    one = load(tool)
+    missing = {key: "" for key in schema(one.Input)["required"] if key not in ("tokens", "entry")}
+    return touches_of(one, parse(one.Input, {**missing, **given}))
 
 
 def scene(folder: Path) -> Scene:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from prunecli.agent.assemble import ModelSettings
-from prunecli.agent.decide import Limits
+from prunecli.agent.decide import Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.loop import Mailbox, Run
+from prunecli.agent.loop import Run
 from prunecli.agent.permissions import Rules
 from prunecli.agent.policy import Policy
 from prunecli.context.state import Context
@@ -18,6 +18,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.errors import ToolError
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Json, Text, Usage
+from prunecli.model.touches import Touches
 from prunecli.session.session import Session
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
@@ -31,7 +32,6 @@ class Echo:
 
     name: ClassVar[str] = "echo"
     description: ClassVar[str] = "echo"
-    effect: ClassVar[str] = "read"
     parallel: ClassVar[bool] = True
 
     @dataclass(frozen=True, slots=True)
@@ -46,6 +46,9 @@ class Echo:
 
     def summary(self, given: Mapping[str, Json]) -> str:
         return str(given.get("words", ""))
+
+    def touches(self, given: Input) -> Touches:
+        return Touches(searches=(given.words,))
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
         self.ran.append(given.words)
@@ -64,8 +67,10 @@ class Change(Echo):
     """The same, but it changes things: it is asked about and runs alone."""
 
     name: ClassVar[str] = "change"
-    effect: ClassVar[str] = "run"
     parallel: ClassVar[bool] = False
+
+    def touches(self, given: Echo.Input) -> Touches:
+        return Touches(runs=(given.words,))
 
 
 @dataclass

@@ -6,13 +6,13 @@ import pytest
 
 from prunecli.agent.assemble import ModelSettings, assemble, summary_request
 from prunecli.agent.policy import Policy
-from prunecli.agent.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench

@@ -9,7 +9,6 @@ import pytest
 from prunecli.agent.decide import Limits
 from prunecli.agent.execute import Answer
 from prunecli.agent.policy import Policy
-from prunecli.agent.signals import Notice, RetryScheduled, StreamDiscarded
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi
 from prunecli.context.strategy import Chosen, FunctionFailed
@@ -32,6 +31,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import INVALID_INPUT, Image, Opaque, Text, Thinking, ToolUse, Usage, plain_text
+from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
 from prunecli.tools.recall import Recall

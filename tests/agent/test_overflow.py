@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from prunecli.agent.policy import TOO_LONG, Policy
-from prunecli.agent.signals import Notice
 from prunecli.context.compaction import Options
 from prunecli.context.project import project
 from prunecli.context.strategies import pi
@@ -14,6 +13,7 @@ from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest, ContextOverflow
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import ToolUse, Usage
+from prunecli.model.signals import Notice
 from prunecli.providers.anthropic import AnthropicProvider, Endpoint
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests import endpoint as fake

@@ -3,9 +3,9 @@
 import pytest
 
 from prunecli.agent.retry import RetryPolicy
-from prunecli.agent.signals import Notice, RetryScheduled
 from prunecli.errors import BadRequest, ConnectionLost, Overloaded, ProviderError, RateLimited, Unauthorized
 from prunecli.model.messages import ToolUse
+from prunecli.model.signals import Notice, RetryScheduled
 from prunecli.providers.scripted import ScriptedProvider, calls, fails, says
 from tests.agent.running import Bench
 

@@ -154,8 +154,8 @@ def test_a_directory_outside_of_the_workspace_leaves_no_command_harmless(here: S
 def test_an_input_that_the_judgement_does_not_know_is_asked_about(here: Scene) -> None:
     """SBX-10: a directory or environment given by the model never passes unseen."""
     for extra in ({"cwd": "/etc"}, {"env": {"PATH": "."}}):
-        assert here.judge("run", "bash", {"command": "ls", **extra}).kind == "ask"
-    assert here.judge("run", "bash", {"command": "ls", "timeout": 5}).kind == "allow"
+        assert here.judge("bash", {"command": "ls", **extra}).kind == "ask"
+    assert here.judge("bash", {"command": "ls", "timeout": 5}).kind == "allow"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """What planning one more request costs each strategy, and the ledger, in sessions of any length. Run as a script.
 
-    python tests/benchmarks/bench_planning.py [entries ...]
+    python tests/benchmarks/bench_planning.py [entries ...] [mix errors tiny] [strategies ...]
 
 Three kinds of session: a realistic mix, all errors, all tiny results; in the last two nothing can be pruned by what
-prunes results. Each is folded and the strategy asked as after a resume, which reads everything once ("first"); its
-proposal is applied, and what that changed is read again with the next request ("then"). It goes on for REQUESTS
-requests, each an answer with a call and its result, the proposal applied each time: median and worst, and the median
-of those that a user message begins ("turn": every twentieth). The ledger is asked after each request. Times are in
-milliseconds; folding is not in them. Nothing here is asserted: machines differ. The garbage collector is off while
-the clock runs: its pauses grow with the heap, whoever allocates.
+prunes results. Each is folded and the strategy asked as after a resume, which reads everything once ("first"). Then
+it is asked for HELD requests while a gate holds its proposals back ("held": the median). They are applied, and what
+that changed is read again with the next request ("then"). It goes on for REQUESTS requests, each an answer with a
+call and its result, the proposal applied each time: median and worst, and the median of those that a user message
+begins ("turn": every twentieth). The ledger is asked after each request. Times are in milliseconds; folding is not
+in them. Nothing here is asserted: machines differ. The garbage collector is off while the clock runs: its pauses
+grow with the heap, whoever allocates.
 """
 
 import gc
@@ -27,10 +28,11 @@ from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Text, ToolUse, Usage
 
 SIZES = (1_000, 10_000, 100_000)
-REQUESTS = 200
+REQUESTS = 100
+HELD = 20
 WINDOW = 200_000
 TURN = 20
 TOOLS = ("read", "read", "read", "bash", "bash", "grep", "edit", "write", "ls", "recall")
@@ -66,7 +68,8 @@ class Session:
             {"path": f"src/file_{self.chance.randrange(60)}.py"} if tool != "bash" else {"command": "make"}
         )
         use = f"toolu_{self.calls}"
-        self.add(AssistantMessage((Text(self.words(100)), ToolUse(use, tool, given)), "m", "tool_use"))
+        said = (Text(self.words(100)), ToolUse(use, tool, given))
+        self.add(AssistantMessage(said, "m", "tool_use", Usage(self.context.counts.chars // 4, 50)))
         failed = self.chance.random() < self.errors
         self.add(ToolResult(use, tool, (Text(self.words(self.length(self.chance))),), failed))
 
@@ -97,6 +100,7 @@ def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:
     gc.collect()
     gc.disable()
     first, _ = timed(lambda: plan(made, one))
+    held = [timed(lambda: plan(made, one))[0] for _ in range(HELD) if not made.step()]
     apply(made, one)
     then, _ = timed(lambda: plan(made, one))
     ledger(View(made.context, WINDOW), [one])
@@ -109,8 +113,8 @@ def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:
         apply(made, one)
         ledgers.append(timed(lambda: ledger(View(made.context, WINDOW), [one]))[0])
     gc.enable()
-    middle, turn, told = map(statistics.median, (inside, beginning, ledgers))
-    return first, then, middle, max(inside), turn, told, max(ledgers)
+    middle, turn, told, waiting = map(statistics.median, (inside, beginning, ledgers, held))
+    return first, waiting, then, middle, max(inside), turn, told, max(ledgers)
 
 
 def plan(made: Session, one: Chosen) -> object:
@@ -124,7 +128,7 @@ def apply(made: Session, one: Chosen) -> None:
 
 
 def memory(one: Chosen, entries: int = 10_000) -> tuple[float, float]:
-    """Bytes an entry that the fold takes without its text, and that the strategy's index adds."""
+    """Bytes an entry that the fold takes without its text, and that the strategy's memo adds."""
     tracemalloc.start()
     made = session("mix", entries)
     texts = sum(sum(map(len, entry.texts)) for entry in made.context.entries.values())
@@ -137,17 +141,21 @@ def memory(one: Chosen, entries: int = 10_000) -> tuple[float, float]:
 
 
 def main() -> None:
-    sizes = [int(word) for word in sys.argv[1:]] or SIZES
-    config = Config()
-    names = [name for name in config.strategies.names() if name != "auto"]
-    heads = ("entries", "first", "then", "median", "worst", "turn", "ledger", "worst")
+    words, config = sys.argv[1:], Config()
+    sizes = [int(word) for word in words if word.isdigit()] or SIZES
+    shipped = [name for name in config.strategies.names() if name != "auto"]
+    names = [name for name in shipped if name in words] or shipped
+    kinds = [kind for kind in KINDS if kind in words] or KINDS
+    heads = ("entries", "first", "held", "then", "median", "worst", "turn", "ledger", "worst")
     print(" " * 30 + "".join(f"{head:>10}" for head in heads))
-    for kind in KINDS:
+    for kind in kinds:
         for name in names:
             for entries in sizes:
                 figures = "".join(f"{figure:10.3f}" for figure in run(kind, entries, chosen(config, name)))
                 print(f"{kind + ' ' + name:30}{entries:>10,}{figures}", flush=True)
-    print("\nbytes an entry: fold without texts, index (edits proposed and not yet applied included)")
+    if words:
+        return
+    print("\nbytes an entry: fold without texts, memo (edits proposed and not yet applied included)")
     for name in names:
         folded, index = memory(chosen(config, name))
         print(f"{name:24}{folded:9.0f}{index:9.0f}")

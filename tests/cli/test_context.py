@@ -51,6 +51,8 @@ def test_plain_messages_are_shown_as_a_strategy_would_send_them(runner: CliRunne
     assert set(found["ledger"]) == {
         "scanned_tokens",
         "pruned_tokens",
+        "cleared_tokens",
+        "cleared_tool_uses",
         "protected_results",
         "protected_tokens",
         "context_tokens",
@@ -197,3 +199,9 @@ def test_no_option_counts_fewer_than_nothing(
     done = runner.invoke(app, ["context", plain, "--strategy", strategy, "-o", f"{option}=-1"])
     assert done.exit_code == 2
     assert f"pruning.{strategy}.{option}: expected an integer of at least 0, got -1" in done.output
+
+
+def test_server_clear_leaves_it_to_the_endpoint(runner: CliRunner, plain: str) -> None:
+    done = runner.invoke(app, ["context", plain, "--strategy", "server_clear", "-o", "keep=1"])
+    assert "server_clear: the endpoint chooses which results it clears" in done.stdout
+    assert shown(runner, plain, "--strategy", "server_clear")["edits"] == []

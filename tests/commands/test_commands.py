@@ -1,5 +1,6 @@
 """The slash commands: what each does and answers."""
 
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,11 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.errors import ConnectionLost
-from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged
+from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import ToolUse
+from prunecli.model.notes import typed
+from prunecli.model.requests import link
+from prunecli.model.touches import named
 from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
 from tests.starting import start
@@ -190,7 +194,7 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
     said = list(run_line(runtime, "/model claude-sonet-5-5"))
     assert [effect.level for effect in said if isinstance(effect, Say)] == ["info", "warning", "warning"]
     assert "Did you mean claude-sonnet-5-5?" in say(said)
-    assert "no API key: /login" in say(said)
+    assert "No API key. /login" in say(said)
     assert "Did you mean" not in say(list(run_line(runtime, "/model zzz")))
     assert len(list(run_line(runtime, "/model demo"))) == 1
     elsewhere = start(tmp_path / "other", sets=["model.base_url=http://127.0.0.1:9"])
@@ -298,10 +302,10 @@ async def test_a_changed_configuration_keeps_the_rules_that_the_user_granted(tmp
 
     runtime.gatekeeper.asker = always
     call = ToolUse("t", "bash", {"command": "make test"})
-    await runtime.gatekeeper.ask(Asked(call, runtime.tools["bash"], "", "bash(make test)"))
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
     for line in ("/theme fjord", "/prune-config pi.prune_protect 7", "/reload"):
         run_line(runtime, line)
-        assert runtime.gatekeeper.judge(call, runtime.tools["bash"]).kind == "allow", line
+        assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "allow", line
 
 
 def test_a_rule_that_cannot_be_read_leaves_the_old_configuration(tmp_path: Path) -> None:
@@ -360,7 +364,30 @@ async def test_pin_keeps_an_entry_from_every_prune(tmp_path: Path) -> None:
     assert runtime.session.context.text_edit(first) is not None
 
 
-async def test_restore_brings_one_entry_back_and_pins_it(tmp_path: Path) -> None:
+async def test_restore_shows_entries_again_at_the_end_and_nothing_before_them_changes(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    context = runtime.session.context
+    run_line(runtime, "/prune")
+    pruned = [seq for seq in context.entries if context.text_edit(seq)]
+    before, digest = context.messages(), context.sha256()
+    said = say(list(run_line(runtime, f"/restore {pruned[0]}-{pruned[-1]}")))
+    assert "no cache is lost" in said
+    after = context.messages()
+    assert after[: len(before)] == before
+    assert reduce(link, after[: len(before)], context.preamble.digest()).hex() == digest
+    assert context.pinned == {runtime.session.records[-1].seq}
+    last = runtime.session.records[-1].event
+    assert isinstance(last, UserMessage)
+    assert (last.origin, last.restores) == ("command", tuple(pruned))
+    assert typed(last) == f"/restore {' '.join(map(str, pruned))}"
+    for seq in pruned:
+        event = context.entries[seq].event
+        assert isinstance(event, ToolResult)
+        assert set(event.content) <= set(last.content)
+    assert "shown again already" in say(list(run_line(runtime, f"/restore {pruned[0]}")))
+
+
+async def test_restore_in_place_brings_one_entry_back_where_it_was_and_says_the_price(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     whole = runtime.session.context.messages()
     run_line(runtime, "/prune")
@@ -368,7 +395,9 @@ async def test_restore_brings_one_entry_back_and_pins_it(tmp_path: Path) -> None
         e.seq for e in runtime.session.context.entries.values() if runtime.session.context.text_edit(e.seq)
     ]
     for seq in pruned:
-        assert "Restored and pinned" in say(list(run_line(runtime, f"/restore {seq}")))
+        said = say(list(run_line(runtime, f"/restore {seq} in-place")))
+        assert "Restored in place and pinned" in said
+        assert "cache" in said
     assert runtime.session.context.messages() == whole
     assert runtime.session.context.pinned == set(pruned)
     assert "Nothing to restore" in say(list(run_line(runtime, f"/restore {pruned[0]}")))
@@ -380,7 +409,7 @@ def test_what_is_no_entry_is_said(tmp_path: Path, line: str) -> None:
 
 
 async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Path) -> None:
-    sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
+    sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
     long = says("a long answer " * 200)
     runtime = start(tmp_path, [long, long, long, says("The gist.")], sets=sets)
     assert "Nothing to compact" in say(list(run_line(runtime, "/compact")))
@@ -465,3 +494,9 @@ async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_pro
     assert FillPrompt("more tests\n\nthen docs") in effects
     assert runtime.status().waiting == ()
     await runtime.close()
+
+
+def test_what_is_not_supported_is_listed_last() -> None:
+    names = [command.name for command in all_commands()]
+    assert names[-3:] == ["agents", "hooks", "mcp"]
+    assert names[:-3] == sorted(names[:-3])

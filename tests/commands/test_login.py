@@ -44,7 +44,7 @@ def test_a_key_in_the_environment_counts_more_and_that_is_said(tmp_path: Path) -
     runtime = keyless(tmp_path, ANTHROPIC_API_KEY="sk-ant-of-the-environment")
     said = asked(runtime).then(KEY)
     assert isinstance(said[-1], Say)
-    assert "ANTHROPIC_API_KEY is set, and counts more" in said[-1].text
+    assert "ANTHROPIC_API_KEY is set and takes precedence" in said[-1].text
 
 
 def test_nothing_entered_changes_nothing(tmp_path: Path) -> None:

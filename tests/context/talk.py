@@ -21,10 +21,12 @@ from prunecli.model.events import (
     PrunReverted,
     Record,
     ToolResult,
+    ToolStarted,
     UserMessage,
 )
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
 from prunecli.model.requests import Preamble, Request
+from prunecli.model.touches import Touches
 
 PICTURE = Image("image/png", "iVBORw0KGgo=")
 THOUGHT = Thinking("hm", "signed")
@@ -78,10 +80,13 @@ class Talk:
         error: bool = False,
         before: tuple[Block, ...] = (),
         details: dict[str, Any] | None = None,
+        touches: Touches | None = None,
         **given: Any,
     ) -> int:
-        """A call and its result."""
+        """A call and its result; with `touches`, also the record of its start."""
         self.call((tool, given), before=before)
+        if touches is not None:
+            self.add(ToolStarted(self._open[0].id, tool, given, touches))
         return self.answer(*content, error=error, details=details)
 
     def seen(self) -> None:

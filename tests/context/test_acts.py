@@ -2,14 +2,24 @@
 
 import pytest
 
-from prunecli.context.acts import Act, Plan, plan
+from prunecli.context.acts import Act, Plan, at_the_end, in_place, plan
+from prunecli.context.again import shown_in
+from prunecli.context.cost_words import cache_forms
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.map import PARTS, window_map
 from prunecli.context.outline import Outline
-from prunecli.model.events import Pinned, PrunApplied
-from tests.context.talk import THOUGHT, Talk, tokens
+from prunecli.model.events import (
+    AssistantMessage,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Rewound,
+    UserMessage,
+)
+from prunecli.model.messages import Text, Usage
+from tests.context.talk import PICTURE, THOUGHT, Talk, tokens
 
 
 def planned(talk: Talk, act: Act, key: Key, memo: str = "words") -> Plan:
@@ -182,3 +192,150 @@ def test_an_empty_context_has_no_cells_but_free_ones() -> None:
     found = window_map(Outline(Talk().context, ()), 100, 20, 0)
     assert found.cells(10) == ["free"] * 8 + ["reserve"] * 2
     assert window_map(Outline(Talk().context, ()), 0, 0, 0).cells(10) == []
+
+
+# Bringing back -------------------------------------------------------------------------------------------------
+
+
+def again(talk: Talk, *seqs: int) -> UserMessage:
+    """What a restore of these entries at the end adds."""
+    made = at_the_end(talk.context, seqs)
+    (event,) = made.events
+    assert isinstance(event, UserMessage)
+    talk.add(event)
+    return event
+
+
+def test_a_restored_result_comes_back_at_the_end_whole_and_pinned() -> None:
+    talk = Talk()
+    talk.user()
+    seq = talk.step("read", tokens(300), PICTURE, path="a.py")
+    talk.say()
+    talk.edit("clear", seq, "[gone]")
+    before = talk.context.messages()
+    event = again(talk, seq)
+    assert talk.context.messages()[: len(before)] == before
+    assert event.content == (
+        Text(f"/restore {seq}"),
+        Text(f'[entry {seq}: result of read path="a.py"]'),
+        Text(tokens(300)),
+        PICTURE,
+    )
+    shown = talk.seq - 1
+    assert talk.view().locked(talk.entry(shown)) == "in progress"
+    talk.say()
+    assert talk.view().locked(talk.entry(shown)) == "pinned"
+    assert at_the_end(talk.context, [seq]).refusal == f"it is shown again already, in entry {shown}"
+    talk.user()
+    talk.request()
+
+
+def test_a_dropped_exchange_comes_back_as_text_of_its_calls_and_results() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("bash", "1 failed", command="pytest -q", error=True, before=(THOUGHT, Text("I test.")))
+    talk.say()
+    head = talk.exchange(result).seq
+    talk.edit("drop", head)
+    event = again(talk, head)
+    assert event.restores == (head, result)
+    assert [block.text for block in event.content if isinstance(block, Text)] == [
+        f"/restore {head}",
+        f"[entry {head}: your answer]",
+        "I test.",
+        '(called bash {"command":"pytest -q"})',
+        f'[entry {result}: result of bash command="pytest -q", failed]',
+        "1 failed",
+    ]
+    talk.request()
+
+
+def test_one_result_of_a_dropped_exchange_comes_back_alone_and_in_place_with_all_of_it() -> None:
+    talk = Talk()
+    talk.user()
+    talk.call(("read", {"path": "a.py"}), ("read", {"path": "b.py"}))
+    first, second = talk.answer("one"), talk.answer("two")
+    talk.say()
+    talk.edit("drop", talk.exchange(first).seq)
+    assert in_place(talk.context, [second]).events == (PrunReverted((talk.exchange(first).seq,)),)
+    assert again(talk, second).restores == (second,)
+
+
+def test_what_a_compaction_took_comes_back_at_the_end_only() -> None:
+    talk = Talk()
+    talk.user()
+    gone = talk.step("read", tokens(100))
+    talk.say()
+    talk.user()
+    talk.say()
+    talk.compact(0, 4)
+    assert in_place(talk.context, [gone]).refusal
+    assert Text(tokens(100)) in again(talk, gone).content
+
+
+def test_a_restored_entry_that_was_pruned_again_is_restored_from_its_original() -> None:
+    talk = Talk()
+    talk.user()
+    seq = talk.step("read", tokens(300), path="a.py")
+    talk.say()
+    talk.edit("clear", seq, "[gone]")
+    first = again(talk, seq)
+    shown = talk.seq - 1
+    talk.say()
+    cleared = planned(talk, "prune", Key("prompt", shown))
+    for event in cleared.events:
+        talk.add(event)
+    edit = talk.context.text_edit(shown)
+    assert edit is not None
+    assert edit.text is not None
+    assert 'read path="a.py"' in edit.text
+    assert shown_in(talk.context, seq) == -1
+    second = again(talk, shown)
+    assert second.content[1:] == first.content[1:]
+    assert shown_in(talk.context, seq) == shown_in(talk.context, shown) == talk.seq - 1
+    assert talk.view(recall=True).with_handle(talk.entry(shown), "[x]") == f"[x | recall {seq}]"
+
+
+def test_the_state_says_where_a_pruned_entry_is_shown_again() -> None:
+    talk = Talk()
+    talk.user()
+    seq = talk.step("read", tokens(300))
+    talk.say()
+    talk.edit("clear", seq, "[gone]")
+    again(talk, seq)
+    node = Outline(talk.context, ()).node(Key("result", seq))
+    assert (node.state, node.again) == ("cleared", talk.seq - 1)
+
+
+def test_at_the_end_costs_what_comes_back_and_in_place_all_that_stands_behind_it_too() -> None:
+    talk = Talk()
+    talk.user()
+    seq = talk.step("read", tokens(300))
+    talk.add(AssistantMessage((Text(tokens(900)),), "m", "end_turn", Usage(0, 900, 900, 400)))
+    talk.edit("clear", seq, "[gone]")
+    talk.context.wire.sent()
+    market = Market(read=1.0, write=11.0)
+    end = impact(talk.context, at_the_end(talk.context, [seq]).events, market)
+    place = impact(talk.context, in_place(talk.context, [seq]).events, market)
+    assert end.change
+    assert place.change
+    assert (end.change.at_end, end.change.rewritten) == (True, 0)
+    assert place.change.rewritten > 900
+    assert end.change.cost == pytest.approx(-end.freed * 10 / 1e6)
+    assert place.change.cost
+    assert place.change.cost > 3 * end.change.cost
+    assert cache_forms(end.change)[0] == "cache stays as it is"
+
+
+def test_a_rewind_before_a_restore_takes_it_out_and_the_entry_can_be_restored_again() -> None:
+    talk = Talk()
+    talk.user()
+    seq = talk.step("read", tokens(300))
+    talk.say()
+    at = talk.edit("clear", seq, "[gone]")
+    before = talk.context.messages()
+    again(talk, seq)
+    talk.add(Rewound(at))
+    assert talk.context.messages() == before
+    assert shown_in(talk.context, seq) == -1
+    assert at_the_end(talk.context, [seq]).allowed

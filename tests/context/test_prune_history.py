@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.context.again import shown_again
 from prunecli.context.prune_history import PruneStats
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -303,3 +304,13 @@ def test_prunes_in_a_row_go_on_from_each_other(records: list[Record]) -> None:
     for first, second in pairwise(rows):
         if second.seq == first.seq + 1:
             assert first.tokens_after == second.tokens_before
+
+
+def test_what_a_restore_shows_again_at_the_end_counts_as_a_reread_of_each_prune_that_took_it() -> None:
+    talk, (first, last) = warm(tokens(500), tokens(300))
+    pruns = [talk.edit("clear", seq, "[gone]") for seq in (first, last)]
+    restored = talk.add(shown_again([talk.entry(first), talk.entry(last)], "/restore"))
+    found = [row(talk, prun) for prun in pruns]
+    assert [one.rereads for one in found] == [(restored,)] * 2
+    assert [one.reread_tokens for one in found] == [500, 300]
+    assert talk.context.prune_history.news == pruns

@@ -112,3 +112,20 @@ def test_a_bill_of_many_prunes_is_summed_once() -> None:
     edits = tuple(Edit("clear", seq, None, "x", 2, 1) for seq in range(5_000))
     rows = paid(log(PrunApplied("strategy", edits), *[answer(1, 1)] * 5_000), price)
     assert {one.withheld for one in rows} == {5_000}
+
+
+def cleared(read: int, write: int, tokens: int) -> AssistantMessage:
+    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": tokens}
+    return AssistantMessage((Text("x"),), "m", usage=Usage(0, 0, read, write), applied_edits=(edit,))
+
+
+def test_what_the_endpoint_cleared_is_priced_like_a_prune() -> None:
+    rows = paid(log(answer(0, 100), cleared(20, 45, 40), cleared(65, 5, 40)), price)
+    assert [(one.withheld, one.cleared, one.edited) for one in rows] == [
+        (0, 0, False),
+        (40, 40, True),
+        (40, 40, False),
+    ]
+    pruned = paid(log(answer(0, 100), clear(40), answer(20, 45), answer(65, 5)), price)
+    one, other = pruning(rows, [], price, TTL), pruning(pruned, [], price, TTL)
+    assert (one.saved, one.cost, one.cleared) == (other.saved, other.cost, 80)

@@ -3,12 +3,16 @@
 No request is refused, what the endpoint drops is what the session foretold, and the log proves every request.
 """
 
+from functools import reduce
 from pathlib import Path
 
 import pytest
 
-from prunecli.agent.signals import Notice
-from prunecli.model.events import PrunReverted, Rewound
+from prunecli.context.again import shown_in
+from prunecli.model.events import PrunReverted, Record, Rewound, ToolResult, ToolStarted, UserMessage
+from prunecli.model.requests import link
+from prunecli.model.signals import Notice
+from prunecli.runtime.entries import bring_back
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking
 
@@ -187,3 +191,53 @@ async def test_other_optional_fields_are_left_out_in_the_same_way(
             async with session(tmp_path, endpoint, *sets) as runtime:
                 assert (await runtime.submit(words)).reason == "finished"
         assert len(refusals(endpoint)) == 1
+
+
+async def test_what_is_restored_at_the_end_costs_no_thinking_and_survives_a_resume(tmp_path: Path) -> None:
+    script = [*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]
+    async with Endpoint(script) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            context = runtime.session.context
+            await runtime.submit("look")
+            target = results(runtime)[1]
+            clear(runtime, target)
+            await runtime.submit("again")
+            by_the_prune = dropped(endpoint)[-1]
+            digest, before = context.sha256(), context.messages()
+            plan, effect = bring_back(runtime, [target])
+            assert plan.allowed
+            assert effect.after == context.counts.context_tokens
+            assert context.messages()[: len(before)] == before
+            assert reduce(link, before, context.preamble.digest()).hex() == digest
+            await runtime.submit("and again")
+            assert dropped(endpoint)[-2:] == [by_the_prune] * 2, "none by the restore"
+            assert b"line of file 1" in context.messages()[len(before)].canonical
+            sent = context.sha256()
+        async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            assert runtime.session.context.sha256() == sent
+            assert shown_in(runtime.session.context, target) > 0
+            await runtime.submit("once more")
+            assert dropped(endpoint)[-1] == by_the_prune
+        assert refusals(endpoint) == []
+
+
+async def test_what_is_restored_while_the_agent_runs_goes_in_where_steering_does(tmp_path: Path) -> None:
+    async with Endpoint([*turn(0, 1), *turn(2, 3)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            await runtime.submit("look")
+            target = results(runtime)[0]
+            clear(runtime, target)
+
+            def restore(told: object) -> None:
+                if isinstance(told, Record) and isinstance(told.event, ToolStarted):
+                    for _ in range(2):  # the second time does nothing
+                        bring_back(runtime, [target])
+
+            stop = runtime.session.subscribe(restore)
+            assert (await runtime.submit("go on")).reason == "finished"
+            stop()
+            events = [record.event for record in runtime.session.records]
+            restored = [at for at, one in enumerate(events) if isinstance(one, UserMessage) and one.restores]
+            assert len(restored) == 1
+            assert isinstance(events[restored[0] - 1], ToolResult)
+        assert refusals(endpoint) == []

@@ -36,10 +36,19 @@ def environment(tmp_path: Path, base_url: str) -> dict[str, str]:
     }
 
 
+UNBOUND = "model.name=claude-opus-5"
+"""A model whose thinking is not bound, so that strategies prune inside a tool round too."""
+
+
 def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Runtime:
     cwd = project(tmp_path / "project")
     asked = Launch(
-        headless=True, trust=True, cwd=cwd, sets=PRUNING, flags={"--permission-mode": "auto"}, **more
+        headless=True,
+        trust=True,
+        cwd=cwd,
+        sets=(*PRUNING, UNBOUND),
+        flags={"--permission-mode": "auto"},
+        **more,
     )
     return make_runtime(asked, environment(tmp_path, endpoint.base_url))
 

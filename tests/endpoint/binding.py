@@ -17,6 +17,7 @@ from tests.endpoint.readers import may_read
 from tests.endpoint.render import RenderedBlock
 from tests.endpoint.rules import BINDING_CONTROLS, Model
 from tests.endpoint.shape import Json, RefusedError
+from tests.endpoint.summaries import continued
 
 CHANGED = (
     "Invalid `{field}` in `{kind}` block. The block is bound to a different conversation. Remove the block, or set "
@@ -72,9 +73,9 @@ class Bound:
 class PrefixChain:
     """Digests of every prefix of a sequence of blocks; what a sequence shares with the one before is not redone."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: bytes = _START) -> None:
         self._keys: list[bytes] = []
-        self._digests: list[bytes] = [_START]
+        self._digests: list[bytes] = [start]
 
     def digests(self, keys: list[bytes]) -> list[bytes]:
         """The digest in front of each key, and behind the last."""
@@ -95,13 +96,16 @@ def bind(
 ) -> Bound:
     """What the model sees of this conversation's thinking. Raises RefusedError for the first block out of its place,
     where the reader wants it so."""
-    keys = [block.key for block in preamble]
+    start = continued(facts, preamble)
+    keys = [block.key for block in preamble] if start is None else []
     for message in facts:
         keys += message.keys
+    if start is not None:
+        chain = PrefixChain(start)
     digests = chain.digests(keys) if reader.model.preserved else []
     dropped: set[tuple[int, int]] = set()
     told: list[dict[str, Json]] = []
-    place, previous = len(preamble), ""
+    place, previous = len(preamble) if start is None else 0, ""
     for index, message in enumerate(facts):
         if not message.thinking:
             place += len(message.keys)
@@ -109,7 +113,7 @@ def bind(
         signed = {thought.index: thought for thought in message.thinking}
         for at, kind in enumerate(message.kinds):
             if kind not in THINKING:
-                place += 1
+                place += kind != "compaction"
                 continue
             thought = signed.get(at)
             if thought is None:

@@ -21,7 +21,7 @@ from tests.endpoint.shape import (
     shape,
     unknown_tag,
 )
-from tests.endpoint.signatures import Origin, tag, verify, verify_redacted
+from tests.endpoint.signatures import Origin, open_summary, tag, verify, verify_redacted
 
 BLANK = "text content blocks must contain non-whitespace text"
 EMPTY = "text content blocks must be non-empty"
@@ -33,8 +33,10 @@ _SERVER_BLOCKS = frozenset(
 ) | {"server_tool_use", "text_editor_code_execution_tool_result", "container_upload"}
 """Blocks of tools that the service runs itself: taken as they come, prunecli has none of them."""
 
-_OF_USER = frozenset({"text", "image", "document", "search_result", "tool_result"})
-_OF_ASSISTANT = frozenset({"text", "thinking", "redacted_thinking", "tool_use"}) | _SERVER_BLOCKS
+_OF_USER = frozenset({"text", "image", "document", "search_result", "tool_result", "compaction"})
+_OF_ASSISTANT = (
+    frozenset({"text", "thinking", "redacted_thinking", "tool_use", "compaction"}) | _SERVER_BLOCKS
+)
 _IN_RESULT = frozenset({"text", "image", "document", "search_result", "tool_reference"})
 
 
@@ -54,7 +56,8 @@ class Facts:
     `problem` is why it is refused, None when it is right by itself; then the rest holds. `calls` and `results` are
     (index in the content, tool use id); `leading` are the ids of the results that stand before everything else;
     `keys` are the keys of all blocks but thinking; `thinking` are the signed blocks; `marks` is (where, lifetime) of
-    each breakpoint; `cites` is where a user's text carries citations, "" if nowhere.
+    each breakpoint; `cites` is where a user's text carries citations, "" if nowhere; `summary` is what the signature
+    of a summary says, which has no key: what it stands for has.
     """
 
     role: str
@@ -70,6 +73,7 @@ class Facts:
     pictures: tuple[Picture, ...] = ()
     ends_with_space: bool = False
     cites: str = ""
+    summary: Origin | None = None
 
     @property
     def thoughtful(self) -> bool:
@@ -98,6 +102,7 @@ class _Examination:
         self._cites = ""
         self._marks: list[tuple[str, str]] = []
         self._pictures: list[Picture] = []
+        self._summary: Origin | None = None
         self._checks: Mapping[str, Callable[[int, dict[str, Json], str], None]] = {
             "text": self._text,
             "image": self._image,
@@ -105,6 +110,7 @@ class _Examination:
             "redacted_thinking": self._redacted,
             "tool_use": self._call,
             "tool_result": self._result,
+            "compaction": self._compacted,
         }
 
     def facts(self) -> Facts:
@@ -123,7 +129,11 @@ class _Examination:
             role,
             kinds=kinds,
             blocks=rendered,
-            keys=tuple(block.key for block in rendered if not block.thinking),
+            keys=tuple(
+                block.key
+                for kind, block in zip(kinds, rendered, strict=True)
+                if not block.thinking and kind != "compaction"
+            ),
             calls=tuple(self._calls),
             results=tuple(self._results),
             leading=frozenset(name for index, name in self._results if index < first_other),
@@ -132,6 +142,7 @@ class _Examination:
             pictures=tuple(self._pictures),
             ends_with_space=last.get("type") == "text" and last["text"] != last["text"].rstrip(),
             cites=self._cites,
+            summary=self._summary,
         )
 
     def _role(self) -> str:
@@ -204,6 +215,21 @@ class _Examination:
             self._thinking.append(Thought(index, origin, tag(block["data"])))
         elif self._rules.signatures:
             raise RefusedError(f"content.{index}", "Invalid `data` in `redacted_thinking` block")
+
+    def _compacted(self, index: int, block: dict[str, Json], where: str) -> None:
+        optional: dict[str, type | None] = {"content": None, "signature": None, "encrypted_content": str}
+        shape(block, where, {"type": str}, {**optional, "tool_changes": list, "cache_control": dict})
+        expect(block.get("content"), str, f"{where}.content")
+        if not isinstance(block.get("signature"), str):
+            raise RefusedError(where, "a `compaction` block with `content` requires its `signature`")
+        origin = open_summary(block["signature"], self._rules.signing_key)
+        if origin is None:
+            said = "the `signature` of the `compaction` block does not verify"
+            raise RefusedError(where, said, code="compaction_signature_invalid")
+        if origin.previous != tag(block["content"]):
+            said = "the `content` of the `compaction` block is not what its `signature` recorded"
+            raise RefusedError(where, said, code="compaction_content_mismatch")
+        self._summary = origin
 
     def _call(self, index: int, block: dict[str, Json], where: str) -> None:
         shape(

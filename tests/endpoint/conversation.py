@@ -66,8 +66,8 @@ def check_messages(
     *,
     goes_on: bool = False,
 ) -> None:
-    """Refuse a conversation that the service would refuse; `version` is that of the API, `goes_on` as of
-    `Replies`. Raises RefusedError."""
+    """Refuse a conversation that the service would refuse; `version` is that of the API, `goes_on` as of `Replies`,
+    and of a request for a summary. Raises RefusedError."""
     if not facts:
         raise RefusedError("messages", "at least one message is required")
     for index, message in enumerate(facts):
@@ -75,7 +75,7 @@ def check_messages(
             raise message.problem.below(f"messages.{index}")
         if message.cites and version != VERSION_2023:
             raise RefusedError(f"messages.{index}.{message.cites}", "Extra inputs are not permitted")
-    if facts[0].role != "user":
+    if facts[0].role != "user" and facts[0].summary is None:
         raise RefusedError("messages", 'first message must use the "user" role')
     _check_empty(facts)
     _check_pairs(facts)

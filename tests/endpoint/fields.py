@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tests.endpoint.clearing import Edit, edits_of
 from tests.endpoint.headers import Client
 from tests.endpoint.optional import check_effort, check_refused
 from tests.endpoint.render import RenderedBlock
 from tests.endpoint.rules import BINDING_CONTROLS, CONTEXT_MANAGEMENT, VERSION_2023, Model, Rules
 from tests.endpoint.shape import Json, RefusedError, cache_ttl, expect, one_of, shape, unknown_tag
+from tests.endpoint.summaries import check_compaction
 from tests.endpoint.tools import check_system, check_tools
 
 _FIELDS: dict[str, type | None] = {
@@ -42,7 +44,8 @@ class Preamble:
     """What stands before the messages, accepted: the model, the rendered tools and system, their breakpoints.
 
     `thinking` is the type of thinking asked for, "" if none; `mismatch`: what is asked to be done with thinking out
-    of its conversation, "" if nothing; `visible`: the text of thinking is shown; `effort` as asked for.
+    of its conversation, "" if nothing; `visible`: the text of thinking is shown; `effort` as asked for; `edits` that
+    the service shall make, None where none were mentioned; `compacts`: a summary is asked for instead of an answer.
     """
 
     model: Model
@@ -52,6 +55,8 @@ class Preamble:
     mismatch: Literal["", "error", "drop_block"]
     visible: bool
     effort: str
+    edits: tuple[Edit, ...] | None = None
+    compacts: bool = False
 
 
 def check_fields(
@@ -68,6 +73,7 @@ def check_fields(
     if CONTEXT_MANAGEMENT in client.betas and not counting:
         optional = {**optional, "context_management": dict}
     check_refused(fields, rules)
+    optional = {**optional, "compaction": dict}
     shape(fields, "", required, {**optional, **(_SAMPLING if client.version == VERSION_2023 else {})})
     model = rules.model(fields["model"])
     if model is None:
@@ -76,6 +82,7 @@ def check_fields(
     thinking = fields.get("thinking") or {}
     kind = _thinking(fields.get("thinking"), model, max_tokens, client, rules)
     effort = check_effort(fields.get("output_config"), model, kind)
+    compacts = check_compaction(fields, client.betas, model)
     marks: list[tuple[str, str]] = []
     tools = check_tools(fields.get("tools") or [], rules, marks)
     system = check_system(fields.get("system"), rules, marks)
@@ -83,7 +90,11 @@ def check_fields(
     _rest(fields)
     mismatch = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior") or ""
     display = thinking.get("display") or ("omitted" if model.preserved else "summarized")
-    return Preamble(model, tools + system, tuple(marks), kind, mismatch, display != "omitted", effort)
+    management = fields.get("context_management")
+    edits = None if management is None else edits_of(management)
+    return Preamble(
+        model, tools + system, tuple(marks), kind, mismatch, display != "omitted", effort, edits, compacts
+    )
 
 
 def _max_tokens(value: int, model: Model) -> int:

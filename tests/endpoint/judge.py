@@ -19,6 +19,7 @@ from tests.endpoint.binding import (
     bind,
 )
 from tests.endpoint.body import Body, Fresh, Known, parse_body
+from tests.endpoint.clearing import Cleared, clear
 from tests.endpoint.content import Facts, examine
 from tests.endpoint.conversation import Replies, check_breakpoints, check_messages, check_open_loop
 from tests.endpoint.fields import Preamble, check_fields
@@ -27,6 +28,7 @@ from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.render import Prompt, RenderedBlock, compact
 from tests.endpoint.rules import BINDING_CONTROLS, Rules
 from tests.endpoint.shape import Json, RefusedError, cache_ttl
+from tests.endpoint.summaries import Replaced, check_summaries, preamble_digest
 
 Mode: TypeAlias = Literal["full", "incremental", "off"]
 
@@ -46,7 +48,8 @@ class Examined:
 class Accepted:
     """A request that the service would answer. `json` is None when it was not read (mode "off"); `prefix` is what
     the reply's thinking is bound to; `visible`: its text is shown; `transformations` are what is reported of the
-    request, None where nothing is."""
+    request, `applied_edits` what was edited in its copy, None where nothing is; `replaced` is what a summary would
+    replace, None where an answer is asked for."""
 
     json: dict[str, Json] | None
     prompt: Prompt
@@ -54,6 +57,8 @@ class Accepted:
     prefix: Prefix = UNBOUND
     visible: bool = True
     transformations: tuple[dict[str, Json], ...] | None = None
+    applied_edits: tuple[dict[str, Json], ...] | None = None
+    replaced: Replaced | None = None
 
 
 class Judge:
@@ -84,7 +89,11 @@ class Judge:
         facts = [message.facts for message in messages]
         last = messages[-1].value if messages else None
         goes_on = isinstance(last, dict) and self.replies.goes_on(last.get("content"))
+        goes_on = goes_on or preamble.compacts
+        if preamble.compacts and not facts:
+            raise RefusedError("messages", "nothing to summarize", code="compaction_nothing_to_summarize")
         check_messages(facts, preamble.model, rules, self.replies, client.version, goes_on=goes_on)
+        check_summaries(facts, client.betas, preamble.model, rules, asked=preamble.compacts)
         if preamble.thinking == "enabled":
             check_open_loop(facts)
         reader = Reader(preamble.model, client.account, self._mismatch(preamble))
@@ -93,7 +102,10 @@ class Judge:
             bound = bind(preamble.blocks, facts, self._chain, reader)
         except RefusedError as refusal:
             raise refusal if reported else RefusedError(refusal.where, refusal.message + NEEDS_BETA) from None
-        prompt = self._prompt(parsed, preamble, facts, bound.dropped)
+        prompt, cleared = self._prompt(parsed, preamble, facts, bound.dropped), Cleared()
+        for edit in preamble.edits or ():
+            cleared = clear(edit, messages, prompt.tokens)
+            prompt = self._prompt(parsed, preamble, facts, bound.dropped, cleared)
         window = preamble.model.window
         if (tokens := prompt.tokens) > window:
             raise RefusedError("", f"prompt is too long: {tokens} tokens > {window} maximum")
@@ -105,6 +117,10 @@ class Judge:
             bound.prefix,
             preamble.visible,
             bound.transformations if reported else None,
+            None if preamble.edits is None else cleared.applied,
+            Replaced(bound.prefix.digest, preamble_digest(preamble.blocks), facts[-1].role)
+            if preamble.compacts
+            else None,
         )
 
     def _mismatch(self, preamble: Preamble) -> Mismatch:
@@ -131,12 +147,16 @@ class Judge:
         preamble: Preamble,
         facts: Sequence[Facts],
         dropped: Set[tuple[int, int]],
+        cleared: Cleared | None = None,
     ) -> Prompt:
         fields = parsed.fields
         marks = list(preamble.marks)
         blocks: list[RenderedBlock] = [*preamble.blocks]
         for index, message in enumerate(facts):
-            if message.thoughtful and dropped:
+            if cleared and cleared.blocks:
+                places = [((index, at), block) for at, block in enumerate(message.blocks)]
+                blocks += [cleared.blocks.get(at, block) for at, block in places if at not in dropped]
+            elif message.thoughtful and dropped:
                 blocks += [block for at, block in enumerate(message.blocks) if (index, at) not in dropped]
             else:
                 blocks += message.blocks

@@ -25,8 +25,8 @@ class Refusal:
 class Recorded:
     """One request. `index` counts the requests to the same path; `arrived` is in seconds of the endpoint's clock;
     `refusal` is None when it was accepted; `usage` is what the prompt cost, None when it was refused or met an
-    error in place of an answer; `transformations` are what the answer reported of it. Header names are in lower
-    case."""
+    error in place of an answer; `transformations` and `applied_edits` are what the answer reported of it. Header
+    names are in lower case."""
 
     index: int
     method: str
@@ -38,6 +38,7 @@ class Recorded:
     refusal: Refusal | None = None
     usage: Usage | None = None
     transformations: Sequence[Mapping[str, Json]] = ()
+    applied_edits: Sequence[Mapping[str, Json]] = ()
 
     @property
     def dropped(self) -> list[str]:

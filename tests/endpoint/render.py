@@ -95,6 +95,8 @@ def _characters(kind: str, block: Mapping[str, Json]) -> int:
             if isinstance(content, str):
                 return len(content)
             return sum(_characters("user", item) for item in content)
+        case "compaction":
+            return len(block["content"])
         case "image":
             return 0
     return len(compact(_unmarked(block)))

@@ -16,6 +16,7 @@ from tests.endpoint.render import render
 from tests.endpoint.script import Block, Call, Raw, Redacted, Reply, Text, Thinking
 from tests.endpoint.shape import Json
 from tests.endpoint.signatures import Origin, redact, sign, tag
+from tests.endpoint.summaries import Replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Response:
     pings: bool
     transformations: Sequence[Mapping[str, Json]] | None = None
     transformations_at_end: Sequence[Mapping[str, Json]] | None = None
+    applied_edits: Sequence[Mapping[str, Json]] | None = None
 
     def kinds(self) -> list[str]:
         """The types of the blocks."""
@@ -65,11 +67,19 @@ class Response:
             "stop_sequence": self.stop_sequence,
             "usage": dict(self.usage),
             **_reported(self.transformations),
+            **self.management(),
         }
 
     def ending(self) -> dict[str, Json]:
-        """What the last event says of the request once more, after another server took over."""
-        return _reported(self.transformations_at_end)
+        """What the last event says of the request: what was edited, and after another server took over once more what
+        was transformed."""
+        return {**_reported(self.transformations_at_end), **self.management()}
+
+    def management(self) -> dict[str, Json]:
+        """What was edited in the service's copy of the request."""
+        if self.applied_edits is None:
+            return {}
+        return {"context_management": {"applied_edits": [dict(one) for one in self.applied_edits]}}
 
 
 def _reported(transformations: Sequence[Mapping[str, Json]] | None) -> dict[str, Json]:
@@ -93,6 +103,7 @@ class Prompted:
     visible: bool = True
     of_account: bool = False
     transformations: Sequence[Mapping[str, Json]] | None = None
+    applied_edits: Sequence[Mapping[str, Json]] | None = None
 
     def name(self, prefix: str, what: str) -> str:
         """An id that is this request's own."""
@@ -138,6 +149,24 @@ def respond(reply: Reply, prompted: Prompted) -> Response:
         reply.pings,
         prompted.transformations if reply.transformations is None else reply.transformations,
         reply.transformations_at_end,
+        prompted.applied_edits,
+    )
+
+
+def summarized(response: Response, replaced: Replaced, key: bytes) -> Response:
+    """The answer to a request for a summary, of what the model said: its text as one signed block, nothing where it
+    said none or called a tool. What it took stands among the iterations only."""
+    told = [block.whole for block in response.blocks]
+    text = "".join(str(block["text"]) for block in told if block.get("type") == "text")
+    made = bool(text.strip()) and response.stop_reason == "end_turn"
+    block = replaced.block(text, response.model, key)
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    counts = {name: response.usage[name] for name in names if name in response.usage}
+    return replace(
+        response,
+        blocks=(WireBlock(block, (), block),) if made else (),
+        stop_reason="compaction" if made else response.stop_reason,
+        usage={**dict.fromkeys(counts, 0), "iterations": [{"type": "compaction", **counts}]},
     )
 
 

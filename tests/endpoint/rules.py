@@ -5,6 +5,7 @@ Tests shrink a limit to reach it (`Rules(window=10_000)`); nothing else in the p
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 VERSION_2023 = "2023-06-01"
 VERSION_2026 = "2026-10-21"
@@ -15,6 +16,9 @@ BINDING_CONTROLS = "thinking-binding-controls-2026-08-01"
 
 CONTEXT_MANAGEMENT = "context-management-2025-06-27"
 """The beta header with which `context_management` is taken."""
+
+COMPACTION = "compact-2026-09-04"
+"""The beta header with which `compaction` and its blocks are taken."""
 
 MIB = 1024 * 1024
 
@@ -37,6 +41,11 @@ class Model:
     preserved: bool = False
     every_account: bool = False
     of_account: bool = False
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether it makes summaries on demand, and takes them."""
+        return "-4-5" not in self.id
 
 
 _MANUAL = ("enabled", "disabled")
@@ -86,7 +95,8 @@ class Rules:
     same. `signatures` off lets thinking pass unsigned, as local servers do. `old_account`: one from before
     September 2026, where thinking out of its conversation is by default billed and reported instead of refused.
     `refused`: optional fields that this endpoint refuses, as gateways do (`refusal` is how):
-    "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config".
+    "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config",
+    "compaction". `summaries`: what a request for a summary meets: 529, or an answer without one.
     `max_images` is 600 at the service where the window is above 200,000. `cache_minimum` and `lookback` belong
     to the prompt cache: tokens below which a prefix is not stored (the service: 512 to 4,096), and how many
     blocks each breakpoint looks back, itself included.
@@ -104,6 +114,7 @@ class Rules:
     old_account: bool = False
     refused: tuple[str, ...] = ()
     refusal: str = "Extra inputs are not permitted"
+    summaries: Literal["made", "unavailable", "empty"] = "made"
     body_limit: int = 32 * MIB
     max_breakpoints: int = 4
     max_images: int = 100

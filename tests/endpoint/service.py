@@ -28,15 +28,21 @@ from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.judge import Accepted, Judge, Mode
 from tests.endpoint.play import Released, Wire, play
 from tests.endpoint.record import Recorded, Refusal
-from tests.endpoint.response import Prompted, Response, respond
+from tests.endpoint.response import Prompted, Response, respond, summarized
 from tests.endpoint.rules import Rules
-from tests.endpoint.script import Player
+from tests.endpoint.script import Player, Reply
 from tests.endpoint.shape import Json, RefusedError
 from tests.endpoint.sse import error_json, events, message_bytes
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
 MODELS = "/v1/models"
+
+
+UNAVAILABLE = HttpError(
+    529, body=error_json("overloaded_error", "Overloaded", code="compaction_unavailable").decode()
+)
+"""A summary that can't be made for the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,8 @@ class Service:
                 answer = self._other(request, path)
         except RefusedError as error:
             self._remember(log, replace(record, refusal=Refusal(error.status, error.kind, str(error))))
-            await send_error(connection, HttpError(error.status, str(error), error.kind), headers)
+            body = error_json(error.kind, str(error), headers["request-id"], error.code).decode()
+            await send_error(connection, HttpError(error.status, str(error), error.kind, body=body), headers)
             return
         if log is self.requests:
             await self._message(connection, record, accepted, headers, seed)
@@ -112,7 +119,13 @@ class Service:
         seed: bytes,
     ) -> None:
         unread = accepted.json is None and self._player.reads_requests
-        reply = self._player.next(record.json if unread else accepted.json)
+        rules = self._settings.rules
+        if accepted.replaced and rules.summaries == "unavailable":
+            reply = Reply(faults=UNAVAILABLE)
+        elif accepted.replaced and rules.summaries == "empty":
+            reply = Reply()
+        else:
+            reply = self._player.next(record.json if unread else accepted.json)
         headers |= reply.headers
         secret = api_key(record.headers)
         record = replace(record, parsed=accepted.json)
@@ -136,13 +149,22 @@ class Service:
             accepted.visible,
             known is not None and known.of_account,
             accepted.transformations,
+            accepted.applied_edits,
         )
         response = respond(reply, prompted)
+        if accepted.replaced:
+            response = summarized(response, accepted.replaced, key)
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
         if response.stop_reason == "pause_turn":
             self._judge.replies.paused.append([dict(block.whole) for block in response.blocks])
         self._remember(
-            self.requests, replace(record, usage=usage, transformations=response.transformations or ())
+            self.requests,
+            replace(
+                record,
+                usage=usage,
+                transformations=response.transformations or (),
+                applied_edits=response.applied_edits or (),
+            ),
         )
         cut = any(isinstance(fault, EndOfBody) for fault in reply.all_faults)
         wire, pieces = _framed(connection, response, accepted.stream, headers, cut)

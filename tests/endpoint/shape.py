@@ -25,17 +25,25 @@ _WANTED = {
 class RefusedError(Exception):
     """A request that the service refuses, and where it is wrong."""
 
-    def __init__(self, where: str, message: str, status: int = 400, kind: str = "invalid_request_error"):
+    def __init__(
+        self,
+        where: str,
+        message: str,
+        status: int = 400,
+        kind: str = "invalid_request_error",
+        code: str = "",
+    ):
         super().__init__(f"{where}: {message}" if where else message)
         self.where = where
         self.message = message
         self.status = status
         self.kind = kind
+        self.code = code
 
     def below(self, prefix: str) -> "RefusedError":
         """The same refusal, seen from the place `prefix` that holds the value."""
         where = f"{prefix}.{self.where}" if self.where else prefix
-        return RefusedError(where, self.message, self.status, self.kind)
+        return RefusedError(where, self.message, self.status, self.kind, self.code)
 
 
 def is_a(value: Json, wanted: type) -> bool:

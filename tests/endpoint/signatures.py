@@ -64,6 +64,17 @@ def verify_redacted(data: str, key: bytes = DEFAULT_KEY) -> Origin | None:
     return _open("redacted", hidden, signature, key)
 
 
+def seal_summary(origin: Origin, key: bytes = DEFAULT_KEY) -> str:
+    """The signature of a summary; its text is held by its tag, so that a changed text is told from a changed
+    signature."""
+    return _seal("compaction", "", origin, key)
+
+
+def open_summary(signature: str, key: bytes = DEFAULT_KEY) -> Origin | None:
+    """What a summary's signature holds, None when it was not issued with this key."""
+    return _open("compaction", "", signature, key)
+
+
 def tag(signature: str) -> str:
     """A short name of a block for the one that follows it: of its signature, or its data when redacted."""
     return hashlib.sha256(signature.encode()).hexdigest()[:16]

@@ -30,9 +30,10 @@ def error_event(kind: str, message: str) -> bytes:
     return event("error", {"type": "error", "error": {"type": kind, "message": message}})
 
 
-def error_json(kind: str, message: str, request_id: str = "") -> bytes:
-    """The service's error object."""
-    value: dict[str, Json] = {"type": "error", "error": {"type": kind, "message": message}}
+def error_json(kind: str, message: str, request_id: str = "", code: str = "") -> bytes:
+    """The service's error object; `code` is the one in its details."""
+    details = {"details": {"error_code": code}} if code else {}
+    value: dict[str, Json] = {"type": "error", "error": {"type": kind, "message": message, **details}}
     if request_id:
         value["request_id"] = request_id
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -40,8 +41,10 @@ def error_json(kind: str, message: str, request_id: str = "") -> bytes:
 
 def _events(response: Response) -> Iterator[bytes]:
     opening = {**response.message(), "content": [], "stop_reason": None, "stop_sequence": None}
+    opening.pop("context_management", None)  # only the last event has it
     if "output_tokens" in response.usage:
-        first = {name: value for name, value in response.usage.items() if name != "output_tokens_details"}
+        late = ("output_tokens_details", "iterations")
+        first = {name: value for name, value in response.usage.items() if name not in late}
         opening["usage"] = {**first, "output_tokens": 1}
     yield event("message_start", {"type": "message_start", "message": opening})
     for index, block in enumerate(response.blocks):
@@ -54,7 +57,7 @@ def _events(response: Response) -> Iterator[bytes]:
             yield b"%b%b}\n\n" % (front, _json(delta))
         yield event("content_block_stop", {"type": "content_block_stop", "index": index})
     ending = {"stop_reason": response.stop_reason, "stop_sequence": response.stop_sequence}
-    said = ("output_tokens_details",)
+    said = ("output_tokens_details", "iterations")
     usage = {name: value for name, value in response.usage.items() if isinstance(value, int) or name in said}
     last = {"type": "message_delta", "delta": ending, "usage": usage, **response.ending()}
     yield event("message_delta", last)

@@ -126,8 +126,8 @@ class Traced(Echo):
 
 class TracedChange(Traced):
     name: ClassVar[str] = Change.name
-    effect: ClassVar[str] = Change.effect
     parallel: ClassVar[bool] = Change.parallel
+    touches = Change.touches
 
 
 @dataclass

@@ -82,7 +82,7 @@ def logs(home: Path) -> list[Path]:
     return sorted((home / "sessions").glob("*/*.jsonl"))
 
 
-@pytest.mark.parametrize("size", [1, 500, 6_000])
+@pytest.mark.parametrize("size", [1, 500, 4_000])
 def test_a_limit_of_file_sizes_is_no_death_by_signal(tmp_path: Path, size: int) -> None:
     """LOG-07."""
     done = prunecli(

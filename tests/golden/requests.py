@@ -27,8 +27,8 @@ OPTIONS = {
 
 
 def strategies() -> list[str]:
-    """All of them, but for the name that stands for others."""
-    return [name for name in Config().strategies.names() if name != "auto"]
+    """All that edit: not the name that stands for others, and not the one that leaves it to the endpoint."""
+    return [name for name in Config().strategies.names() if name not in ("auto", "server_clear")]
 
 
 def figures(path: Path) -> dict[str, list[Any]]:

@@ -45,7 +45,7 @@ class Draft:
 
 
 STEPS = ("user", "assistant", "assistant", "result", "result", "result", "steer", "command", "prune", "prune")
-RARE = ("revert", "pin", "rewind", "compact", "saved", "orphan", "sent", "refusal", "thinking")
+RARE = ("revert", "pin", "again", "rewind", "compact", "saved", "orphan", "sent", "refusal", "thinking")
 
 
 @st.composite
@@ -53,7 +53,7 @@ def logs(draw: st.DrawFn, max_steps: int = 40, *, rare: bool = True) -> list[Rec
     """A log of up to `max_steps` steps, each of which appends a record or a few."""
     log = Draft()
     log.add(UserMessage((Text(draw(WORDS)),)))
-    steps = st.sampled_from(STEPS + RARE if rare else STEPS)
+    steps = st.sampled_from((*STEPS, *RARE, "signed") if rare else STEPS)
     for step in draw(st.lists(steps, max_size=max_steps)):
         _step(draw, log, step)
     return log.records
@@ -80,6 +80,9 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
         case "command":
             output = "out " * draw(st.integers(1, 80))
             log.add(UserMessage((Text("!ls"), Text(output)), "command"))
+        case "again":
+            shown = tuple(draw(st.lists(st.integers(0, len(log.records)), min_size=1, max_size=3)))
+            log.add(UserMessage((Text("/restore"), Text("out " * 20)), "command", shown))
         case "assistant" | "thinking" | "refusal":
             _assistant(draw, log, step)
         case "result":
@@ -143,6 +146,15 @@ def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
         case "compact":
             head = draw(anything)
             log.add(CompactionApplied("what was said", head, head + draw(st.integers(1, 20))))
+        case "signed":
+            head, tail = min(draw(st.sampled_from([-1, -1, 0, 2])), len(log.records)), draw(anything)
+            block = {"type": "compaction", "content": "the gist", "signature": "c2ln", "later": [{"x": None}]}
+            words = draw(st.sampled_from(["", "as the user said"]))
+            log.add(
+                CompactionApplied(
+                    "what was said", head, tail, model="claude-opus-5-5", block=block, words=words
+                )
+            )
 
 
 @st.composite

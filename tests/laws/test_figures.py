@@ -54,7 +54,10 @@ def reported(draw: st.DrawFn, made: st.SearchStrategy[list[Record]]) -> list[Rec
                     usage = Usage(
                         prompt, draw(st.integers(0, 300)), draw(st.sampled_from([None, 0, prompt])), 0
                     )
-                    event = replace(event, usage=usage)
+                    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2}
+                    edits = draw(st.sampled_from([None, None, 10, 200, 10**5]))
+                    applied = None if edits is None else ({**edit, "cleared_input_tokens": edits},)
+                    event = replace(event, usage=usage, applied_edits=applied)
                 case "failed":
                     add(replace(record, event=RequestSent("m", 1, "00")))
                 case "nonsense":

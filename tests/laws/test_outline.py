@@ -15,7 +15,8 @@ from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
 from prunecli.context.listing import Found, Listing
 from prunecli.context.map import PARTS, WindowMap, apportioned, window_map
-from prunecli.context.outline import Outline, Row
+from prunecli.context.nodes import Row
+from prunecli.context.outline import Outline
 from prunecli.context.project import project
 from prunecli.context.ranking import ORDERS, Order, Ranked, largest_result
 from prunecli.context.state import Context
@@ -23,10 +24,11 @@ from prunecli.context.tokens import Chars4, total
 from prunecli.context.view import View
 from prunecli.errors import InvalidRequest
 from prunecli.model.events import Record
+from prunecli.model.requests import WireMessage
 from tests.laws.checks import valid
 from tests.laws.logs import sessions
 
-ACTS: tuple[Act, ...] = ("prune", "memo", "restore", "pin", "undo")
+ACTS: tuple[Act, ...] = ("prune", "memo", "restore", "in_place", "pin", "undo")
 
 
 def folded(records: list[Record]) -> Context:
@@ -138,11 +140,11 @@ def test_the_result_that_is_selected_at_first_can_be_pruned_and_is_the_largest(r
 
 def settled(outline: Outline) -> list[object]:
     """All that can be asked of an outline."""
-    keys = everything(outline)
+    keys, whole = everything(outline), outline.whole
     turns = [outline.of_turn(turn) for turn in outline.turns]
     nodes = list(map(outline.node, keys))
-    whole = outline.whole  # measures what was not yet
-    return [keys, whole, outline.tools.largest_first(outline.context.counts.told_raw), turns, nodes]
+    tools = outline.tools.largest_first(outline.context.counts.told_raw)
+    return [keys, whole, tools, turns, nodes]
 
 
 @settings(deadline=None)
@@ -244,7 +246,7 @@ def test_a_preview_is_what_then_happens_and_doing_it_again_does_nothing(
             assert planned.refusal
             continue
         foreseen = impact(context, planned.events, Market())
-        pruned, words = context.counts.pruned, user_words(context)
+        pruned, words, before = context.counts.pruned, user_words(context), context.messages()
         for event in planned.events:
             record = Record(records[-1].seq + 1, records[-1].timestamp + 1, event)
             records = [*records, record]
@@ -253,12 +255,26 @@ def test_a_preview_is_what_then_happens_and_doing_it_again_does_nothing(
         assert foreseen.after == context.counts.context_tokens
         more = context.counts.pruned.minus(pruned)
         assert foreseen.withheld == context.counts.scale.tokens(*more)
-        assert user_words(context) == words
+        assert user_words(context)[: len(words)] == words
+        if act == "restore":
+            assert is_continued(before, context.messages())
+            assert foreseen.change
+            assert foreseen.change.at_end
+            assert not foreseen.change.rewritten
         assert context.messages() == project(records)
         assert outline.whole == Outline(context, records).whole
-        if act in ("prune", "memo", "restore") and key in everything(outline):
+        if act in ("prune", "memo", "restore", "in_place") and key in everything(outline):
             again = plan(view, outline, act, key, "what it was about")
             assert act == "memo" or not again.allowed, again.what
+
+
+def is_continued(before: tuple[WireMessage, ...], after: tuple[WireMessage, ...]) -> bool:
+    """Whether nothing that stood there has changed: only the last message may have become longer."""
+    last = len(before) - 1
+    return (
+        after[:last] == before[:last]
+        and after[last].blocks[: len(before[last].blocks)] == before[last].blocks
+    )
 
 
 def user_words(context: Context) -> list[list[str]]:

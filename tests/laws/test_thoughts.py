@@ -2,13 +2,21 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.agent.assemble import ModelSettings, compaction_request
+from prunecli.context.compaction import Options, plan_compaction
+from prunecli.context.economics import Market
+from prunecli.context.impact import impact, lost_blocks
+from prunecli.context.listing import Listing
+from prunecli.context.outline import Outline
+from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.thoughts import stale_after
 from prunecli.context.tokens import Chars4
+from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -23,15 +31,18 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, Thinking, ToolUse
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.messages import Text, Thinking, ToolUse, Usage
+from prunecli.model.requests import PREAMBLE, WireMessage
 from tests.endpoint.binding import Bound, PrefixChain, Reader, bind
 from tests.endpoint.content import examine
-from tests.endpoint.render import render
-from tests.endpoint.rules import Rules
+from tests.endpoint.readers import may_read as endpoint_may_read
+from tests.endpoint.render import RenderedBlock, render
+from tests.endpoint.rules import COMPACTION, Rules
 from tests.endpoint.signatures import Origin, sign
+from tests.endpoint.summaries import Replaced, check_summaries, preamble_digest
 
 OPUS = "claude-opus-5-5"
+MODELS = (OPUS, "claude-sonnet-5-5", "claude-opus-5", "claude-fable-5-1")
 RULES = Rules()
 STEPS = (
     "ask",
@@ -45,6 +56,7 @@ STEPS = (
     "rewind",
     "compact",
     "preamble",
+    "model",
 )
 
 
@@ -53,23 +65,32 @@ class Play:
 
     def __init__(self) -> None:
         self.context = Context(Chars4())
-        self.count = 0
+        self.records: list[Record] = []
+        self.count = self.signed = 0
+        self.model = OPUS
+        self.emit(SettingChanged("model.name", OPUS))
         self.emit(SettingChanged(PREAMBLE, {"system": ["Be brief."], "tools": []}))
         self.emit(UserMessage((Text("hello"),)))
 
     def emit(self, event: Event) -> int:
-        self.context.apply(Record(self.count, 1_000 + self.count, event))
+        self.records.append(Record(self.count, 1_000 + self.count, event))
+        self.context.apply(self.records[-1])
         self.count += 1
         return self.count - 1
 
-    def judged(self) -> Bound:
-        """What the endpoint makes of the next request."""
-        model = RULES.model(OPUS)
+    def system(self) -> list[RenderedBlock]:
+        """The system prompt as the endpoint sees it."""
+        return [render("system", json.loads(block), "", 4) for block in self.context.preamble.system]
+
+    def judged(self, messages: Sequence[WireMessage] | None = None) -> Bound:
+        """What the endpoint makes of these messages, or of those of the next request."""
+        model = RULES.model(self.model)
         assert model is not None
-        system = [render("system", json.loads(block), "", 4) for block in self.context.preamble.system]
-        facts = [examine(json.loads(message.canonical), RULES) for message in self.context.messages()]
+        asked = self.context.messages() if messages is None else messages
+        facts = [examine(json.loads(message.canonical), RULES) for message in asked]
         assert all(fact.problem is None for fact in facts)
-        return bind(system, facts, PrefixChain(), Reader(model, "", "drop_block"))
+        check_summaries(facts, frozenset({COMPACTION}), model, RULES, asked=messages is not None)
+        return bind(self.system(), facts, PrefixChain(), Reader(model, "", "drop_block"))
 
     def dropped(self) -> list[int]:
         """The answers of which the endpoint would drop thinking."""
@@ -79,12 +100,22 @@ class Play:
     def answer(self, *, calling: bool) -> None:
         if self.context.messages()[-1].role != "user":
             self.emit(UserMessage((Text("go on"),)))
-        prefix = self.judged().prefix
-        self.emit(RequestSent(OPUS, 0, ""))
-        origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, OPUS, "", 3)
+        judged = self.judged()
+        prefix, report = judged.prefix, judged.transformations if self.count % 3 else None
+        self.emit(RequestSent(self.model, 0, ""))
+        prompt = self.context.counts.context_tokens
+        chars = 3 if prefix.digest else 0
+        origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, self.model, "", chars)
         content: tuple[Text | Thinking | ToolUse, ...] = (Thinking("hm", sign("hm", origin)), Text("so"))
         call = ToolUse(f"t{self.count}", "read", {"path": "a"})
-        self.emit(AssistantMessage((*content, call) if calling else content, OPUS))
+        said = (*content, call) if calling else content
+        thought = 7 if self.count % 2 else None
+        usage = Usage(prompt, 40, 0, 0)
+        self.emit(
+            AssistantMessage(
+                said, self.model, usage=usage, input_transformations=report, thinking_tokens=thought
+            )
+        )
         if calling:
             self.emit(ToolResult(call.id, "read", (Text(f"a long result {self.count}"),)))
 
@@ -92,6 +123,7 @@ class Play:
         context = self.context
         results = [entry.seq for entry in context.entries.values() if entry.kind == "result"]
         heads = [exchange.seq for exchange in context.exchanges]
+        first = context.items[0] if context.items else None
         match what:
             case "ask":
                 self.emit(UserMessage((Text(f"words {pick}"),)))
@@ -103,32 +135,130 @@ class Play:
             case "drop" | "strip" if heads:
                 self.prune([Edit("drop" if what == "drop" else "strip", heads[pick % len(heads)])])
             case "undo" if context.pruns:
-                self.emit(PrunReverted((sorted(context.pruns)[pick % len(context.pruns)],)))
+                self.act(PrunReverted((sorted(context.pruns)[pick % len(context.pruns)],)))
             case "restore" if results:
-                self.emit(PrunReverted((results[pick % len(results)],)))
+                self.act(PrunReverted((results[pick % len(results)],)))
             case "rewind" if context.user_turns:
                 self.emit(Rewound(context.user_turns[pick % len(context.user_turns)]))
             case "compact" if len(heads) > 2:
                 tail = heads[1 + pick % (len(heads) - 1)]
-                self.emit(CompactionApplied(f"the gist {self.count}", 1, tail))
+                self.act(CompactionApplied(f"the gist {self.count}", 2, tail))
+            case "model":
+                self.model = MODELS[pick % len(MODELS)]
+                self.act(SettingChanged("model.name", self.model))
             case "preamble":
-                self.emit(SettingChanged(PREAMBLE, {"system": [f"Be brief {pick % 2}."], "tools": []}))
+                number = self.count if self.signed else pick % 2
+                self.emit(SettingChanged(PREAMBLE, {"system": [f"Be brief {number}."], "tools": []}))
+            case "text" if first and first.block and not context.text_edit(first.seq):
+                self.prune([Edit("repair", first.seq, None, first.text)])
+            case "signed":
+                self.summarise(Options(keep_recent_turns=1 + pick % 2))
             case _:
                 pass
 
+    def summarise(self, options: Options) -> None:
+        """A summary by the endpoint, where it can make one."""
+        plan = plan_compaction(self.context, options, 200_000, by_endpoint=True)
+        if plan is None or not plan.by_endpoint or self.model != OPUS:
+            return
+        messages = compaction_request(self.context, ModelSettings(OPUS), plan).messages
+        bound, system = self.judged(messages), self.system()
+        replaced = Replaced(bound.prefix.digest, preamble_digest(system), messages[-1].role)
+        gist = f"the gist {self.count}"
+        event = plan.event(self.context, gist, replaced.block(gist, OPUS, RULES.signing_key))
+        self.emit(replace(event, model=OPUS))
+        self.signed += 1
+
     def prune(self, edits: Sequence[Edit]) -> None:
-        """A prune, of which what it makes stale is foretold."""
-        foretold = stale_after(self.context, edits)
-        self.emit(PrunApplied("user", tuple(edits)))
-        assert self.context.thoughts.stale() == foretold
+        self.act(PrunApplied("user", tuple(edits)))
+
+    def act(self, event: Event) -> None:
+        """Something whose effect on thinking is foretold, to the block."""
+        context = self.context
+        foretold = Overlay(context, [event])
+        stale, dropped, blocks = foretold.stale(), foretold.dropped(), lost_blocks(context, [event])
+        effect, before = impact(context, [event], Market()), set(context.unseen.dropped)
+        assert effect.before == context.counts.context_tokens
+        stripped = {seq for seq in context.entries if context.unseen.lacks(seq)} - before
+        self.emit(event)
+        assert context.thoughts.stale() == stale
+        assert context.unseen.dropped == dropped
+        lacking = {seq for seq in context.entries if context.unseen.lacks(seq)}
+        assert len(lacking - before - stripped) == blocks == effect.lost.blocks, "one block in each answer"
+        if not isinstance(event, CompactionApplied):
+            assert abs(effect.after - context.counts.context_tokens) <= 1
+
+
+STEP = st.tuples(st.sampled_from((*STEPS, "call", "call", "answer")), st.integers(0, 50))
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from((*STEPS, "call", "call", "answer")), st.integers(0, 50)), max_size=25)
-)
+@given(st.lists(STEP, max_size=25))
 def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[str, int]]) -> None:
     play = Play()
     for what, pick in steps:
         play.step(what, pick)
-        assert list(play.context.thoughts.stale()) == play.dropped(), what
+        assert sorted(play.context.unseen.dropped) == play.dropped(), what
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from((*STEPS, "text", "text", *("ask", "answer", "signed") * 4)), st.integers(0, 50)
+        ),
+        max_size=40,
+    )
+)
+def test_it_is_so_behind_summaries_that_the_endpoint_made(steps: list[tuple[str, int]]) -> None:
+    play = Play()
+    for what, pick in [("answer", 0), ("ask", 0), ("answer", 0), ("ask", 1), ("answer", 0), *steps]:
+        play.step(what, pick)
+        assert sorted(play.context.unseen.dropped) == play.dropped(), what
+
+
+def test_thinking_behind_such_a_summary_is_kept_and_behind_our_own_it_is_not() -> None:
+    for steps, stale in ((["signed"], 0), (["signed", "answer", "ask", "answer", "signed"], 0)):
+        play = Play()
+        for what in ["answer", "ask", "answer", "ask", "answer", *steps]:
+            play.step(what, 1)
+        assert play.signed
+        assert len(play.context.thoughts.stale()) == stale == len(play.dropped())
+    play = Play()
+    for what in ["answer", "ask", "answer", "ask", "answer"]:
+        play.step(what, 1)
+    plan = plan_compaction(play.context, Options(keep_first_turns=0, keep_recent_turns=1), 200_000)
+    assert plan is not None
+    play.emit(plan.event(play.context, "our own gist"))
+    assert len(play.context.thoughts.stale()) == 1 == len(play.dropped())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEP, max_size=25))
+def test_the_tokens_of_thinking_are_the_same_live_and_after_a_resume(steps: list[tuple[str, int]]) -> None:
+    play = Play()
+    followed = Outline(play.context, [])
+    for what, pick in steps:
+        play.step(what, pick)
+        followed.take(play.records)
+        assert followed.whole.shown == play.context.counts.shown
+    resumed = Context(Chars4())
+    for record in play.records:
+        resumed.apply(record)
+    assert resumed.unseen.dropped == play.context.unseen.dropped
+    assert resumed.unseen.flips == play.context.unseen.flips
+    assert resumed.counts.context_tokens == play.context.counts.context_tokens
+    assert resumed.counts.scale == play.context.counts.scale
+    anew = Outline(resumed, play.records)
+    assert followed.whole == anew.whole
+    keys = [row.key for row in Listing(anew).done()]
+    assert [followed.node(key) for key in keys] == [anew.node(key) for key in keys]
+    top = [node.tokens for key in keys if (node := anew.node(key)).key.kind == "turn" or key.seq == -1]
+    assert abs(sum(top) - resumed.counts.context_tokens) <= len(top)
+
+
+def test_which_model_reads_whose_thinking_is_what_the_endpoint_says() -> None:
+    names = [model.id for model in RULES.models]
+    for reader in names:
+        for writer in names:
+            assert may_read(reader, writer) == endpoint_may_read(reader, writer), (reader, writer)

@@ -13,7 +13,9 @@ from tests.live.api import Api
 def _reply(request: Any, index: int) -> Reply:
     """What a model might say: it thinks, and calls a tool that it has."""
     asked = request["messages"][-1]["content"]
-    if request.get("tools") and asked[0]["type"] == "text":
+    blocks = [block for one in request["messages"] for block in one["content"]]
+    calls = sum(isinstance(block, dict) and block["type"] == "tool_use" for block in blocks)
+    if request.get("tools") and (asked[0]["type"] == "text" or calls == 1):
         return Reply([Thinking(f"A call it is, {index}."), Call("add", {"a": 1, "b": 2})])
     return Reply([Thinking(f"Let me see, {index}."), "60"])
 

@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.signals import (
+from prunecli.errors import ConnectionLost
+from prunecli.model.messages import ToolUse
+from prunecli.model.planning import APPROVED
+from prunecli.model.signals import (
     RetryScheduled,
     StreamDiscarded,
     SummaryEnded,
     SummaryStarted,
     ToolProgress,
 )
-from prunecli.errors import ConnectionLost
-from prunecli.model.messages import ToolUse
-from prunecli.model.planning import APPROVED
 from prunecli.plain.reader import PlainReader
 from prunecli.plain.talk import Talk
 from prunecli.providers.provider import TextDelta
 from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.guide import Guide
 from prunecli.tui.prompting import history
 from prunecli.tui.showing.present import Presenter
 from tests.starting import start
@@ -178,11 +179,11 @@ def test_what_a_start_has_to_ask_comes_first(tmp_path: Path, runner: asyncio.Run
 
 def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runner) -> None:
     runtime = start(tmp_path, [says("first")])
-    runtime.guide = ["one", "/undo"]
+    runtime.guide = Guide(["one", "/undo"])
     printed = talked(runner, runtime, "", "")
     assert "(Enter says: one)" in printed
     assert "Nothing to undo: no prune is in force." in printed
-    assert runtime.guide == []
+    assert runtime.guide.next(runtime.session.context) == ""
 
 
 def test_going_back_proposes_what_was_said_there(tmp_path: Path, runner: asyncio.Runner) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.agent.assemble import ModelSettings
+from prunecli.agent.decide import Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.loop import Mailbox, Run
+from prunecli.agent.loop import Run
 from prunecli.agent.permissions import Rules
 from prunecli.agent.policy import Policy
 from prunecli.context.state import Context
@@ -24,7 +25,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, ToolUse, plain_text, tool_uses
 from prunecli.model.requests import PREAMBLE, Preamble, Request, WireMessage
-from prunecli.providers.demo import DemoProvider
+from prunecli.providers.available.demo import DemoProvider
 from prunecli.providers.provider import Response, StreamEvent
 from prunecli.session.session import Session
 from prunecli.tools.registry import load

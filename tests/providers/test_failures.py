@@ -14,10 +14,12 @@ from prunecli.errors import (
     BadRequest,
     ConnectionLost,
     ContextOverflow,
+    NoSummaryNow,
     Overloaded,
     ProviderError,
     RateLimited,
     SignatureRejected,
+    SummaryRejected,
     Unauthorized,
 )
 from prunecli.providers.failures import Failures, retry_after
@@ -112,6 +114,33 @@ def test_spent_money_is_the_account_s_fault(status: int, message: str, code: str
     assert (
         type(refused(status, message, "invalid_request_error", details={"error_code": code})) is Unauthorized
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "compaction_block_misplaced", SummaryRejected),
+        (400, "compaction_block_ambiguous", SummaryRejected),
+        (400, "compaction_signature_invalid", SummaryRejected),
+        (400, "compaction_content_mismatch", SummaryRejected),
+        (400, "compaction_tool_changes_mismatch", SummaryRejected),
+        (400, "compaction_nothing_to_summarize", BadRequest),
+        (400, "compaction_incomplete_turn", BadRequest),
+        (529, "compaction_unavailable", NoSummaryNow),
+        (529, None, Overloaded),
+    ],
+)
+def test_refusals_of_summaries_are_told_by_their_code(status: int, code: str | None, kind: type[Exception]):
+    name = "overloaded_error" if status == 529 else "invalid_request_error"
+    message = "the `signature` is not supported in `thinking`"
+    if kind is BadRequest:
+        message = "no"
+    assert type(refused(status, message, name, details={"error_code": code})) is kind
+
+
+def test_a_refusal_of_a_summary_without_a_code_is_told_by_its_words():
+    message = "messages.1.content.0: the `compaction` block must come first"
+    assert type(refused(400, message, "invalid_request_error")) is SummaryRejected
 
 
 def test_a_message_that_names_a_place_keeps_it():

@@ -34,7 +34,7 @@ def test_an_alias_is_a_model_of_the_table(table: ModelTable, alias: str):
     name = table.resolve(alias)
     assert name == ALIASES[alias.strip().lower()]
     info = table.info(alias)
-    assert (info.name, info.context_window, info.vision) == (name, 1_000_000, True)
+    assert (info.name, info.context_window) == (name, 1_000_000)
     assert None not in (
         info.prices.input,
         info.prices.output,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import UsageError
+from prunecli.errors import ConnectionLost, UsageError
 from prunecli.providers.anthropic import AnthropicProvider, Endpoint
-from prunecli.providers.network import Route, route
+from prunecli.providers.network import route
 from tests.endpoint import Reply, serve
 from tests.providers.requests import request
 
@@ -38,7 +38,7 @@ ADDRESS = "https://api.example.com"
 def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
     environ: dict[str, str], proxy: str
 ) -> None:
-    assert route(ADDRESS, environ) == Route(proxy)
+    assert route(ADDRESS, environ).proxy == proxy
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
 def test_a_proxy_that_is_not_understood_is_named_without_its_password(variable: str, value: str) -> None:
     with pytest.raises(UsageError) as refused:
         route(ADDRESS, {variable: value})
-    assert refused.value.message == f"{variable}: is no address of a proxy"
+    assert refused.value.message == f"{variable}: not a proxy URL"
     assert "secret" not in refused.value.hint
 
 
@@ -119,3 +119,65 @@ async def test_a_request_goes_through_a_socks_proxy() -> None:
             await provider.close()
     assert "Through it." in str(events[-1])
     assert asked == [int(endpoint.base_url.rpartition(":")[2])]
+
+
+@contextmanager
+def http_proxy(answer: bytes) -> Iterator[str]:
+    """An HTTP proxy that answers everything with this; its URL."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def take() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                client.recv(65536)
+                client.sendall(answer)
+                client.close()
+
+    threading.Thread(target=take, daemon=True).start()
+    try:
+        yield f"http://user:secret@127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.close()
+
+
+async def failure(address: str, variable: str, proxy: str) -> ConnectionLost:
+    """How a request to an address fails through a proxy."""
+    way = route(address, {variable: proxy})
+    provider = AnthropicProvider(
+        Endpoint("sk-ant-test-000000", "", address), proxy=way.proxy, variable=way.variable
+    )
+    try:
+        with pytest.raises(ConnectionLost) as lost:
+            _ = [event async for event in provider.stream(request())]
+    finally:
+        await provider.close()
+    return lost.value
+
+
+@pytest.mark.parametrize(
+    ("address", "variable"),
+    [("http://endpoint.invalid", "http_proxy"), (ADDRESS, "HTTPS_PROXY"), (ADDRESS, "ALL_PROXY")],
+)
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+async def test_a_proxy_that_is_down_is_named_with_its_variable(
+    address: str, variable: str, scheme: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    lost = await failure(address, variable, f"{scheme}://127.0.0.1:{port}")
+    assert lost.message == f"{variable}: {scheme}://127.0.0.1:{port}: the proxy does not answer"
+    assert lost.hint == f"start the proxy, or correct or unset {variable}"
+
+
+async def test_a_proxy_whose_name_is_unknown_is_named_with_its_variable() -> None:
+    lost = await failure(ADDRESS, "HTTPS_PROXY", "http://user:secret@proxy.invalid:3128")
+    assert lost.message == "HTTPS_PROXY: http://proxy.invalid:3128: can't resolve proxy.invalid"
+
+
+async def test_what_a_proxy_refuses_is_no_failure_of_the_endpoint() -> None:
+    with http_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n") as url:
+        lost = await failure(ADDRESS, "HTTPS_PROXY", url)
+    assert "HTTPS_PROXY: http://127.0.0.1:" in lost.message
+    assert "the proxy refused: 407" in lost.message
+    assert "secret" not in lost.message

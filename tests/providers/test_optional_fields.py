@@ -3,6 +3,7 @@
 import pytest
 
 from prunecli.errors import BadRequest, FieldRefused, SignatureRejected
+from prunecli.model.requests import COMPACTION
 from prunecli.providers.failures import Failures
 from prunecli.providers.optional_fields import (
     BLOCK_BINDING,
@@ -31,6 +32,14 @@ from prunecli.providers.optional_fields import (
         ("messages.2.content.0.tool_result.cache_control.ttl: Extra inputs are not permitted", CACHE_TTL),
         ("tools.0.custom.cache_control: Extra inputs are not permitted", CACHE_CONTROL),
         ("context_management: Extra inputs are not permitted", CONTEXT_MANAGEMENT),
+        ("compaction: Extra inputs are not permitted", COMPACTION),
+        ("Unexpected value(s) `compact-2026-09-04` for the `anthropic-beta` header.", COMPACTION),
+        (
+            "messages.0.content.0: Input tag 'compaction' found using 'type' does not match any of the expected "
+            "tags: 'text', 'tool_use'",
+            COMPACTION,
+        ),
+        ("This model does not support the compaction parameter.", COMPACTION),
         ("Additional properties are not allowed ('output_config' was unexpected)", EFFORT),
         ("Unrecognized request argument supplied: output_config", EFFORT),
         ("This model does not support the effort parameter.", EFFORT),
@@ -43,7 +52,7 @@ def test_the_field_that_is_refused_comes_first(said: str, field: str) -> None:
 
 
 def test_a_refusal_of_beta_features_that_names_none_is_about_all_of_them() -> None:
-    assert refused_fields("invalid beta flag") == (BLOCK_BINDING, CONTEXT_MANAGEMENT)
+    assert refused_fields("invalid beta flag") == (BLOCK_BINDING, CONTEXT_MANAGEMENT, COMPACTION)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +65,8 @@ def test_a_refusal_of_beta_features_that_names_none_is_about_all_of_them() -> No
         'output_config.effort "high" is not supported by model x; supported values: [medium]',
         "output_config.effort: Input should be 'low', 'medium' or 'high'",
         "tools.0.custom.parameters: Extra inputs are not permitted",
+        "messages.0.content.0: Input tag 'hologram' found using 'type' does not match any of the expected tags",
+        "`compaction` cannot be combined with stop_sequences",
         "",
     ],
 )

@@ -13,7 +13,7 @@ from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import INVALID_INPUT, Opaque, RedactedThinking, Text, Thinking, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.providers import stream
-from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.providers.stream import Assembly
 
 START = {"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3}}}
@@ -54,12 +54,19 @@ def ending(reason: str | None = "end_turn", **usage: Any) -> list[Any]:
 def played(events: list[Any]) -> tuple[list[StreamEvent], Response]:
     numbers = itertools.count(1)
     assembly = Assembly(lambda: f"new_{next(numbers)}", "req_1")
-    given_out = [made for event in [START, *events] for made in assembly.feed(event)]
+    begun, *given_out = [made for event in [START, *events] for made in assembly.feed(event)]
+    assert isinstance(begun, Begun)
     return given_out, assembly.response()
 
 
 def content(*events: Any) -> tuple[Any, ...]:
     return played(list(itertools.chain(*events)))[1].content
+
+
+def test_the_beginning_tells_what_is_paid_so_far():
+    assembly = Assembly(lambda: "new")
+    assert assembly.feed(START) == [Begun(Usage(3, 0, None, None))]
+    assert Assembly(lambda: "new").feed({"type": "message_start", "message": {"model": "m"}}) == []
 
 
 def test_text_comes_as_deltas_and_whole_at_the_end():
@@ -379,6 +386,20 @@ def test_an_endpoint_that_reports_no_transformations_is_told_from_one_that_made_
     assert played([*opened(input_transformations=reported), *ending()])[1].input_transformations is None
 
 
+@pytest.mark.parametrize(
+    ("reported", "expected"),
+    [
+        (None, None),
+        ({"applied_edits": []}, None),
+        ({"applied_edits": "x"}, None),
+        ({"applied_edits": [NEW_KIND, 3]}, (NEW_KIND,)),
+    ],
+)
+def test_what_the_endpoint_edited_in_its_copy_is_kept_as_it_came(reported: Any, expected: Any):
+    last = {**ending()[0], "context_management": reported}
+    assert played([*opened(), last, STOP])[1].applied_edits == expected
+
+
 def test_transformations_said_again_at_the_end_replace_those_of_the_start():
     last = {**ending()[0], "input_transformations": [NEW_KIND]}
     response = played([*opened(input_transformations=[DROPPED]), last, STOP])[1]
@@ -398,3 +419,28 @@ def test_transformations_said_again_at_the_end_replace_those_of_the_start():
 )
 def test_tokens_of_thinking_are_kept_where_they_are_reported(details: Any, expected: int | None):
     assert played(ending("end_turn", output_tokens_details=details))[1].thinking_tokens == expected
+
+
+def test_a_summary_by_the_endpoint_comes_whole_and_its_usage_from_the_iterations() -> None:
+    summary = {"type": "compaction", "content": "gist", "signature": "c2ln", "later": {"x": [None]}}
+    passes = [
+        {"type": "message", "input_tokens": 9, "output_tokens": 9},
+        {"type": "compaction", "input_tokens": 40, "output_tokens": 7, "cache_read_input_tokens": 100},
+        {"type": "compaction", "input_tokens": 2, "output_tokens": 1, "cache_read_input_tokens": 0},
+    ]
+    start = {**START, "message": {"model": "m", "usage": {"input_tokens": 0, "iterations": passes[:1]}}}
+    numbers = itertools.count(1)
+    assembly = Assembly(lambda: f"new_{next(numbers)}", "req_1")
+    last = ending("compaction", input_tokens=0, output_tokens=0, iterations=passes)
+    for event in [start, *block(0, summary), *last]:
+        assembly.feed(event)
+    response = assembly.response()
+    assert response.content == (Opaque(summary),)
+    assert response.stop_reason == "compaction"
+    assert response.usage == Usage(42, 8, 100, None)
+
+
+@pytest.mark.parametrize("passes", [None, "x", [1], [{"type": "compaction", "input_tokens": -1}], [{}]])
+def test_odd_iterations_change_nothing(passes: Any) -> None:
+    _, response = played([*text("hi"), *ending(output_tokens=5, iterations=passes)])
+    assert response.usage == Usage(3, 5)

@@ -149,13 +149,13 @@ def test_the_terminal_is_described(
 def test_a_session_folder_that_cannot_be_used_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "taken")})
-    assert (found["sessions"].state, "no folder" in found["sessions"].said) == ("problem", True)
+    assert (found["sessions"].state, "not a folder" in found["sessions"].said) == ("problem", True)
     environ = {"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "open")}
     open_to_all = Places.of(environ).sessions_of(tmp_path)
     open_to_all.mkdir(parents=True)
     open_to_all.chmod(0o755)
     found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "open")})
-    assert "others can look into it (mode 0755)" in found["sessions"].said
+    assert "others can read it (mode 0755)" in found["sessions"].said
     assert examined(tmp_path, free=1)["sessions"].state == "warning"
 
 

@@ -1,16 +1,24 @@
 """What a session cost, from the sums that a list keeps of it."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 import prunecli
+from prunecli.context.bill import Bill
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record
+from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable, cost
+from prunecli.providers.provider import Begun, StreamEvent, TextDelta
+from prunecli.providers.scripted import Scripted, ScriptedProvider
 from prunecli.runtime.sessions import Costs
 from prunecli.session.digest import Digest
+from tests.starting import start
+from tests.waiting import DEADLINE
 
 TABLE = ModelTable.load(Path(prunecli.__file__).parent / "data")
 
@@ -25,3 +33,43 @@ def test_short_and_long_prompts_are_priced_apart(model: str) -> None:
         )
     expected = sum(cost(usage, TABLE.info(model), "5m") or 0.0 for usage in usages)
     assert Costs(TABLE).of_session(digest) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("how", ["a new one", "a copy"])
+async def test_each_request_of_a_later_session_is_billed_once(tmp_path: Path, how: str) -> None:
+    runtime = start(tmp_path, [Scripted((Text("Done."),), usage=Usage(100, 50))] * 2)
+    await runtime.submit("first")
+    path = runtime.session.path
+    assert path is not None
+    if how == "a new one":
+        runtime.new_session()
+    else:
+        runtime.open_session(path, fork=True)
+    await runtime.submit("second")
+    assert runtime.bill == runtime.billed(Bill(), runtime.session.records)
+    await runtime.close()
+
+
+class Stopped(ScriptedProvider):
+    """Tells what the response costs and some words of it, and no more."""
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        yield Begun(Usage(3, 1, 1_000, 200))
+        yield TextDelta("I was about to")
+        await asyncio.Event().wait()
+
+
+async def test_an_answer_that_is_stopped_is_billed_as_far_as_it_is_known(tmp_path: Path) -> None:
+    runtime = start(tmp_path, provider=Stopped([]))
+    said = asyncio.Event()
+    runtime.session.subscribe(lambda told: said.set() if isinstance(told, TextDelta) else None)
+    working = asyncio.create_task(runtime.submit("go"))
+    await asyncio.wait_for(said.wait(), DEADLINE)
+    runtime.interrupt()
+    await working
+    answer = runtime.session.context.items[-1].event
+    assert isinstance(answer, AssistantMessage)
+    assert (answer.stop_reason, answer.usage) == ("interrupted", Usage(3, 1, 1_000, 200))
+    assert runtime.bill.requests == 1
+    assert runtime.bill.prompt_tokens == 1_203
+    await runtime.close()

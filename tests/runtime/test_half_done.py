@@ -7,6 +7,7 @@ import pytest
 
 from prunecli.model.events import AssistantMessage, ToolStarted, UserMessage
 from prunecli.model.messages import Text, ToolUse
+from prunecli.model.touches import Touches
 from prunecli.runtime import Runtime
 from prunecli.tools.files import journal
 from prunecli.tools.files.journal import leftover_name
@@ -16,14 +17,16 @@ from tests.starting import start
 OLD, NEW = b"old " * 500, b"new and longer " * 300
 
 
-def killed_in_an_edit(tmp_path: Path, tool: str = "edit") -> tuple[Path, Path, Path]:
+def killed_in_an_edit(
+    tmp_path: Path, tool: str = "edit", touches: Touches | None = None
+) -> tuple[Path, Path, Path]:
     """A session whose process died in an edit: its file, and the two leftovers."""
     runtime = start(tmp_path)
-    given = {"path": "f"}
+    given = {"file" if touches else "path": "f"}
     work = runtime.setup.cwd
     runtime.session.emit(UserMessage((Text("go"),)))
     runtime.session.emit(AssistantMessage((ToolUse("t1", tool, given),), stop_reason="tool_use"))
-    runtime.session.emit(ToolStarted("t1", tool, given))
+    runtime.session.emit(ToolStarted("t1", tool, given, touches))
     path = runtime.session.path
     assert path is not None
     assert runtime.session._log is not None
@@ -44,10 +47,13 @@ def taken_up(tmp_path: Path, path: Path, **how: bool) -> Runtime:
     return runtime
 
 
-@pytest.mark.parametrize("tool", ["edit", "write"])
-def test_leftovers_of_a_killed_edit_are_cleared_at_resume(tmp_path: Path, tool: str) -> None:
-    """EXE-16."""
-    path, temporary, kept = killed_in_an_edit(tmp_path, tool)
+@pytest.mark.parametrize(
+    ("tool", "touches"), [("edit", None), ("write", None), ("put", Touches(changes=("f",)))]
+)
+def test_leftovers_of_a_killed_edit_are_cleared_at_resume(
+    tmp_path: Path, tool: str, touches: Touches | None
+) -> None:
+    path, temporary, kept = killed_in_an_edit(tmp_path, tool, touches)
     runtime = taken_up(tmp_path, path)
     assert (tmp_path / "work" / "f").read_bytes() == OLD
     assert not temporary.exists()

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.signals import Notice
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.errors import SnapshotFailed
 from prunecli.model.events import FilesSaved, Rewound
 from prunecli.model.messages import ToolUse
+from prunecli.model.signals import Notice
 from prunecli.providers.models import ModelTable
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime

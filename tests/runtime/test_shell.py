@@ -63,3 +63,16 @@ async def test_a_command_that_could_not_start_is_not_recorded(tmp_path: Path) ->
     assert commands(runtime) == []
     assert runtime.session.running.key == ""
     await runtime.close()
+
+
+async def test_an_entry_restored_meanwhile_does_not_end_the_command(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    running = asyncio.ensure_future(shell(runtime, COMMAND, show_model=True))
+    await until(lambda: "two" in runtime.session.running.text)
+    runtime.emit(UserMessage((Text("/restore 3"), Text("old")), "command", (3,)))
+    assert runtime.session.running.key == f"!{COMMAND}"
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert commands(runtime)[-1] == [f"!{COMMAND}", f"one\ntwo\n{INTERRUPTED}"]
+    await runtime.close()

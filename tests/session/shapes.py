@@ -36,6 +36,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Image, Opaque, RedactedThinking, Text, Thinking, ToolUse, Usage
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import PREAMBLE
+from prunecli.model.touches import Touches
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, line_of, row_of
 from prunecli.runtime.toolbox import load_tools
@@ -53,6 +54,7 @@ from tests.session.exporters.sample import PIXEL, numbered
 
 TREE = "a" * 40
 USAGE = Usage(10, 2, 100, 0)
+BLOCK = {"type": "compaction", "content": "all of it", "signature": "c2ln", "tool_changes": []}
 
 
 def every_kind() -> list[Record]:
@@ -68,7 +70,7 @@ def every_kind() -> list[Record]:
         RequestSent("claude-x", 100, "0" * 64, (0,)),
         AssistantMessage((Thinking("hm", "sig"), Text("now"), call, other), "claude-x", "tool_use", USAGE),
         FilesSaved(TREE, "/w", "before", "tools", ("big",), 5),
-        ToolStarted("t1", "read", {"path": "a.txt"}),
+        ToolStarted("t1", "read", {"path": "a.txt"}, Touches(("a.txt",), (), ("src",), ("ls",))),
         ToolResult("t1", "read", (Text("output " * 50),), details={"lines": 3, "path": "a.txt"}),
         ToolResult("t2", "bash", (Text("a\nb"),), True, {"exit_code": 1, "diff": "x"}, 7),
         PrunApplied(
@@ -83,11 +85,12 @@ def every_kind() -> list[Record]:
         PrunReverted((9,)),
         PrunApplied("model", (Edit("drop", 4), Edit("memo", 4, None, "memo")), memo="memo"),
         CompactionApplied("summary", 2, 10, 200, 20, "", "claude-x", USAGE),
+        CompactionApplied("all of it", 0, 17, block=BLOCK, words="what was said"),
         SettingChanged("model.name", "claude-x"),
         SettingChanged("session.name", "Reading"),
         UserMessage((Text("more"),), "steering"),
         AssistantMessage((Text("sure"),), "claude-x", usage=USAGE),
-        Rewound(19),
+        Rewound(20),
         FilesSaved(TREE, "/w", "after"),
         UserMessage((Text("last"),)),
     )

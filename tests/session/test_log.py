@@ -13,9 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
-from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, Unknown, UserMessage
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    Record,
+    SessionStarted,
+    ToolResult,
+    ToolStarted,
+    Unknown,
+    UserMessage,
+)
 from prunecli.model.messages import Text
-from prunecli.model.record_codec import decode_record, encode_record
+from prunecli.model.record_codec import decode_record, encode_record, record_from_json
+from prunecli.model.touches import Touches
 from prunecli.session.holder import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.writer import LogWriter
@@ -326,12 +337,57 @@ def test_what_the_endpoint_reported_of_a_response_is_read_back_and_absent_otherw
     done: tuple[dict[str, object], ...] | None, tokens: int | None
 ) -> None:
     answer = Record(
-        3, 4, AssistantMessage((Text("x"),), "m", input_transformations=done, thinking_tokens=tokens)
+        3,
+        4,
+        AssistantMessage(
+            (Text("x"),), "m", input_transformations=done, thinking_tokens=tokens, applied_edits=done
+        ),
     )
     line = encode_record(answer)
     assert decode_record(line) == answer
     assert (b'"input_transformations"' in line) == (done is not None)
     assert (b'"thinking_tokens"' in line) == (tokens is not None)
+    assert (b'"applied_edits"' in line) == (done is not None)
+
+
+@pytest.mark.parametrize(
+    ("touches", "written"),
+    [
+        (None, b""),
+        (Touches(), b',"touches":{}'),
+        (Touches(reads=("a", "b"), runs=("ls",)), b',"touches":{"reads":["a","b"],"runs":["ls"]}'),
+        (Touches(changes=("a",), searches=(".",)), b',"touches":{"changes":["a"],"searches":["."]}'),
+    ],
+)
+def test_what_a_call_touches_is_read_back_and_absent_where_nothing_declares_it(
+    touches: Touches | None, written: bytes
+) -> None:
+    started = Record(3, 4, ToolStarted("t", "new", {"file": "a"}, touches))
+    line = encode_record(started)
+    assert decode_record(line) == started
+    assert b'"input":{"file":"a"}' + written + b',"crc"' in line
+
+
+def test_a_part_of_touches_that_this_version_does_not_know_is_written_again() -> None:
+    given = {
+        "seq": 3,
+        "timestamp": 4,
+        "type": "ToolStarted",
+        "tool_use_id": "t",
+        "tool_name": "new",
+        "input": {},
+    }
+    record = record_from_json({**given, "touches": {"reads": ["a"], "sends": ["https://x"]}})
+    assert record.event == ToolStarted("t", "new", {}, Touches(reads=("a",)))
+    assert b'"touches":{"reads":["a"],"sends":["https://x"]}' in encode_record(record)
+
+
+@pytest.mark.parametrize("blocks", [0, 12])
+def test_the_thinking_that_a_prune_costs_is_recorded_where_there_is_any(blocks: int) -> None:
+    record = Record(3, 4, PrunApplied("user", (Edit("strip", 1),), thinking_blocks=blocks))
+    line = encode_record(record)
+    assert decode_record(line) == record
+    assert (b'"thinking_blocks":12' in line) == bool(blocks)
 
 
 def test_a_response_of_an_earlier_version_is_written_again_byte_for_byte() -> None:

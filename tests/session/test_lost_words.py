@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -97,6 +98,26 @@ def test_where_something_else_is_lost_no_words_are_missed(tmp_path: Path, seq: i
     lines[seq] = lines[seq].replace(b',"crc":"', b',"crc":"x')
     path.write_bytes(b"".join(lines))
     assert LOST not in sent(loaded(path))
+
+
+@pytest.mark.parametrize("seq", WORDS)
+@pytest.mark.parametrize("content", ['"content":7', '"content":[{"type":["x"]}]', '"content":[1]'])
+def test_of_a_message_with_a_good_checksum_and_a_wrong_shape_the_model_is_told_too(
+    tmp_path: Path, seq: int, content: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = written(path)
+    line = f'{{"seq":{seq},"timestamp":{seq + 1},"type":"UserMessage",{content}}}'.encode()
+    wrong = b'%b,"crc":"%08x"}\n' % (line[:-1], crc32(line[:-1]))
+    path.write_bytes(b"".join([*lines[:seq], wrong, *lines[seq + 1 :]]))
+    session = loaded(path)
+    at = WORDS.index(seq)
+    assert [text for text in sent(session) if "words" in text or text == LOST][at] == LOST
+    assert any(f"record {seq}: malformed UserMessage" in notice for notice in session.notices)
+    session.emit(UserMessage((Text("more words"),)))
+    session.close()
+    assert loaded(path, writable=False).context.sha256() == session.context.sha256()
+    assert path.read_bytes().count(wrong) == 1, "the file keeps what it had"
 
 
 def test_what_is_said_afterwards_can_be_proved_and_is_the_same_each_time(tmp_path: Path) -> None:

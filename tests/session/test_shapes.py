@@ -12,9 +12,9 @@ from prunecli.agent.assemble import ModelSettings, assemble
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import Event, SessionStarted, Unknown, UserMessage
-from prunecli.model.messages import Text
+from prunecli.model.messages import Text, plain_text
 from prunecli.model.record_codec import encode_record
-from prunecli.session.log import read_log
+from prunecli.session.log import LOST_WORDS, read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from tests.session.exporters.sample import numbered
@@ -90,7 +90,8 @@ def test_a_malformed_record_is_named_in_one_line_and_those_around_it_are_used(
     data = b"".join(map(encode_record, numbered(START, said("before")))) + line(2, payload)
     session = opened(tmp_path, data + line(3, '"type":"UserMessage","content":"behind"'))
     assert session.notices == [f"s-1.jsonl line 3, record 2: {why}"]
-    assert [entry.text for entry in session.context.items] == ["before", "behind"]
+    lost = [plain_text(LOST_WORDS.content)] if '"UserMessage"' in payload else []
+    assert [entry.text for entry in session.context.items] == ["before", *lost, "behind"]
 
 
 def test_a_number_of_400_digits_is_named_in_one_line_too(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
-from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
+from prunecli.model.messages import Block, Image, Opaque, Text, Thinking, ToolUse
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
 from prunecli.tools.recall import Recall
-from prunecli.tools.tool import FilesSeen, ToolContext, parse
+from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, bounded_output, parse
 
 CONTEXT = ToolContext(
     Path("/w"),
@@ -65,11 +65,19 @@ async def recalled(*content: Block) -> tuple[Block, ...]:
 
 async def test_recall_gives_the_original_without_its_thinking() -> None:
     picture = Image("image/png", "AAAA")
-    assert await recalled(Thinking("hm", "s"), Text("words"), picture, ToolUse("t", "ls", {})) == (
+    call = ToolUse("t", "read", {"path": "a.py"})
+    assert await recalled(Thinking("hm", "s"), Text("words"), picture, call) == (
         Text("words"),
         picture,
+        Text('(called read {"path":"a.py"})'),
     )
     assert await recalled(ToolUse("t", "ls", {})) == (Text("(called ls)"),)
+
+
+async def test_recall_gives_blocks_of_kinds_that_this_version_does_not_know() -> None:
+    document = Opaque({"type": "document", "source": {"type": "text", "data": "words"}})
+    assert await recalled(document) == (document,)
+    assert bounded_output(ToolOutput((document,)), 10).content == (document,)
 
 
 async def test_recall_of_what_is_no_result_is_an_error() -> None:

@@ -10,9 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.errors import ToolError
+from prunecli.model.touches import named
 from prunecli.tools.registry import ALIASES, canonical, load, names
-from prunecli.tools.tool import definition, parse, schema
+from prunecli.tools.tool import definition, parse, schema, touches_of
 
+GIVEN = {
+    "path": "src/a",
+    "command": "ls",
+    "content": "x",
+    "old_string": "x",
+    "new_string": "y",
+    "pattern": "x",
+    "tokens": 5,
+    "memo": "x",
+    "entry": 3,
+}
 SEVEN = ("bash", "edit", "find", "grep", "ls", "read", "write")
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +63,12 @@ def test_listing_imports_no_tool() -> None:
     assert set(done.stdout.split()) == {"prunecli.tools.registry", "prunecli.tools.tool"}
 
 
+@pytest.mark.parametrize("name", [*SEVEN, "prun", "prun_with_memo", "recall"])
+def test_a_record_without_touches_is_given_what_its_tool_declares(name: str) -> None:
+    tool = load(name)
+    assert named(name, GIVEN) == touches_of(tool, parse(tool.Input, GIVEN))
+
+
 def test_the_definitions_are_small() -> None:
     """System prompt and all schemas together stay below 2,000 tokens; a token is at least 3.5 bytes here."""
     size = sum(len(json.dumps(definition(load(name)), separators=(",", ":"))) for name in SEVEN)
@@ -60,9 +78,11 @@ def test_the_definitions_are_small() -> None:
 @pytest.mark.parametrize("name", SEVEN)
 def test_a_tool_says_what_it_can_change(name: str) -> None:
     tool = load(name)
-    effects = {"bash": "run", "edit": "edit", "write": "edit"}
-    assert tool.effect == effects.get(name, "read")
-    assert tool.parallel == (tool.effect == "read")
+    changes = name in ("bash", "edit", "write")
+    touches = touches_of(tool, parse(tool.Input, GIVEN))
+    assert touches is not None
+    assert bool(touches.changes or touches.runs) == changes
+    assert tool.parallel != changes
     assert tool.description.endswith(".")
 
 

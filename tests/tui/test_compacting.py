@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.events import CompactionApplied
-from prunecli.model.messages import Text
+from prunecli.model.messages import Opaque, Text
 from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.transcript.entries import Divider
 from tests.tui.showing_app import Shown, shown
 
 LONG = "long answer " * 600
-SMALL = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
+KEPT = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
+SMALL = (*KEPT, "model.name=claude-opus-5")
 BY_ITSELF = (*SMALL, "compaction.max_context_tokens=10000", "compaction.compact_at_pct=0.5")
 WORDS = ("first", "second", "third")
 
@@ -66,3 +67,14 @@ async def test_esc_stops_it_and_nothing_has_changed(tmp_path: Path, sets: tuple[
         assert not any(isinstance(entry, Divider) for entry in s.entries)
         said = [item.text for item in s.runtime.session.context.items if item.kind == "user"]
         assert said == [*WORDS, *([] if line.startswith("/") else [line])]
+
+
+async def test_one_by_the_endpoint_looks_the_same_and_says_so(tmp_path: Path) -> None:
+    block = {"type": "compaction", "content": "The goal is to fly.", "signature": "c2ln"}
+    script = [says(LONG), says(LONG), says(LONG), Scripted((Opaque(block),), "compaction")]
+    async with shown(tmp_path, script, sets=KEPT) as s:
+        await talk(s)
+        await s.type("/compact", "enter")
+        await s.idle()
+        await s.until_shown("compacted ·", "✓ summary", "by the endpoint")
+        assert compactions(s)[0].block == block

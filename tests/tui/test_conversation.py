@@ -9,10 +9,11 @@ from prunecli.agent.execute import Answer
 from prunecli.context.state import Context
 from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, PrunApplied, Record, Rewound
+from prunecli.model.events import Event, PrunApplied, Record, Rewound, RunEnded
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
 from prunecli.tui.transcript import entries as shown_entries
 from prunecli.tui.transcript.entries import ToolState
@@ -26,6 +27,12 @@ def hanging(text: str = "I begin", *, after: int = 1) -> tuple[Scripted, asyncio
     """A response that waits in the middle until the event is set."""
     event = asyncio.Event()
     return Scripted((Text(text),), after=after, until=event), event
+
+
+def ends(running: Shown) -> list[RunEnded]:
+    """How the runs of the session ended."""
+    events = [record.event for record in running.runtime.session.records]
+    return [event for event in events if isinstance(event, RunEnded)]
 
 
 def kinds(running: Shown) -> list[str]:
@@ -116,7 +123,7 @@ async def test_esc_stops_the_agent_and_what_waited_comes_back_into_the_prompt(tm
         await s.idle()
         assert s.frame.prompt.typed == "wait for me"
         await s.until_shown("Interrupted.")
-        assert s.runtime.session.context.run_ended is not None
+        assert ends(s)
 
 
 async def test_a_failure_says_what_it_was_and_enter_alone_tries_again(tmp_path: Path) -> None:
@@ -234,9 +241,12 @@ async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Pat
         row = next(at for at, line in enumerate(s.screen_text().split("\n")) if "restore" in line)
         column = s.screen_text().split("\n")[row].index("restore")
         await s.pilot.click(offset=(column + 1, row))
-        await s.until(lambda: "restore" not in s.screen_text().split("\n")[row])
-        assert context.edits_of(result.seq) == []
-        assert result.seq in context.pinned
+        await s.until_shown(f"/restore {result.seq}", "restored")
+        assert context.edits_of(result.seq), "what the model was sent stays as it is"
+        shown_at = context.again[result.seq]
+        assert shown_at in context.pinned
+        await s.pilot.click(offset=(column + 1, row))
+        await s.until_shown(f"it is shown again already, in entry {shown_at}")
 
 
 async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -343,9 +353,7 @@ async def test_quitting_while_the_agent_works_leaves_a_valid_session(tmp_path: P
         await s.until(lambda: len(s.entries) == 3)
         s.app.leave()
         await s.until(lambda: s.app._exit)
-        ended = s.runtime.session.context.run_ended
-        assert ended is not None
-        assert ended.reason == "interrupted"
+        assert [ended.reason for ended in ends(s)] == ["interrupted"]
 
 
 async def test_nothing_hostile_reaches_the_screen_as_anything_but_text(tmp_path: Path) -> None:
@@ -426,7 +434,7 @@ async def test_what_does_not_fit_below_the_welcome_is_shown_in_the_transcript(tm
 
 async def test_the_tour_introduces_itself_and_waits_for_enter(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("the first step")])
-    runtime.introduction, runtime.guide = "Press Enter to start.", ["tour, step by step"]
+    runtime.introduction, runtime.guide = "Press Enter to start.", Guide(["tour, step by step"])
     async with shown(tmp_path, runtime=runtime) as s:
         await s.until_shown("Press Enter to start.", "Enter: tour, step by step", "/ commands")
         assert not s.entries[1:]

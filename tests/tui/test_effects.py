@@ -4,15 +4,19 @@ import threading
 from pathlib import Path
 from time import monotonic
 
+import pytest
+
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
 from prunecli.providers.scripted import ScriptedProvider, says
+from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.entries import Notice
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
+from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
 
@@ -258,9 +262,45 @@ async def test_what_was_said_to_a_shell_command_is_heard_when_it_ends(tmp_path: 
         assert s.runtime.session.context.items[-2].texts == ["and then?"]
 
 
+@pytest.mark.parametrize(("answer", "instructed"), [("yes", True), ("no", False)])
+async def test_a_prompt_waits_until_the_folder_is_trusted_or_not(
+    tmp_path: Path, answer: str, instructed: bool
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "AGENTS.md").write_text("Use tabs.")
+    runtime = start(tmp_path, [says("heard")], trusted=False)
+    runtime.opening = ["/trust"]
+    async with shown(tmp_path, runtime=runtime) as s:
+        s.conversation.hear("hello there")
+        await s.until_shown("Do you trust", "↳ hello there")
+        assert not runtime.session.context.items
+        s.conversation.command(f"/trust {answer}")
+        await s.until_shown("❯ hello there", "heard")
+        await s.idle()
+        assert s.runtime.session.context.items[0].texts == ["hello there"]
+        assert (b"Use tabs." in b"".join(runtime.session.context.preamble.system)) is instructed
+
+
+async def test_what_is_typed_over_a_table_is_the_next_prompt(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("one")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        s.conversation.command("/cost")
+        await s.until_shown("Esc closes")
+        s.press_at_once([*"/context and q"])
+        await s.until(lambda: s.frame.prompt.text == "/context and q")
+        assert "Esc closes" not in s.screen_text()
+        s.frame.prompt.set_text("")
+        s.conversation.command("/cost")
+        await s.until_shown("Esc closes")
+        await s.pilot.press("q")
+        await s.until(lambda: "Esc closes" not in s.screen_text())
+        assert s.frame.prompt.is_empty
+
+
 async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("one")]) as s:
-        s.runtime.guide = ["first", "/undo"]
+        s.runtime.guide = Guide(["first", "/undo"])
         s.conversation.show_guide()
         await s.until_shown("Enter: first")
         await s.pilot.press("enter")

@@ -184,12 +184,32 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         await s.until_shown("p  drops this exchange with 1 result")
         await s.pilot.press("p")
         assert s.runtime.session.context.dropped(s.runtime.session.context.exchanges[1])
-        await s.until_shown("r  restores and pins entry", "dropped")
-        await s.pilot.press("r")
+        await s.until_shown("r  shows entry", "R  restores and pins entry", "dropped")
+        await s.pilot.press("R")
         assert last(s) == PrunReverted((home,))
         assert home in s.runtime.session.context.pinned
-        await s.pilot.press("r")
+        await s.pilot.press("R")
         await s.until_shown("nothing is pruned here")
+
+
+async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        seq = result(s, "read", 1)
+        await mark(s, "result", seq)
+        await s.pilot.press("p")
+        before = s.runtime.session.context.messages()
+        await s.until_shown("r  shows entry", "no cache lost", "R  restores and pins entry")
+        await s.pilot.press("r")
+        event = last(s)
+        assert isinstance(event, UserMessage)
+        assert event.restores == (seq,)
+        assert s.runtime.session.context.messages()[: len(before)] == before
+        at = s.runtime.session.records[-1].seq
+        await s.until_shown(f"cleared, shown again at {at}")
+        await s.pilot.press("r")
+        await s.until_shown("it is shown again already")
+        await s.pilot.press("R")
+        assert last(s) == PrunReverted((seq,))
 
 
 async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path: Path) -> None:
@@ -226,10 +246,10 @@ def dim_keys(s: Shown) -> set[str]:
 async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_told(tmp_path: Path) -> None:
     async with inspected(tmp_path, work()) as s:
         await mark(s, "turn", keys(s)[-2].seq)
-        await s.until(lambda: dim_keys(s) == {"p", "m", "r", "u"})
+        await s.until(lambda: dim_keys(s) == {"p", "m", "r", "R", "u"})
         await mark(s, "result", result(s, "read"))
         await s.until_shown("p  clears this result")
-        assert dim_keys(s) == {"r", "u"}
+        assert dim_keys(s) == {"r", "R", "u"}
         assert "no:" not in s.screen_text()
         await s.pilot.press("r")
         await s.until_shown("nothing is pruned here")

@@ -1,5 +1,6 @@
 """Asking before a call runs."""
 
+import re
 from pathlib import Path
 from time import monotonic
 
@@ -218,6 +219,50 @@ async def test_a_long_change_says_how_it_is_read_and_a_short_one_does_not(
         await asked(s)
         await s.until(lambda: NOT_YET not in s.screen_text())
         await s.until(lambda: ("PgDn to read on" in s.screen_text()) is says_so)
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_the_timeout_of_a_command_is_no_line_of_it(tmp_path: Path) -> None:
+    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": "touch x", "timeout": 90}))) as s:
+        await asked(s)
+        await s.until_shown("touch x", "timeout: 90")
+        assert "2 timeout" not in s.screen_text()
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) -> None:
+    command = "python3 tests/run_everything.py --verbose --until-the-line-is-broken --twice " + "x" * 30
+    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": command}))) as s:
+        await asked(s)
+        await s.until_shown("2 Yes, and don't ask again")
+        rows = [line for line in s.screen_text().split("\n") if line.startswith("█")]
+        first = next(number for number, line in enumerate(rows) if "2 Yes" in line)
+        last = next(number for number, line in enumerate(rows) if "3 No" in line)
+        assert last - first > 1
+        at = rows[first].index("Yes")
+        assert all(line[1:at].isspace() and not line[at].isspace() for line in rows[first + 1 : last])
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_how_much_of_a_change_is_left_to_read_is_told_after_each_page(tmp_path: Path) -> None:
+    use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * 60})
+    async with shown(tmp_path, script(use)) as s:
+        await asked(s)
+
+        def left() -> int:
+            found = re.search(r"↓ (\d+) more lines", s.screen_text())
+            return int(found[1]) if found else 0
+
+        await s.until(left)
+        before = left()
+        await s.pilot.press("pagedown")
+        await s.until(lambda: 0 < left() < before)
+        for _ in range(9):
+            await s.pilot.press("pagedown")
+        await s.until_shown("PgUp to read it again")
         s.runtime.interrupt()
         await s.idle()
 

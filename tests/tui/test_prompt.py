@@ -104,9 +104,47 @@ async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> 
         await s.pilot.press("tab")
         assert s.frame.prompt.text == "fix src/parser.py "
         await s.type("@nosuch")
-        await s.until_shown("no such file")
+        await s.until_shown("No matches; ignored files are not offered")
         await s.pilot.press("enter")
         await s.until(lambda: s.runtime.session.records)
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("fix @pars", "fix src/parser.py"),
+        ("(look at @src/le", "(look at src/lexer.py"),
+        ("ask @zzz", "ask @zzz"),
+    ],
+)
+async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_path_too(
+    tmp_path: Path, typed: str, sent: str
+) -> None:
+    for name in ("src/parser.py", "src/lexer.py"):
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    async with shown(tmp_path, [says("ok")]) as s:
+        s.press_at_once([*typed, "enter"])
+        await s.until(lambda: s.runtime.session.context.items)
+        await s.idle()
+        assert s.runtime.session.context.items[0].texts == [sent]
+
+
+async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becomes_the_path(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "parser.py").write_text("")
+    gate = tmp_path / "gate"
+    async with shown(tmp_path, [says("ok"), says("steered")]) as s:
+        await s.type(f"!until [ -e {gate} ]; do sleep 0.05; done", "enter")
+        await s.until(lambda: s.conversation.runs.busy)
+        s.press_at_once([*"look at @pars", "enter"])
+        await s.until_shown("↳ look at parser.py")
+        gate.write_text("")
+        await s.until_shown("ok")
+        await s.idle()
 
 
 async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_path: Path) -> None:

@@ -1,38 +1,35 @@
-"""What a call is about, read from its raw input: the places it touches or the commands it runs."""
+"""A call as it is judged: its parts, by what its tool declares that it touches."""
 
-import os
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from prunecli.agent.judging.harmless import Reading, Surroundings, read_line
-from prunecli.agent.judging.places import Place, looks_secret, resolve
+from prunecli.agent.judging.places import Place, resolve
 from prunecli.agent.judging.shell import Doubt, Line, parse
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import Json
-from prunecli.tools.tool import Effect
+from prunecli.model.touches import Touches
 
-_PATH_KEYS = ("path", "file_path", "paths", "directory")
-_COMMAND_KEYS = frozenset({"command", "timeout", "description"})
+Effect = Literal["read", "edit", "run", "context", "unknown"]
+"""What a part of a call does: read or change files, run a command, change only the working context, or anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it is judged.
+    """One part of a call: all that it reads, all that it changes, or one command.
 
-    `places` are what a reading or editing tool touches. For a command `text` is the line, `line` its commands (None
-    where the parser doubts), `readings` what they read (empty unless harmless), `doubt` why it is not harmless.
-    `malformed` says what the input lacks: then there is nothing to judge.
+    `places` are what it reads or changes, `searched` the folders below which it shows contents of files that it does
+    not name. For a command `text` is the line, `line` its commands (None where the parser doubts), `readings` what
+    they read (empty unless harmless), `doubt` why it is not harmless.
     """
 
     effect: Effect
     tool: str
     places: tuple[Place, ...] = ()
+    searched: tuple[Place, ...] = ()
     text: str | None = None
     line: Line | None = None
     readings: tuple[Reading, ...] = ()
     doubt: str = ""
-    malformed: str = ""
 
     @property
     def is_harmless(self) -> bool:
@@ -40,62 +37,43 @@ class Call:
         return self.line is not None and not self.doubt
 
     @property
-    def searched(self) -> tuple[Place, ...]:
-        """The folders below which the call shows contents of files that it does not name."""
-        if self.tool == "grep":
-            return self.places
-        return tuple(place for reading in self.readings if reading.sweeps for place in reading.places)
+    def may_change_files(self) -> bool:
+        """Whether files may be other than they were after it."""
+        return self.effect in ("edit", "unknown") or (self.effect == "run" and not self.is_harmless)
 
 
-def read_call(effect: Effect, tool_name: str, given: Mapping[str, Json], around: Surroundings) -> Call:
-    """The call as a value. Raises Unresolvable for a path that can't be followed."""
-    if effect == "run":
-        return _command_call(tool_name, given, around)
-    if effect == "context":
-        return Call(effect, tool_name)
-    paths: list[str] = []
-    for key in _PATH_KEYS:
-        value = given.get(key)
-        for path in value if isinstance(value, (list, tuple)) else () if value is None else (value,):
-            if not isinstance(path, str):
-                return Call(effect, tool_name, malformed=f"its {key} is not a text")
-            paths.append(path)
-    if not paths and effect == "edit":
-        return Call(effect, tool_name, malformed="it does not say which file it changes")
-    paths = paths or ["."]
-    if effect == "read":
-        paths += _chosen(tool_name, given, paths[0])
-    places = tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
-    return Call(effect, tool_name, places)
+def parts_of(
+    tool_name: str, touches: Touches | None, around: Surroundings, not_read: tuple[str, ...] = ()
+) -> tuple[Call, ...]:
+    """The parts of a call, at least one. Raises Unresolvable for a path that can't be followed.
+
+    A command is not harmless if its call has inputs that mean nothing to the tool (`not_read`), such as a directory.
+    """
+    if touches is None:
+        return (Call("unknown", tool_name, doubt="it can change anything"),)
+    parts = [_command(tool_name, text, around, not_read) for text in touches.runs]
+    if touches.changes:
+        parts.append(Call("edit", tool_name, _places(touches.changes, around)))
+    read = tuple(path for path in touches.reads if path not in touches.changes)
+    if read or touches.searches:
+        searched = _places(touches.searches, around)
+        places = tuple(dict.fromkeys((*searched, *_places(read, around))))
+        parts.append(Call("read", tool_name, places, searched if read else ()))
+    return tuple(parts) or (Call("context", tool_name),)
 
 
-def _command_call(tool_name: str, given: Mapping[str, Json], around: Surroundings) -> Call:
-    if tool_name != "bash":
-        return Call("run", tool_name, doubt="it can change anything")
-    text = given.get("command")
-    if not isinstance(text, str):
-        return Call("run", tool_name, malformed="its command is not a text")
+def _places(paths: tuple[str, ...], around: Surroundings) -> tuple[Place, ...]:
+    return tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
+
+
+def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[str, ...]) -> Call:
     line = None
     try:
         line = parse(text)
-        if extra := sorted(set(given) - _COMMAND_KEYS):
-            raise Doubt(f"the input {extra[0]!r}")
-        return Call("run", tool_name, text=text, line=line, readings=read_line(line, around))
+        if not_read:
+            raise Doubt(f"the input {not_read[0]!r}")
+        readings = read_line(line, around)
+        swept = tuple(place for reading in readings if reading.sweeps for place in reading.places)
+        return Call("run", tool_name, searched=swept, text=text, line=line, readings=readings)
     except Doubt as doubt:
         return Call("run", tool_name, text=text, line=line, doubt=f"it has {doubt.reason}")
-
-
-def _chosen(tool_name: str, given: Mapping[str, Json], folder: str) -> list[str]:
-    """Where the pattern of a search leads out of its folder, or chooses files with secrets: as a path to judge.
-
-    A pattern of find shows names only, so one that merely looks secret is none.
-    """
-    glob = given.get("pattern" if tool_name == "find" else "glob")
-    if not isinstance(glob, str) or not glob:
-        return []
-    if tool_name != "find" and looks_secret(glob):
-        return [os.path.join(folder, glob)]
-    fixed = re.split(r"[*?\[{]", glob)[0]
-    if glob.startswith(("/", "~")):
-        return [fixed]
-    return [os.path.join(folder, fixed)] if ".." in glob.split("/") else []

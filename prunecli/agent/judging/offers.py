@@ -29,12 +29,10 @@ def offered_rule(call: Call, around: Surroundings) -> str:
 
 
 def _text(call: Call, around: Surroundings) -> str:
+    if call.effect == "unknown":
+        return call.tool
     if call.effect == "run":
-        if call.text is None:
-            return call.tool
         return f"bash({call.line})" if call.line else ""
-    if len(call.places) != 1:
-        return ""
     place = call.places[0]
     pattern = _edit_pattern(place, around) if call.effect == "edit" else _read_pattern(place, around)
     tool = "edit" if call.effect == "edit" else call.tool

@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from prunecli.agent.judging import path_patterns
 from prunecli.agent.judging.calls import Call
@@ -48,16 +47,14 @@ _CHANGES_STATE = frozenset(
 """Builtins that change what later commands of the line mean."""
 
 
-def naming_rule(
-    call: Call, rules: Sequence[Rule], around: Surroundings, denied_are_skipped: bool
-) -> tuple[Rule | None, bool]:
+def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
     """The first deny or ask rule that names the call or a part of it, and whether that is certain.
 
     A certain one goes before those that can't be told.
     """
     unsure: Rule | None = None
     for rule in rules:
-        answer = _names(rule, call, around, denied_are_skipped)
+        answer = _names(rule, call, around)
         if answer:
             return rule, True
         if answer is None and unsure is None:
@@ -65,7 +62,7 @@ def naming_rule(
     return unsure, False
 
 
-def _names(rule: Rule, call: Call, around: Surroundings, denied_are_skipped: bool) -> bool | None:
+def _names(rule: Rule, call: Call, around: Surroundings) -> bool | None:
     if call.text is not None and rule.pattern is not None:
         return _path_in_line(rule, rule.pattern, call, around)
     if not rule.names(call.effect, call.tool):
@@ -76,11 +73,11 @@ def _names(rule: Rule, call: Call, around: Surroundings, denied_are_skipped: boo
         if call.line is not None:
             return line_named(rule, call.line)
         return True if text_named(rule, call.text or "") else None
+    if not call.places:
+        return None  # It does not say which files.
     answers = [_matches(rule.pattern or "", place, around) for place in call.places]
     if True in answers or None in answers:
         return True if True in answers else None
-    if denied_are_skipped:
-        return False
     return _around_search(rule.pattern or "", call, around)
 
 
@@ -98,7 +95,7 @@ def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | Non
 def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
     """Whether a line of shell reads what a rule for reading names, or may change what one for editing names."""
     if rule.tool not in ("read", "edit", "write"):
-        return False
+        return None if rule.tool == call.tool.lower() else False
     if call.is_harmless:
         if rule.tool != "read":
             return False
@@ -144,7 +141,7 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
     named = [rule for rule in rules if rule.names(call.effect, call.tool)]
     if call.text is not None:
         return _rule_for_line(call, named, around)
-    if call.effect == "run":
+    if call.effect == "unknown":
         return next((rule.text for rule in named if rule.is_bare), "")
     found = [
         next((rule.text for rule in named if _covers(rule, call, place, around)), "") for place in call.places
@@ -202,26 +199,3 @@ def _is_filter(words: tuple[str, ...], around: Surroundings) -> bool:
     except Doubt:
         return False
     return words[0] != "git" and not reading.places and not reading.sweeps
-
-
-def denied_paths(rules: Sequence[str], workspace: Path, cwd: Path, home: Path) -> Callable[[str], bool]:
-    """A test for search tools: whether a deny rule for reading names a path, so that it is left out.
-
-    A path that can't be followed, or may be another name of a denied file, counts as denied.
-    """
-    patterns = [
-        rule.pattern
-        for rule in map(parse_rule, rules)
-        if rule.pattern is not None and rule.tool in ("read", "grep")
-    ]
-
-    def is_denied(path: str) -> bool:
-        try:
-            place = resolve(path, cwd, home)
-        except Unresolvable:
-            return True
-        return any(
-            path_patterns.matches(pattern, place, workspace, home) is not False for pattern in patterns
-        )
-
-    return is_denied

@@ -3,8 +3,8 @@
 | rule | names |
 |---|---|
 | `*` | every call |
-| `bash`, `grep`, `mcp__x__y` | every call of that tool |
-| `read`, `edit` | every call of a tool that reads files, or changes them (`write` is only the tool write) |
+| `grep`, `write`, `mcp__x__y` | every call of that tool |
+| `read`, `edit`, `bash` | every call that reads files, changes them, or runs a command, by whichever tool |
 | `bash(git status)` | a command of exactly these words |
 | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
@@ -17,10 +17,11 @@ from functools import lru_cache
 from prunecli.agent.judging import path_patterns
 from prunecli.agent.judging.shell import Doubt, Line, parse
 from prunecli.errors import ConfigError
-from prunecli.tools.tool import Effect
+from prunecli.tools.registry import names
 
 _FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)
-_PATH_TOOLS = frozenset({"read", "edit", "write", "grep", "find", "ls"})
+_SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash"}
+"""The tool whose rules name every call that does the same, whichever tool makes it."""
 _HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), read(~/.ssh/**), write or *"
 
 _HIDE_COMMANDS = frozenset(
@@ -83,11 +84,9 @@ class Rule:
         """Whether it names every call of its tool."""
         return self.line is None and self.pattern is None
 
-    def names(self, effect: Effect, tool_name: str) -> bool:
-        """Whether it speaks of this tool at all."""
-        if self.tool in ("*", tool_name.lower()):
-            return True
-        return self.tool == effect and effect in ("read", "edit")
+    def names(self, effect: str, tool_name: str) -> bool:
+        """Whether it speaks of a part of a call with this effect, by this tool, at all."""
+        return self.tool in ("*", tool_name.lower(), _SPEAKS_FOR.get(effect))
 
 
 @lru_cache(maxsize=512)
@@ -103,8 +102,8 @@ def parse_rule(text: str) -> Rule:
         raise _wrong(text, "nothing stands between its parentheses")
     if tool == "bash":
         return _bash_rule(text, body.strip())
-    if tool not in _PATH_TOOLS:
-        raise _wrong(text, f"{found['tool']} takes no parentheses; bash and the tools with paths do")
+    if tool not in names():
+        raise _wrong(text, f"there is no tool {found['tool']} that takes paths")
     if flaw := path_patterns.flaw(body.strip()):
         raise _wrong(text, flaw, "write the path from /, ~/ or the workspace")
     return Rule(text, tool, pattern=body.strip())

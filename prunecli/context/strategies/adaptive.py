@@ -1,20 +1,18 @@
 """adaptive (OpenClaw): trim long old results when the context fills, clear the oldest when it fills more.
 
 Source: PRUNING.md section 4. It always counts characters, whatever the estimator; the window is four for each
-token. `Eligible` and the options are shared with aggressive.
+token. Candidates, clears and options are shared with aggressive.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated
 
 from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
-from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal, Size
-from prunecli.context.sums import Dips
-from prunecli.context.view import NEVER, View
+from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
 IMAGE_CHARS = 8_000
@@ -66,92 +64,58 @@ class Options:
     tools: Tools = field(default_factory=Tools)
 
 
-_TRIMMABLE, _TRIMMING, _CLEARABLE, _CHARS = range(4)
-
-
-class Eligible(ResultIndex):
-    """Results that may be pruned, with what trimming and clearing them would change.
-
-    Columns: whether it would be trimmed, by how many characters that changes it, whether it may be cleared, its
-    characters after trimming.
-    """
-
-    def __init__(self, options: Options) -> None:
-        super().__init__(4, self._measured)
-        self._options = options
-        self._clearing = Dips()
-
-    def update(self, view: View, touched: Sequence[Entry]) -> None:
-        """Follows the fold."""
-        placeholder = len(self._options.hard_clear.placeholder)
-        for entry in touched:
-            if entry.prunable:
-                slot = self._set(view, entry)
-                eligible = self.sum(_CLEARABLE, slot, slot + 1)
-                change = placeholder - self.sum(_CHARS, slot, slot + 1) if eligible else 0
-                if slot == len(self._clearing):
-                    self._clearing.append(change)
-                else:
-                    self._clearing[slot] = change
-
-    def clears(self, view: View, stop: int) -> list[Edit]:
-        """The edits that clear the slots before `stop`."""
-        text = self._options.hard_clear.placeholder
-        return self.edits(
-            _CLEARABLE, 0, stop, lambda entry: view.replaced("clear", entry, view.with_handle(entry, text))
-        )
-
-    def last_clear(self, stop: int, limit: int) -> int:
-        """How many leading slots to clear until that has changed the total to below `limit`; at most `stop`."""
-        slot = self._clearing.first_below(limit)
-        return stop if slot < 0 else min(stop, slot + 1)
-
-    def _measured(self, view: View, entry: Entry) -> tuple[int, int, int, int]:
-        if not is_eligible(view, entry, self._options.tools):
-            return 0, 0, 0, 0
-        chars = view.shown_chars(entry)
-        text = trimmed(entry, self._options.soft_trim) if view.text_edit(entry) is None else None
-        if text is None:
-            return 0, 0, 1, chars
-        return 1, len(text) - chars, 1, len(text)
-
-
 def propose(view: View, options: Options) -> Proposal:
     """Trims, then clears from the oldest on until the ratio is below `hard_clear_ratio`."""
     window = 4 * view.window
     total = view.total_chars(IMAGE_CHARS)
-    if total < _reached(options.soft_trim_ratio, window) and not view.forced:
+    if total / window < options.soft_trim_ratio and not view.forced:
         return Proposal((), f"{total:,} of {window:,} characters: below soft_trim_ratio")
-    index = view.follow(("adaptive", options), lambda: Eligible(options))
-    stop = cutoff(index, view, options)
-    trims = index.edits(_TRIMMABLE, 0, stop, lambda entry: _trim(view, entry, options))
-    total += index.sum(_TRIMMING, 0, stop)
+    trims = view.measured(("adaptive: trims", options), lambda entry: _trim(view, entry, options))
+    found = candidates(view, options)
+    edits: dict[int, Edit] = {}
+    for entry, (chars, left, is_long) in found:
+        if is_long:
+            total += left - chars
+            if edit := trims[entry]:
+                edits[entry.seq] = edit
     note = f"{total:,} of {window:,} characters"
-    why = reason(index, stop, options)
-    hard = _reached(options.hard_clear_ratio, window)
     least = 0 if view.forced else options.min_prunable_tool_chars
-    if total < hard or not options.hard_clear.enabled or index.sum(_CHARS, 0, stop) < least:
-        return Proposal(tuple(trims), note, why)
-    last = index.last_clear(stop, hard - total)
-    clears = index.clears(view, last)
-    edits = {edit.seq: edit for edit in (*trims, *clears)}
-    return Proposal(tuple(edits[seq] for seq in sorted(edits)), note, why)
+    if options.hard_clear.enabled and sum([left for _, (_, left, _) in found]) >= least:
+        clears, placeholder = clears_of(view, options), len(options.hard_clear.placeholder)
+        for entry, (_, left, _) in found:
+            if total / window < options.hard_clear_ratio:
+                break
+            total += placeholder - left
+            if edit := clears[entry]:
+                edits[entry.seq] = edit
+    return Proposal(tuple(edits[seq] for seq in sorted(edits)), note, reason(view, options))
 
 
-def is_eligible(view: View, entry: Entry, tools: Tools) -> bool:
-    """Whether it is not cleared nor locked, of an allowed tool, without images, and after the first user message
-    and the compaction boundary."""
-    edit = view.text_edit(entry)
-    if not view.shows(entry) or (edit is not None and edit.kind != "trim"):
-        return False
-    allowed = tools.may(entry.tool_name) and not entry.images
-    return allowed and not view.locked(entry) and view.first_user <= entry.seq
+def candidates(view: View, options: Options) -> list[tuple[Entry, tuple[int, int, bool]]]:
+    """What may be pruned, oldest first: its characters now and after trimming, and whether it is trimmed at all."""
+    sizes = view.measured(("adaptive", options), lambda entry: _size(view, entry, options))
+    start = view.exchange_start(options.keep_last_assistants)
+    return [(entry, size) for entry in view.uncleared if entry.seq < start and (size := sizes[entry])]
 
 
-def cutoff(index: ResultIndex, view: View, options: Options) -> int:
-    """The slot of the n-th assistant message from the end: what may be pruned stands before it."""
-    keep = options.keep_last_assistants
-    return 0 if (start := view.exchange_start(keep)) < 0 else index.before(start)
+def clears_of(view: View, options: Options) -> Mapping[Entry, Edit | None]:
+    """The edits that clear results."""
+    text = options.hard_clear.placeholder
+    return view.measured(
+        ("clears", text), lambda entry: view.replaced("clear", entry, view.with_handle(entry, text))
+    )
+
+
+def _size(view: View, entry: Entry, options: Options) -> tuple[int, int, bool] | None:
+    """As in `candidates`; None for what is locked, holds images, is of another tool, or stands before the first user
+    message."""
+    if entry.images or not options.tools.may(entry.tool_name) or view.locked(entry):
+        return None
+    if entry.seq < view.first_user:
+        return None
+    text = trimmed(entry, options.soft_trim) if view.text_edit(entry) is None else None
+    chars = view.shown_chars(entry)
+    return chars, chars if text is None else len(text), text is not None
 
 
 def _trim(view: View, entry: Entry, options: Options) -> Edit | None:
@@ -159,26 +123,18 @@ def _trim(view: View, entry: Entry, options: Options) -> Edit | None:
     return None if text is None else view.replaced("trim", entry, view.with_handle(entry, text))
 
 
-def reason(index: ResultIndex, stop: int, options: Options) -> Callable[[Entry], str]:
+def reason(view: View, options: Options) -> Callable[[Entry], str]:
     """Why a live result would not be touched."""
-    kept_from = index.seq(stop) if stop < len(index) else NEVER
+    start = view.exchange_start(options.keep_last_assistants)
 
     def why(entry: Entry) -> str:
-        if entry.seq >= kept_from:
+        if entry.seq >= start:
             return f"after the last but {options.keep_last_assistants} answers"
         if not options.tools.may(entry.tool_name):
             return f"{entry.tool_name} is not an allowed tool"
         return "holds an image" if entry.images else "short enough so far"
 
     return why
-
-
-def _reached(ratio: float, window: int) -> int:
-    """The least number of characters whose share of the window is not below the ratio."""
-    chars = max(0, int(ratio * window) - 1)
-    while chars / window < ratio:
-        chars += 1
-    return chars
 
 
 def trimmed(entry: Entry, options: SoftTrim) -> str | None:

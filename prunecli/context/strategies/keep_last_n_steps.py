@@ -7,8 +7,6 @@ progress.
 from dataclasses import dataclass
 from typing import Annotated
 
-from prunecli.context.exchange import Exchange
-from prunecli.context.index import ExchangeIndex
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 
@@ -20,20 +18,14 @@ class Options:
     n: Annotated[int, "Exchanges that are kept, counted from the end; 0 or less keeps none."] = 10
 
 
-_LIVE, _DROPPABLE = range(2)
-
-
 def propose(view: View, options: Options) -> Proposal:
     """Drops of every older exchange that nothing locks."""
-    index = view.follow("keep_last_n_steps", lambda: ExchangeIndex(2, _measure))
-    stop = index.before(view.exchange_start(options.n))
-    drops = view.keeping_thinking(index.edits(_DROPPABLE, 0, stop, view.drop))
-    note = f"{index.total(_LIVE)} exchanges, the last {max(0, options.n)} are kept"
-    return Proposal(drops, note, lambda _: f"in the last {options.n} exchanges")
-
-
-def _measure(view: View, exchange: Exchange) -> tuple[int, int]:
-    """Whether it is a step, and whether it may be dropped."""
-    if not view.live(exchange):
-        return 0, 0
-    return 1, int(exchange.head.is_sent and not view.locked(exchange))
+    drops = view.measured("drops", view.drop_unless_locked)
+    exchanges, keep = view.exchanges, max(0, options.n)
+    older = exchanges[: max(0, len(exchanges) - keep)]
+    edits = [edit for exchange in older if (edit := drops[exchange])]
+    return Proposal(
+        view.keeping_thinking(edits),
+        f"{len(exchanges)} exchanges, the last {keep} are kept",
+        lambda _: f"in the last {options.n} exchanges",
+    )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
-from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal, Size, always_kept, too_few
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -29,31 +28,20 @@ class Options:
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ("skill",)
 
 
-_TOTAL, _CANDIDATE, _CLEARABLE, _OURS = range(4)
-
-
 def propose(view: View, options: Options) -> Proposal:
     """Clears of all completed results beyond the protected budget, if they free more than the minimum."""
-    index = view.follow(
-        ("opencode", options), lambda: ResultIndex(4, lambda at, entry: _measure(at, entry, options))
-    )
-    recent = view.turn_start(options.protected_turns)
-    end, first = index.before(recent), index.reaching(_OURS, len(index), 1) + 1
+    recent, last_cleared = view.turn_start(options.protected_turns), _ours(view)
+    edits, freed, kept_from = _older(view, options, last_cleared, recent)
     protect = options.prune_protect
-    stop = index.reaching(_TOTAL, end, protect + 1) + 1 if protect >= 0 else end
-    freed = index.sum(_CANDIDATE, first, stop)
-    edits = index.edits(_CLEARABLE, first, max(first, stop), lambda entry: _cleared(view, entry))
 
     def why(entry: Entry) -> str:
         if entry.seq >= recent:
             return f"within the last {options.protected_turns} user turns"
-        if index.before(entry.seq) < first:
+        if entry.seq < last_cleared:
             return "older than what was cleared before"
-        if entry.is_error:
-            return "an error"
-        if entry.tool_name in options.protected_tools:
-            return f"{entry.tool_name} is a protected tool"
-        if index.before(entry.seq) >= stop:
+        if kept := _always_kept(entry, options):
+            return kept
+        if entry.seq >= kept_from:
             return f"within prune_protect ({protect:,} tokens)"
         return "its placeholder would be no shorter"
 
@@ -61,24 +49,61 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), always_kept(protect), why)
     if freed <= options.prune_minimum and not view.forced:
         return Proposal((), too_few(freed, options.prune_minimum), why)
-    return Proposal(tuple(edits), f"{view.told(freed):,} tokens older than prune_protect ({protect:,})", why)
+    note = f"{view.told(freed):,} tokens older than prune_protect ({protect:,})"
+    return Proposal(tuple(reversed(edits)), note, why)
 
 
-def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int, int]:
-    """Tokens in the running total, tokens that would be freed, whether it may be cleared, whether we cleared it."""
-    if not view.live(entry):
-        return 0, 0, 0, _ours(view, entry)
-    if entry.is_error or entry.tool_name in options.protected_tools:
-        return 0, 0, 0, 0
-    tokens = _tokens(view, entry)
-    return (tokens, 0, 0, 0) if view.locked(entry) else (tokens, tokens, 1, 0)
+def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edit], int, int]:
+    """The clears beyond the protected budget, newest first, and the tokens they count; where what is kept begins."""
+    sizes = view.measured(("opencode", options), lambda entry: _size(view, entry, options))
+    clears = view.measured("opencode: clears", lambda entry: _cleared(view, entry))
+    edits, total, freed, kept_from = list[Edit](), 0, 0, end
+    for entry in reversed(view.results):
+        if entry.seq < start:
+            break
+        tokens, may_go = sizes[entry]
+        if entry.seq >= end or tokens is None:
+            continue
+        total += tokens
+        if total <= options.prune_protect:
+            kept_from = entry.seq
+        elif may_go:
+            freed += tokens
+            if edit := clears[entry]:
+                edits.append(edit)
+    return edits, freed, kept_from
 
 
-def _ours(view: View, entry: Entry) -> int:
-    """1 where a clear of this strategy stands on the result."""
-    context = view.context
-    pruns = (context.pruns[prun].event for prun, edit in context.edits_of(entry.seq) if edit.kind == "clear")
-    return int(any(isinstance(prun, PrunApplied) and prun.strategy == "opencode" for prun in pruns))
+def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
+    """Tokens in the running total, None for what does not enter it; and whether it may be cleared."""
+    if _always_kept(entry, options):
+        return None, False
+    return _tokens(view, entry), not view.locked(entry)
+
+
+def _always_kept(entry: Entry, options: Options) -> str:
+    if entry.is_error:
+        return "an error"
+    return f"{entry.tool_name} is a protected tool" if entry.tool_name in options.protected_tools else ""
+
+
+def _ours(view: View) -> int:
+    """The seq of the newest result that a clear of this strategy stands on; -1 for none."""
+    context, newest = view.context, -1
+    clears_of = view.kept("opencode: clears of each prune", dict[int, list[Edit]])
+    for record in reversed(context.live_pruns()):
+        event = record.event
+        if not isinstance(event, PrunApplied) or event.strategy != "opencode":
+            continue
+        if record.seq not in clears_of:
+            clears = [edit for edit in event.edits if edit.kind == "clear"]
+            clears_of[record.seq] = sorted(clears, key=lambda edit: edit.seq)
+        for edit in reversed(clears_of[record.seq]):
+            if edit.seq <= newest:
+                break
+            if context.in_force(record.seq, edit):
+                newest = edit.seq
+    return newest
 
 
 def _cleared(view: View, entry: Entry) -> Edit | None:

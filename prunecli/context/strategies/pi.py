@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
-from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal, Size, always_kept, too_few
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -38,27 +37,32 @@ class Options:
     )
 
 
-_BUDGET, _CANDIDATE, _CLEARABLE = range(3)
-
-
 def propose(view: View, options: Options) -> Proposal:
     """Clears of all results beyond the protected budget, if they free the minimum."""
-    index = view.follow(
-        ("pi", options), lambda: ResultIndex(3, lambda at, entry: _measure(at, entry, options))
-    )
-    recent = view.turn_start(options.protected_turns)
-    end = index.before(recent)
+    sizes = view.measured(("pi", options), lambda entry: _size(view, entry, options))
+    clears = view.measured("pi: clears", lambda entry: _cleared(view, entry))
+    recent = kept_from = view.turn_start(options.protected_turns)
     protect = options.prune_protect
-    start = max(0, index.reaching(_BUDGET, end, protect)) if protect > 0 else end
-    used, freed = index.sum(_BUDGET, start, end), index.sum(_CANDIDATE, 0, start)
-    edits = index.edits(_CLEARABLE, 0, start, lambda entry: _cleared(view, entry))
+    used = freed = 0
+    edits: list[Edit] = []
+    for entry in reversed(view.results):
+        tokens, may_go = sizes[entry]
+        if entry.seq >= recent or tokens is None:
+            continue
+        if used < protect:
+            used += tokens
+            kept_from = entry.seq
+        elif may_go:
+            freed += tokens
+            if edit := clears[entry]:
+                edits.append(edit)
 
     def why(entry: Entry) -> str:
         if entry.seq >= recent:
             return f"within the last {options.protected_turns} user turns"
         if kept := _kept_tool(entry.tool_name, options):
             return kept
-        if index.before(entry.seq) >= start:
+        if entry.seq >= kept_from:
             return f"within prune_protect ({protect:,} tokens)"
         return "an error" if entry.is_error else "its placeholder would be no shorter"
 
@@ -66,17 +70,15 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), always_kept(protect), why)
     if freed < options.prune_minimum and not view.forced:
         return Proposal((), too_few(freed, options.prune_minimum), why)
-    return Proposal(
-        tuple(edits), f"{view.told(freed):,} tokens older than the newest {view.told(used):,}", why
-    )
+    note = f"{view.told(freed):,} tokens older than the newest {view.told(used):,}"
+    return Proposal(tuple(reversed(edits)), note, why)
 
 
-def _measure(view: View, entry: Entry, options: Options) -> tuple[int, int, int]:
-    """Tokens that use up the budget, tokens that count towards the minimum, and whether it may be cleared."""
-    if not view.live(entry) or _kept_tool(entry.tool_name, options):
-        return 0, 0, 0
-    tokens = _tokens(view, entry)
-    return (tokens, 0, 0) if entry.is_error or view.locked(entry) else (tokens, tokens, 1)
+def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
+    """Tokens, None for a tool whose results are always kept; and whether it may be cleared."""
+    if _kept_tool(entry.tool_name, options):
+        return None, False
+    return _tokens(view, entry), not (entry.is_error or view.locked(entry))
 
 
 def _cleared(view: View, entry: Entry) -> Edit | None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
-from prunecli.context.index import ResultIndex
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -24,26 +23,19 @@ class Options:
 
 def propose(view: View, options: Options) -> Proposal:
     """Trims of every long result before the kept exchanges."""
-    index = view.follow(
-        ("prune_old_observations", options),
-        lambda: ResultIndex(1, lambda at, entry: (int(_is_long(at, entry, options)),)),
-    )
+    trims = view.measured(("prune_old_observations", options), lambda entry: _trimmed(view, entry, options))
     keep = max(0, options.keep_last_n)
-    stop = index.before(view.exchange_start(keep))
-    edits = index.edits(0, 0, stop, lambda entry: _trimmed(view, entry, options))
+    start = view.exchange_start(keep)
+    edits = [edit for entry in view.results if entry.seq < start and (edit := trims[entry])]
 
     def why(entry: Entry) -> str:
-        return f"in the last {keep} exchanges" if index.before(entry.seq) >= stop else "short, or an image"
+        return f"in the last {keep} exchanges" if entry.seq >= start else "short, or an image"
 
     return Proposal(tuple(edits), f"results of the last {keep} exchanges stay whole", why)
 
 
-def _is_long(view: View, entry: Entry, options: Options) -> bool:
-    if not view.live(entry) or entry.images or view.locked(entry):
-        return False
-    return len(entry.text) > options.max_length
-
-
 def _trimmed(view: View, entry: Entry, options: Options) -> Edit | None:
+    if entry.images or len(entry.text) <= options.max_length or view.locked(entry):
+        return None
     text = head(entry.text, options.max_length) + "..."
     return view.replaced("trim", entry, view.with_handle(entry, text))

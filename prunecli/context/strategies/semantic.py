@@ -7,7 +7,7 @@ of which the first is the prompt.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,7 +15,6 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.relevance import Dense, DenseLikeness, Likeness, SparseLikeness, mmr, terms, tfidf, unit
 from prunecli.context.strategy import FunctionFailed, Proposal, Size, check_reference
 from prunecli.context.view import View
-from prunecli.model.edits import Edit
 
 FUNCTIONS = ("embedder",)
 LAMBDA = 0.5
@@ -43,137 +42,110 @@ class Options:
 def propose(view: View, options: Options, embedder: Embedder | None = None) -> Proposal:
     """Drops of the exchanges that are not chosen, where not everything fits."""
     budget = options.max_tokens if options.max_tokens is not None else view.window // 2
-    choice = view.follow(("semantic", options, embedder is None), Choice)
-    used = view.fixed_tokens + choice.tokens
+    sizes = view.measured("shown tokens", view.shown_tokens)
+    locked: Mapping[Exchange, str] = view.measured("locked", view.locked)
+    shown = [exchange for exchange in view.exchanges if exchange.head.is_sent]
+    free = {exchange.seq: exchange for exchange in shown if not locked[exchange]}
+    used = view.fixed_tokens + sum([sizes[exchange] for exchange in shown])
+    choice = view.kept(("semantic", options, embedder is None), Choice)
+    choice.keep_to(shown, free)
     if used <= budget:
         return Proposal((), f"everything fits max_tokens ({budget:,})", lambda _: "everything fits")
-    try:
-        gone = choice.beyond(view, budget, embedder)
-    except FunctionFailed as failed:
-        return Proposal((), failed.message, problem=failed.message)
-    drops = view.keeping_thinking([choice.drop(view, seq) for seq in sorted(gone)])
-    left = used - sum(drop.tokens_before for drop in drops)
+    if choice.turn != view.context.turns:
+        choice.make(view, shown, sizes, budget, embedder)
+    if choice.failed:
+        return Proposal((), choice.failed.message, problem=choice.failed.message)
+    gone = choice.beyond(used - budget, sizes)
+    drops = view.measured("drop", view.drop)
+    edits = view.keeping_thinking([drops[free[seq]] for seq in sorted(gone)])
+    left = used - sum(edit.tokens_before for edit in edits)
     return Proposal(
-        drops,
+        edits,
         f"{left / max(1, budget):.0%} of max_tokens ({budget:,}) kept",
         lambda _: "closest to the prompt",
     )
 
 
 class Choice:
-    """The exchanges of the working context with their tokens, and what was chosen of them in this user turn.
-
-    A free one was chosen (`_chosen`, in that order), or not (`_left`), or came since (`_late`).
+    """What was chosen in this user turn of the free exchanges, by seq: those chosen (`_chosen`, in that order), or
+    not (`_left`); what is in neither came since.
     """
 
     def __init__(self) -> None:
-        self.tokens = 0
-        self.free: dict[int, Exchange] = {}
-        self._aside: dict[int, Exchange] = {}
-        self._costs: dict[int, int] = {}
-        self._drops: dict[int, Edit] = {}
-        self._chosen: dict[int, None] = {}
-        self._left: set[int] = set()
-        self._late: set[int] = set()
-        self._turn = -1
-        self._failed: FunctionFailed | None = None
-        self._results: dict[int, int] = {}
-        self._terms: dict[int, Counter[str]] = {}
-        self._embedded: dict[int, Dense] = {}
+        self.turn = -1
+        self.failed: FunctionFailed | None = None
+        self._free: Mapping[int, Exchange] = {}
+        self._chosen: list[int] = []
+        self._left: list[int] = []
+        self._vectors: dict[Exchange, tuple[int, Dense]] = {}
 
-    def update(self, view: View, touched: Sequence[Entry]) -> None:
-        """Follows the fold."""
-        for entry in touched:
-            if entry.kind == "assistant" and entry.exchange:
-                self._place(view, entry.exchange)
+    def keep_to(self, shown: Sequence[Exchange], free: Mapping[int, Exchange]) -> None:
+        """Forgets what is not free any more, and vectors of what is gone or has new results. What comes back came
+        since."""
+        self._free = free
+        self._chosen = [seq for seq in self._chosen if seq in free]
+        self._left = [seq for seq in self._left if seq in free]
+        known = self._vectors
+        self._vectors = {
+            one: known[one] for one in shown if one in known and known[one][0] == len(one.results)
+        }
 
-    def _place(self, view: View, exchange: Exchange) -> None:
-        seq = exchange.seq
-        self.tokens -= self._costs.pop(seq, 0)
-        self._aside.pop(seq, None)
-        self._drops.pop(seq, None)
-        live = view.live(exchange) and exchange.head.is_sent
-        if live:
-            self._costs[seq] = view.shown_tokens(exchange)
-            self.tokens += self._costs[seq]
-        if live and not view.locked(exchange):
-            if seq not in self.free:
-                self.free[seq] = exchange
-                self._late.add(seq)
-        else:
-            if live:
-                self._aside[seq] = exchange
-            self.free.pop(seq, None)
-            self._chosen.pop(seq, None)
-            self._left.discard(seq)
-            self._late.discard(seq)
-        if not live or self._results.get(seq) != len(exchange.results):
-            self._terms.pop(seq, None)
-            self._embedded.pop(seq, None)
-        self._results[seq] = len(exchange.results)
+    def make(
+        self,
+        view: View,
+        shown: Sequence[Exchange],
+        sizes: Mapping[Exchange, int],
+        budget: int,
+        embedder: Embedder | None,
+    ) -> None:
+        """Chooses. Where the embedder fails it is not asked again until the next user turn."""
+        self.turn, self.failed = view.context.turns, None
+        prompt = newest_prompt(view)
+        query = _sample(prompt) if prompt else ""
+        try:
+            likeness = self._embed(embedder, query, shown) if embedder else _count(view, query, shown)
+        except FunctionFailed as failed:
+            self.failed = failed
+            return
+        by_seq = {exchange.seq: sizes[exchange] for exchange in shown}
+        aside = [seq for seq in by_seq if seq not in self._free]
+        room = budget - view.fixed_tokens - sum(by_seq[seq] for seq in aside)
+        self._chosen = mmr(list(self._free), likeness, by_seq.__getitem__, room, aside, LAMBDA)
+        taken = set(self._chosen)
+        self._left = [seq for seq in self._free if seq not in taken]
 
-    def beyond(self, view: View, budget: int, embedder: Embedder | None) -> list[int]:
+    def beyond(self, excess: int, sizes: Mapping[Exchange, int]) -> list[int]:
         """The free exchanges that have to go: what was not chosen, then what was chosen last, then the oldest of
-        what came since.
-
-        Raises FunctionFailed where the embedder does, until the next user turn without asking it again.
-        """
-        room = budget - view.fixed_tokens
-        if view.context.turns != self._turn:
-            self._turn, self._failed = view.context.turns, None
-            try:
-                self._choose(view, room - sum(self._costs[seq] for seq in self._aside), embedder)
-            except FunctionFailed as failed:
-                self._failed = failed
-        if self._failed:
-            raise self._failed
+        what came since."""
         gone = list(self._left)
-        excess = self.tokens - room - sum(self._costs[seq] for seq in gone)
-        for seq in self._last_first():
+        excess -= sum(sizes[self._free[seq]] for seq in gone)
+        decided = {*self._chosen, *gone}
+        for seq in (*reversed(self._chosen), *(seq for seq in self._free if seq not in decided)):
             if excess <= 0:
                 break
             gone.append(seq)
-            excess -= self._costs[seq]
+            excess -= sizes[self._free[seq]]
         return gone
 
-    def drop(self, view: View, seq: int) -> Edit:
-        """The edit that drops a free exchange."""
-        if seq not in self._drops:
-            self._drops[seq] = view.drop(self.free[seq])
-        return self._drops[seq]
-
-    def _last_first(self) -> Iterator[int]:
-        yield from reversed(self._chosen)
-        yield from sorted(self._late)
-
-    def _choose(self, view: View, room: int, embedder: Embedder | None) -> None:
-        seqs = sorted((*self.free, *self._aside))
-        query = _sample(prompt) if (prompt := newest_prompt(view)) else ""
-        likeness = self._embed(embedder, query, seqs) if embedder else self._count(query, seqs)
-        aside = [seq for seq in seqs if seq in self._aside]
-        chosen = mmr(sorted(self.free), likeness, self._costs.__getitem__, room, aside, LAMBDA)
-        self._chosen, self._late = dict.fromkeys(chosen), set()
-        self._left = set(self.free) - set(chosen)
-
-    def _count(self, query: str, seqs: Sequence[int]) -> Likeness:
-        """By the built-in vectors."""
-        for seq in seqs:
-            if seq not in self._terms:
-                self._terms[seq] = terms(self._text(seq))
-        first, *rest = tfidf([terms(query), *(self._terms[seq] for seq in seqs)])
-        return SparseLikeness(first, dict(zip(seqs, rest, strict=True)))
-
-    def _embed(self, embedder: Embedder, query: str, seqs: Sequence[int]) -> Likeness:
+    def _embed(self, embedder: Embedder, query: str, shown: Sequence[Exchange]) -> Likeness:
         """By an embedder, which is asked for the prompt and what it has not embedded yet."""
-        new = [seq for seq in seqs if seq not in self._embedded]
-        given = embedder([query, *(self._text(seq) for seq in new)])
-        first, *rest = _vectors(given, len(new) + 1, {len(vector) for vector in self._embedded.values()})
-        self._embedded.update(zip(new, rest, strict=True))
-        return DenseLikeness(first, self._embedded)
+        known = self._vectors
+        new = [one for one in shown if one not in known]
+        given = embedder([query, *map(_text, new)])
+        first, *rest = _checked(given, len(new) + 1, {len(vector) for _, vector in known.values()})
+        known.update((one, (len(one.results), vector)) for one, vector in zip(new, rest, strict=True))
+        return DenseLikeness(first, {one.seq: known[one][1] for one in shown})
 
-    def _text(self, seq: int) -> str:
-        exchange = self.free.get(seq) or self._aside[seq]
-        return "\n".join(_sample(entry) for entry in exchange.entries)
+
+def _count(view: View, query: str, shown: Sequence[Exchange]) -> Likeness:
+    """By the built-in vectors."""
+    words: Mapping[Exchange, Counter[str]] = view.measured("terms", lambda exchange: terms(_text(exchange)))
+    first, *rest = tfidf([terms(query), *(words[exchange] for exchange in shown)])
+    return SparseLikeness(first, {one.seq: vector for one, vector in zip(shown, rest, strict=True)})
+
+
+def _text(exchange: Exchange) -> str:
+    return "\n".join(map(_sample, exchange.entries))
 
 
 def newest_prompt(view: View) -> Entry | None:
@@ -185,7 +157,7 @@ def _sample(entry: Entry) -> str:
     return "\n".join(entry.countable)[:SAMPLE_CHARS]
 
 
-def _vectors(given: Any, wanted: int, lengths: set[int]) -> list[Dense]:
+def _checked(given: Any, wanted: int, lengths: set[int]) -> list[Dense]:
     """What an embedder gave, checked. Raises FunctionFailed."""
     what = f"pruning.semantic.embedder: expected {wanted} vectors of one length"
     try:

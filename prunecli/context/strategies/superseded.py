@@ -1,15 +1,29 @@
 """superseded: clear results that a later one replaces: reads of what was read or changed since, repeated searches.
 
-Source: PRUNING.md section 4; context/supersession.py has the rules.
+Source: PRUNING.md section 4. A read is superseded by a later read of the same path that covers its lines, by a later
+write of the whole file, and, unless it is the newest read before it, by a later edit. A listing or search is by a
+later one with the same input. Only results that succeeded count, on both sides; reads, listings and searches only
+while they show their original, edits and writes while their exchange is there, because it is the call that shows what
+was written.
 """
 
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.reads import END, Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.strategy import Proposal
-from prunecli.context.supersession import Supersession
 from prunecli.context.view import View
+from prunecli.model.codec import canonical
 from prunecli.model.edits import Edit
+
+Kind: TypeAlias = Literal["shows", "changes part", "changes all"]
+
+_SEQ = attrgetter("seq")
+_WHOLE = Lines(1, END, END, (1, END))
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,32 +33,112 @@ class Options:
 
 def propose(view: View, options: Options) -> Proposal:
     """Clears of every result that a later one supersedes."""
-    clears = view.follow("superseded", Clears)
-    edits = clears.edits(view)
+    edits: list[Edit] = []
+    unnamed: tuple[int, Edit | None] = (-1, None)
+    clears = view.measured("superseded: clears", lambda _: unnamed)
+    for seq, by in superseded(view):
+        entry = view.context.entries[seq]
+        named, edit = clears[entry]
+        if named != by and (
+            edit or named < 0
+        ):  # what saves nothing is not tried again to name something newer
+            edit = _cleared(view, entry, by)
+            clears[entry] = by, edit
+        if edit:
+            edits.append(edit)
+    edits.sort(key=_SEQ)
     return Proposal(tuple(edits), f"{len(edits)} results are superseded", lambda _: "not superseded")
 
 
-class Clears(Supersession):
-    """The superseded results with the edits made for them so far."""
+def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
+    if view.locked(entry):
+        return None
+    return view.replaced("clear", entry, view.placeholder(entry, f"superseded by entry {by}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """A result that supersedes others, or may be superseded: `about` a file or a search."""
+
+    seq: int
+    about: Hashable
+    kind: Kind
+    lines: Lines = _WHOLE
+
+
+class _Group:
+    """The facts about one file or search, gone through in log order.
+
+    `open` are the reads that nothing supersedes; `by` leads from a read to the later fact that superseded it, which
+    may itself have been superseded since.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._made: dict[int, tuple[int, Edit]] = {}
+        self._facts: list[_Fact] = []
+        self._open: list[_Fact] = []
+        self._by: dict[int, int] = {}
 
-    def edits(self, view: View) -> list[Edit]:
-        """The clears of now, oldest first. What would not get smaller is not looked at again until it moves."""
-        for seq in self.moved:
-            known, by, entry = self._made.pop(seq, None), self.by(seq), view.context.entries[seq]
-            if by is None or view.locked(entry):
-                continue
-            edit = known[1] if known and known[0] == by else _cleared(view, entry, by)
-            if edit is None:
-                self.dismiss(seq)
-            else:
-                self._made[seq] = by, edit
-        self.moved.clear()
-        return [self._made[seq][1] for seq in sorted(self._made)]
+    def superseded(self, facts: list[_Fact]) -> Mapping[int, int]:
+        """What supersedes each superseded one of these facts. Only those that are new are looked at, unless an
+        earlier one came or went."""
+        known = len(self._facts)
+        if facts == self._facts:
+            return self._by
+        if facts[:known] != self._facts:
+            known, self._open, self._by = 0, [], {}
+        for fact in facts[known:]:
+            self._add(fact)
+        self._facts = facts
+        for seq in self._by:
+            self._by[seq] = self._newest(seq)
+        return self._by
+
+    def _add(self, fact: _Fact) -> None:
+        if fact.kind == "changes part":
+            gone, left = self._open[:-1], self._open[-1:]
+        elif fact.kind == "changes all":
+            gone, left = self._open, []
+        else:
+            gone = [other for other in self._open if fact.lines.covers(other.lines)]
+            left = [*(other for other in self._open if other not in gone), fact]
+        self._by.update((other.seq, fact.seq) for other in gone)
+        self._open = left
+
+    def _newest(self, seq: int) -> int:
+        while seq in self._by:
+            seq = self._by[seq]
+        return seq
 
 
-def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
-    return view.replaced("clear", entry, view.placeholder(entry, f"superseded by entry {by}"))
+def superseded(view: View) -> list[tuple[int, int]]:
+    """The superseded results, each with what supersedes it, by seq."""
+    known: Mapping[Exchange, list[_Fact]] = view.measured(
+        "superseded: facts", lambda exchange: _facts(view, exchange)
+    )
+    facts = [fact for exchange in view.exchanges for fact in known[exchange]]
+    facts.sort(key=_SEQ)
+    about: defaultdict[Hashable, list[_Fact]] = defaultdict(list)
+    for fact in facts:
+        about[fact.about].append(fact)
+    groups = view.kept("superseded: groups", lambda: defaultdict[Hashable, _Group](_Group))
+    return [pair for key, those in about.items() for pair in groups[key].superseded(those).items()]
+
+
+def _facts(view: View, exchange: Exchange) -> list[_Fact]:
+    return [fact for result in exchange.results if (fact := _fact(view, result))]
+
+
+def _fact(view: View, entry: Entry) -> _Fact | None:
+    call, touches = entry.call, entry.touches
+    if call is None or touches is None or touches.runs or entry.is_error:
+        return None
+    path = file_of(entry)
+    if changes_files(entry):
+        return _Fact(entry.seq, path, "changes part" if touches.reads else "changes all") if path else None
+    if view.text_edit(entry) is not None:
+        return None
+    if shows_file(entry):
+        return _Fact(entry.seq, path, "shows", lines_shown(entry)) if path else None
+    if touches.is_nothing:
+        return None
+    return _Fact(entry.seq, (call.name, canonical(dict(call.input))), "shows")

@@ -17,7 +17,7 @@ from prunecli.sanitize import one_line
 from prunecli.session.exporters.html_calls import asked, heading, printed
 from prunecli.session.exporters.html_code import Colours, plain
 from prunecli.session.exporters.html_prose import prose
-from prunecli.session.exporters.told import Story, Told, placeholder, story
+from prunecli.session.exporters.report import Reported, Story, placeholder, story
 
 _MOST_PAGE = 10_000_000
 """Characters of a page; entries after that are named in one line each."""
@@ -34,7 +34,7 @@ def write(records: Sequence[Record]) -> str:
     return "\n".join(_page(story(records))) + "\n"
 
 
-def _page(told: Story) -> Iterator[str]:
+def _page(report: Story) -> Iterator[str]:
     style = (_HERE / "page.css").read_text("utf-8")
     script = (_HERE / "page.js").read_text("utf-8")
     allowed = b64encode(sha256(script.encode()).digest()).decode()
@@ -47,70 +47,73 @@ def _page(told: Story) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{_line(told.title)}</title>"
+    yield f"<title>{_line(report.title)}</title>"
     yield f"<style>{style}</style></head><body>"
-    yield f"<h1>{_line(told.title)}</h1><dl>"
-    for name, value in told.facts:
+    yield f"<h1>{_line(report.title)}</h1><dl>"
+    for name, value in report.facts:
         yield f"<dt>{_line(name)}</dt><dd>{_line(value)}</dd>"
     yield "</dl>"
     yield '<nav><input id="search" type="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off">'
     yield '<output id="count"></output><button id="unfold" type="button">Unfold all</button>'
     yield '<button id="fold" type="button">Fold all</button></nav><main>'
-    yield from _Entries(told.entries).write()
+    yield from _Entries(report.entries).write()
     yield f"</main><script>{script}</script></body></html>"
 
 
 class _Entries:
     """The entries of a session, each call with its result."""
 
-    def __init__(self, entries: Sequence[Told]) -> None:
+    def __init__(self, entries: Sequence[Reported]) -> None:
         self._entries = entries
-        self._by_seq = {told.entry.seq: told for told in entries}
+        self._by_seq = {report.entry.seq: report for report in entries}
         self._colours = Colours()
         self._written = self._pictures = 0
 
     def write(self) -> Iterator[str]:
         """One article for each entry but the results, which stand with their calls."""
-        for told in self._entries:
-            if told.entry.kind == "result":
+        for report in self._entries:
+            if report.entry.kind == "result":
                 continue
             if self._written > _MOST_PAGE:
-                yield from _named(told)
+                yield from _named(report)
                 continue
-            for piece in self._article(told):
+            for piece in self._article(report):
                 self._written += len(piece)
                 yield piece
             if self._written > _MOST_PAGE:
                 yield '<p class="fate">The page is full: entries below are only named. A Markdown export has all.</p>'
 
-    def _article(self, told: Told) -> Iterator[str]:
-        entry = told.entry
-        yield f'<article id="e{entry.seq}" class="{_classes(told, entry.kind)}">'
+    def _article(self, report: Reported) -> Iterator[str]:
+        entry = report.entry
+        yield f'<article id="e{entry.seq}" class="{_classes(report, entry.kind)}">'
         model = entry.event.model if isinstance(entry.event, AssistantMessage) else ""
         said = f" · {_line(model)}" if model else ""
         notice = entry.kind == "command" and "".join(entry.typed).startswith("[")
         kind = "notice" if notice else entry.kind
         yield (
             f'<header><a href="#e{entry.seq}">#{entry.seq}</a> <b>{kind.capitalize()}</b>'
-            f" · <time>{told.when}</time>{said}</header>"
+            f" · <time>{report.when}</time>{said}</header>"
         )
-        yield from _fate(told)
+        yield from _fate(report)
         if entry.kind == "summary":
             yield prose(entry.text, self._colours)
         elif entry.kind == "command":
             yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
-            yield from _folded("text" if notice else "output", printed(entry.text), is_open=False)
+            inner = [printed(entry.text)]
+            for block in report.content[1:]:
+                inner += [] if isinstance(block, Text) else self._block(report, block, {})
+            yield from _folded("text" if notice else "output", "".join(inner), is_open=False)
         else:
             results = (
                 {one.call.id: one.seq for one in entry.exchange.results if one.call} if entry.exchange else {}
             )
-            for block in told.content:
-                yield from self._block(told, block, results)
+            for block in report.content:
+                yield from self._block(report, block, results)
         yield "</article>"
 
-    def _block(self, told: Told, block: Block, results: Mapping[str, int]) -> Iterator[str]:
+    def _block(self, report: Reported, block: Block, results: Mapping[str, int]) -> Iterator[str]:
         match block:
-            case Text(text) if text.strip() and told.entry.kind == "assistant":
+            case Text(text) if text.strip() and report.entry.kind == "assistant":
                 yield prose(text.strip("\n"), self._colours)
             case Text(text) if text.strip():
                 yield f'<div class="text">{plain(text.strip(chr(10)))}</div>'
@@ -124,7 +127,7 @@ class _Entries:
             case _ if word := placeholder(block):
                 yield f"<p>{_line(word)}</p>"
 
-    def _call(self, call: ToolUse, result: Told | None) -> Iterator[str]:
+    def _call(self, call: ToolUse, result: Reported | None) -> Iterator[str]:
         inner, is_open = asked(call, result.entry if result else None, self._colours)
         if result:
             entry = result.entry
@@ -152,23 +155,25 @@ class _Entries:
         return True
 
 
-def _named(told: Told) -> Iterator[str]:
+def _named(report: Reported) -> Iterator[str]:
     """An entry in one line."""
-    entry = told.entry
+    entry = report.entry
     first = " ".join([*entry.typed, entry.text])[:_NAMED_CHARS].strip().partition("\n")[0]
-    yield f'<article id="e{entry.seq}" class="{_classes(told, entry.kind)}">#{entry.seq} {_line(first)}</article>'
+    yield f'<article id="e{entry.seq}" class="{_classes(report, entry.kind)}">#{entry.seq} {_line(first)}</article>'
 
 
-def _classes(told: Told, kind: str) -> str:
-    return " ".join([kind, *(["pruned"] if told.fate else []), *(["failed"] if told.entry.is_error else [])])
+def _classes(report: Reported, kind: str) -> str:
+    return " ".join(
+        [kind, *(["pruned"] if report.fate else []), *(["failed"] if report.entry.is_error else [])]
+    )
 
 
-def _fate(told: Told) -> Iterator[str]:
+def _fate(report: Reported) -> Iterator[str]:
     """What became of an entry, and what the model sees instead of it."""
-    if told.fate:
-        yield f'<p class="fate">✂ pruned: {_line(told.fate)}{"; the model sees:" if told.instead else ""}</p>'
-        if told.instead:
-            yield f"<pre>{plain(told.instead)}</pre>"
+    if report.fate:
+        yield f'<p class="fate">✂ pruned: {_line(report.fate)}{"; the model sees:" if report.instead else ""}</p>'
+        if report.instead:
+            yield f"<pre>{plain(report.instead)}</pre>"
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:

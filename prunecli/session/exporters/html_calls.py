@@ -10,7 +10,7 @@ from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.sanitize import one_line
 from prunecli.session.exporters.html_code import MOST_CHARS, Colours, diff, is_diff, plain
-from prunecli.session.exporters.told import argument
+from prunecli.session.exporters.report import argument
 
 _OPEN_LINES = 3
 """Results up to this many lines are not folded."""

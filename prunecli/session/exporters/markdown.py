@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Json, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line, source
-from prunecli.session.exporters.told import Story, Told, argument, placeholder, story
+from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TAG = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|<(?=[a-zA-Z/!?])")
@@ -22,67 +22,70 @@ def write(records: Sequence[Record]) -> str:
     return "\n".join(_lines(story(records))) + "\n"
 
 
-def _lines(told: Story) -> Iterator[str]:
-    yield f"# {_heading(told.title)}"
+def _lines(report: Story) -> Iterator[str]:
+    yield f"# {_heading(report.title)}"
     yield ""
-    for name, value in told.facts:
+    for name, value in report.facts:
         yield f"- {name}: {_code(value)}"
     yield ""
-    for one in told.entries:
+    for one in report.entries:
         yield from _entry(one)
 
 
-def _entry(told: Told) -> Iterator[str]:
-    entry = told.entry
+def _entry(report: Reported) -> Iterator[str]:
+    entry = report.entry
     match entry.kind:
         case "user" | "command":
-            yield f"## User · {told.when}"
+            yield f"## User · {report.when}"
             yield ""
-            yield from _spoken_by_user(told)
+            yield from _spoken_by_user(report)
         case "assistant":
             model = entry.event.model if isinstance(entry.event, AssistantMessage) else ""
-            yield f"## Assistant · {told.when}" + (f" · {_heading(model)}" if model else "")
+            yield f"## Assistant · {report.when}" + (f" · {_heading(model)}" if model else "")
             yield ""
-            yield from _mark(told)
-            yield from _response(told)
+            yield from _mark(report)
+            yield from _response(report)
         case "result":
             failed = " (failed)" if entry.is_error else ""
             about = _code(argument(dict(entry.call.input))) if entry.call else ""
             yield f"**Result of {_code(entry.tool_name)}{failed}** {about}".rstrip()
             yield ""
-            yield from _mark(told)
-            yield from _fenced("\n".join(_texts(told)))
+            yield from _mark(report)
+            yield from _fenced("\n".join(_texts(report)))
         case _:
-            yield f"## Summary · {told.when}"
+            yield f"## Summary · {report.when}"
             yield ""
-            yield from _mark(told)
+            yield from _mark(report)
             yield from _prose(entry.text)
             yield ""
 
 
-def _mark(told: Told) -> Iterator[str]:
+def _mark(report: Reported) -> Iterator[str]:
     """What became of the entry, and what the model sees instead of its text."""
-    if told.fate:
-        yield f"> ✂ pruned: {_heading(told.fate)}" + ("; the model sees:" if told.instead else "")
+    if report.fate:
+        yield f"> ✂ pruned: {_heading(report.fate)}" + ("; the model sees:" if report.instead else "")
         yield ""
-        if told.instead:
-            yield from _fenced(told.instead)
+        if report.instead:
+            yield from _fenced(report.instead)
 
 
-def _spoken_by_user(told: Told) -> Iterator[str]:
-    yield from _mark(told)
-    if told.entry.kind == "command":
-        yield from (f"> {_code(typed)}" for typed in told.entry.typed)
+def _spoken_by_user(report: Reported) -> Iterator[str]:
+    yield from _mark(report)
+    if report.entry.kind == "command":
+        yield from (f"> {_code(typed)}" for typed in report.entry.typed)
         yield ""
-        yield from _fenced(told.entry.text)
+        yield from _fenced(report.entry.text)
+        for word in filter(None, map(placeholder, report.content[1:])):
+            yield word
+            yield ""
         return
-    for text in _texts(told):
+    for text in _texts(report):
         yield from (f"> {line}".rstrip() for line in _prose(text))
     yield ""
 
 
-def _response(told: Told) -> Iterator[str]:
-    for block in told.content:
+def _response(report: Reported) -> Iterator[str]:
+    for block in report.content:
         match block:
             case Text(text) if text.strip():
                 yield from _prose(text.strip("\n"))
@@ -108,8 +111,8 @@ def _is_told(given: Mapping[str, Json]) -> bool:
     return not others and "\n" not in said and len(said) <= _LONGEST_HEAD
 
 
-def _texts(told: Told) -> list[str]:
-    texts = [block.text if isinstance(block, Text) else placeholder(block) for block in told.content]
+def _texts(report: Reported) -> list[str]:
+    texts = [block.text if isinstance(block, Text) else placeholder(block) for block in report.content]
     return [text for text in texts if text]
 
 

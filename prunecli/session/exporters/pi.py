@@ -150,14 +150,15 @@ def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[st
         for _, entry in sorted(context.entries.items())
         if entry.seq <= event.head_end and isinstance(entry.event, UserMessage)
     ]
-    summary = "\n\n".join([*kept, event.summary])
+    summary = "\n\n".join([*kept, *filter(None, [event.words]), event.summary])
+    signed = {"block": event.block, "words": event.words, "own": event.summary} if event.block else {}
     later = [one for one in sorted(context.entries) if event.tail_start <= one < seq]
     first = _id(later[0] if later else seq)
     return {
         "summary": summary,
         "firstKeptEntryId": first,
         "tokensBefore": event.tokens_before,
-        "details": {"writtenBy": _WRITER},
+        "details": {"writtenBy": _WRITER, **signed},
     }
 
 

@@ -8,19 +8,40 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import assert_never
 
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
     Event,
+    FilesSaved,
+    Pinned,
     PrunApplied,
+    PrunReverted,
     Record,
+    RequestSent,
+    Rewound,
+    RunEnded,
+    SessionStarted,
+    SettingChanged,
     ToolResult,
     ToolStarted,
+    Unknown,
     UserMessage,
 )
-from prunecli.model.messages import Block, Json, Opaque, Text, Thinking, ToolUse
+from prunecli.model.messages import (
+    Blob,
+    Block,
+    Image,
+    Json,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+)
+from prunecli.model.touches import Touches
 from prunecli.session.exporters.secret_shapes import SHAPES
 
 
@@ -73,8 +94,10 @@ class _Redactor:
                 return ToolUse(id_, name, self.json(dict(given)))
             case Opaque(unknown):
                 return Opaque(self.json(dict(unknown)))
-            case _:
+            case RedactedThinking() | Image() | Blob():
                 return block
+            case _:
+                assert_never(block)
 
     def event(self, event: Event) -> Event:
         """An event without secrets."""
@@ -88,15 +111,44 @@ class _Redactor:
                     details=self.json(dict(event.details)),
                 )
             case ToolStarted():
-                return replace(event, input=self.json(dict(event.input)))
+                return replace(
+                    event,
+                    input=self.json(dict(event.input)),
+                    touches=event.touches and self.touches(event.touches),
+                )
             case CompactionApplied():
-                return replace(event, summary=self.text(event.summary), focus=self.text(event.focus))
+                signed = event.block if event.block == self.json(dict(event.block or {})) else None
+                return replace(
+                    event,
+                    summary=self.text(event.summary),
+                    focus=self.text(event.focus),
+                    words=self.text(event.words),
+                    block=signed,  # changed, it would be refused: the summary is sent as text
+                )
             case PrunApplied():
                 edits = tuple(self.edit(edit) for edit in event.edits)
                 memo = None if event.memo is None else self.text(event.memo)
                 return replace(event, edits=edits, memo=memo, reason=self.text(event.reason))
-            case _:
+            case SettingChanged():
+                return replace(event, value=self.json(event.value))
+            case Unknown():
+                return replace(event, payload=self.json(dict(event.payload)))
+            case (
+                SessionStarted()
+                | PrunReverted()
+                | Pinned()
+                | Rewound()
+                | RequestSent()
+                | FilesSaved()
+                | RunEnded()
+            ):
                 return event
+            case _:
+                assert_never(event)
+
+    def touches(self, touches: Touches) -> Touches:
+        """Paths and commands without secrets."""
+        return Touches(**{key: tuple(self.json(value)) for key, value in touches.to_json().items()})
 
     def edit(self, edit: Edit) -> Edit:
         """An edit without secrets."""

@@ -6,8 +6,10 @@ Each user message, assistant message and tool result is a record of its own, as 
 import re
 from collections.abc import Iterable, Mapping
 
+from prunecli.context.compaction import signed_summary
+from prunecli.context.render import summary
 from prunecli.model.codec import block_from_json, content_from_json
-from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, Record, ToolResult, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, RedactedThinking, Thinking, ToolUse, tool_uses
 from prunecli.session.importers.transcript import MALFORMED, why
 
@@ -22,7 +24,7 @@ def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
         try:
-            for event in _events(message, names):
+            for event in _events(message, names, first=not index):
                 events.append(event)
                 if isinstance(event, AssistantMessage):
                     names.update((call.id, call.name) for call in tool_uses(event.content))
@@ -31,10 +33,15 @@ def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
     return [Record(seq, START_MS + 1_000 * seq, event) for seq, event in enumerate(events)]
 
 
-def _events(message: Mapping[str, Json], names: Mapping[str, str]) -> Iterable[Event]:
+def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: bool) -> Iterable[Event]:
     role, content = message["role"], message["content"]
     if role == "assistant":
-        yield AssistantMessage(_answered(content_from_json(content)))
+        answer = content_from_json(content)
+        block = signed_summary(answer[:1]) if first else None
+        if block:
+            yield CompactionApplied(summary(str(block["content"])), -1, 0, block=block)
+        if len(answer) > 1 or not block:
+            yield AssistantMessage(_answered(answer[1:] if block else answer))
         return
     if role != "user":
         raise ValueError(f"role {role!r} is neither user nor assistant")

@@ -6,7 +6,7 @@ Version 1 files have no ids: they are one line. Thinking keeps its signature whe
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from prunecli.model.codec import string
+from prunecli.model.codec import mapping, string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import blocks
@@ -113,11 +113,7 @@ class _Reader:
             case "compaction":
                 kept = value.get("firstKeptEntryId")
                 start = self._seq_of.get(kept) if isinstance(kept, str) else None
-                summary = string(value["summary"])
-                if part(value.get("details")).get("writtenBy") != "prunecli":
-                    summary = summarised(summary)
-                tokens = count(value.get("tokensBefore"))
-                self._to.compacted(summary, when, tail_start=start, tokens=tokens)
+                self._compaction(value, when, start)
             case "branch_summary":
                 self._to.notice(_BRANCH, string(value["summary"]), when)
             case "custom_message":
@@ -128,6 +124,20 @@ class _Reader:
                 pass
             case kind:
                 self._to.skip(words(kind)[:40] or "entries without a type")
+
+    def _compaction(self, value: Json, when: int | None, start: int | None) -> None:
+        details, summary = part(value.get("details")), string(value["summary"])
+        if details.get("writtenBy") != "prunecli":
+            details, summary = {}, summarised(summary)
+        signed, said = part(details.get("block")), words(details.get("words"))
+        self._to.compacted(
+            words(details.get("own")) or summary,
+            when,
+            tail_start=start,
+            tokens=count(value.get("tokensBefore")),
+            block=mapping(signed) if signed else None,
+            said=said if signed else "",
+        )
 
     def _message(self, entry: str, message: Json, given: int | None) -> None:
         when = milliseconds(message.get("timestamp")) or given

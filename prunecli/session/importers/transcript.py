@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from prunecli.context.render import SUMMARISED, summary
 from prunecli.model.codec import mapping, string
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -33,7 +34,6 @@ MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overfl
 
 CLEARED = "[Old tool result content cleared]"
 """Stands for a result that the source's program had cleared without saying what the model saw instead."""
-_REPLACED = "[Earlier messages were replaced by this summary.]"
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _LAST_MS = 4_102_444_800_000  # the year 2100: later times are no times
@@ -137,11 +137,19 @@ class Transcript:
         self._results[source_id] = self.add(event, when)
 
     def compacted(
-        self, summary: str, when: int | None = None, *, tail_start: int | None = None, tokens: int = 0
+        self,
+        summary: str,
+        when: int | None = None,
+        *,
+        tail_start: int | None = None,
+        tokens: int = 0,
+        block: Mapping[str, Json] | None = None,
+        said: str = "",
     ) -> None:
-        """A summary stands for all that came before it, from `tail_start` on nothing."""
-        here = len(self)
-        self.add(CompactionApplied(summary, 0, here if tail_start is None else tail_start, tokens), when)
+        """A summary stands for all that came before it, from `tail_start` on nothing. `block` and `said` are the
+        endpoint's signed summary and the user's words beside it."""
+        tail = len(self) if tail_start is None else tail_start
+        self.add(CompactionApplied(summary, 0, tail, tokens, block=block, words=said), when)
 
     def cleared(
         self, source_ids: Iterable[Json], when: int | None = None, text: str = CLEARED, by: str = "source"
@@ -174,7 +182,7 @@ class Transcript:
 
 def summarised(text: str) -> str:
     """A summary as the model is to see it: said to be one, as our own are."""
-    return text if text.startswith(_REPLACED) else f"{_REPLACED}\n<summary>\n{text.strip()}\n</summary>"
+    return text if text.startswith(SUMMARISED) else summary(text)
 
 
 def why(error: BaseException) -> str:

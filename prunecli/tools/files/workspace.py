@@ -5,6 +5,7 @@ whatever is renamed or linked meanwhile (SEC-01, SEC-02, SEC-05, SEC-06).
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,6 +59,13 @@ def seen_from(path: str, cwd: Path | str) -> str:
     base = str(cwd).rstrip("/")
     inside = path == base or path.startswith(f"{base}/")
     return os.path.normpath(path[len(base) + 1 :] or ".") if inside else path
+
+
+def seen_in(text: str, cwd: Path | str) -> str:
+    """A text of ours in which the absolute paths below the working directory are shown as `seen_from` shows them."""
+    for base in dict.fromkeys((str(cwd).rstrip("/"), os.path.realpath(cwd).rstrip("/"))):
+        text = re.sub(rf"(?<![\w./~-]){re.escape(base)}/(?=[^\s/])", "", text) if base else text
+    return text
 
 
 def real_path(given: str, cwd: Path) -> Path:

@@ -6,7 +6,7 @@ environment is only half of it.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 _PREFIXES = ("ANTHROPIC_", "PRUNECLI_")
@@ -18,20 +18,22 @@ _SHORTEST = 8
 _PR_SET_DUMPABLE = 4
 
 
-def secret_names(environ: Mapping[str, str]) -> frozenset[str]:
+def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> frozenset[str]:
     """The variables that are a credential of ours, or hold a copy of one, and everything named ANTHROPIC_*.
+
+    `keys` are the variables of the provider in use.
 
     The other credentials of a person (GITHUB_TOKEN, AWS_*) are what commands are run with, and stay.
     """
-    ours = {name for name in environ if _is_ours(name)}
+    ours = {name for name in environ if name in keys or _is_ours(name)}
     values = {environ[name] for name in ours if _names_secret(name) and len(environ[name]) >= _SHORTEST}
     copies = {name for name, value in environ.items() if _KEY_SHAPE in value or value in values}
     return frozenset(ours | copies)
 
 
-def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+def child_environment(environ: Mapping[str, str], keys: Collection[str] = ()) -> dict[str, str]:
     """The environment for children: all but `secret_names`."""
-    secret = secret_names(environ)
+    secret = secret_names(environ, keys)
     return {name: value for name, value in environ.items() if name not in secret}
 
 

@@ -1,6 +1,7 @@
 """Where a search looks: a folder, or one file in it, and how its paths are shown."""
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,18 @@ class Scope:
     root: str
     only: str
     prefix: str
+
+
+def path_in(folder: str, glob: str) -> str:
+    """The path that a glob, given for a folder, means; one from `/` or `~` keeps its own start."""
+    return glob if glob.startswith("~") else os.path.join(folder, glob)
+
+
+def folders_of(folder: str, glob: str) -> tuple[str, ...]:
+    """The folder that a glob is given for, and where one with `..` or from `/` or `~` leads."""
+    if not glob.startswith(("/", "~")) and ".." not in glob.split("/"):
+        return (folder,)
+    return folder, path_in(folder, re.split(r"[*?\[{]", glob)[0])
 
 
 def scope_of(given: str, cwd: Path) -> Scope:

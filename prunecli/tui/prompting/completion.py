@@ -42,6 +42,12 @@ def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
     return None
 
 
+def last_mention(text: str) -> Wanted | None:
+    """The `@` word at the end of a prompt, None where there is none; `start` counts from the beginning."""
+    found = _FILE.search(text)
+    return Wanted("file", found[1], found.start()) if found and found[1] else None
+
+
 def is_command(text: str) -> bool:
     """Whether a prompt is a slash command: a word after the slash that is no path."""
     return re.match(r"/[A-Za-z][A-Za-z0-9_-]*(\s|$)", text) is not None

@@ -16,6 +16,7 @@ from prunecli.context.labels import Key
 from prunecli.context.listing import Rows
 from prunecli.errors import PrunecliError
 from prunecli.model.events import Record
+from prunecli.model.signals import SessionEvent
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
@@ -39,7 +40,7 @@ from prunecli.tui.widgets.fitting import fitted
 REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
 """What the keys would do to a long turn is worked out when the mark has rested there so long."""
-_ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "P": "pin", "u": "undo"}
+_ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "R": "in_place", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _BUSY = "Reading the session …"
 
@@ -108,7 +109,7 @@ class ContextScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """From the newest turn; follows the session from now on."""
-        self._unsubscribe = self._runtime.session.subscribe(self._told)
+        self._unsubscribe = self._runtime.session.subscribe(self._take)
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
         )
@@ -138,9 +139,9 @@ class ContextScreen(ModalScreen[None]):
 
     # Showing -------------------------------------------------------------------------------------------------
 
-    def _told(self, told: object) -> None:
+    def _take(self, event: SessionEvent) -> None:
         """The session goes on: what is new is shown soon, and at once all of it that came."""
-        if isinstance(told, Record) and not self._due:
+        if isinstance(event, Record) and not self._due:
             self._due = True
             self.set_timer(REFRESH_SECONDS, self._follow)
 
@@ -305,7 +306,10 @@ class ContextScreen(ModalScreen[None]):
         except PrunecliError as error:
             self._say(f"{error.message} {error.hint}".strip())
             return
-        self._said = done(planned, effect) + (" · u to undo" if act in ("prune", "memo") else "")
+        waits = act == "restore" and self._runtime.running
+        self._said = done(planned, effect) + (
+            " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
+        )
         self._measure()
         self._show()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from prunecli.context.outline import Row
+from prunecli.context.nodes import Row
 from prunecli.context.ranking import Order
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
@@ -42,7 +42,7 @@ class Previews:
     ) -> Sequence[Content]:
         inspecting = self._inspecting
         node = inspecting.node(row.key) if row else None
-        self._idle = {"p", "m", "r", "P", "Enter"} if node is None else set()
+        self._idle = {"p", "m", "r", "R", "P", "Enter"} if node is None else set()
         self._idle |= {"d"} if inspecting.outline.rides.requests < 2 else set()
         self._words, self.is_waiting = {}, False
         if row is None or node is None:

@@ -60,6 +60,8 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
 def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]:
     event = entry.event
     if isinstance(event, CompactionApplied):
+        if event.words:
+            yield _output(event.words, "your words")
         yield _output(event.summary, "summary")
     elif isinstance(event, AssistantMessage):
         kinds = {"text": Text, "thinking": Thinking, "calls": ToolUse}

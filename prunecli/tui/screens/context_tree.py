@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from prunecli.context.labels import Key
 from prunecli.context.listing import Rows
-from prunecli.context.outline import Node, Row
+from prunecli.context.nodes import Node, Row
 from prunecli.context.ranking import Order
 from prunecli.tui.showing.tree_columns import Cells, Columns, cells_of, is_pruned
 from prunecli.tui.transcript.palette import Inks, Palette, inks
@@ -108,7 +108,8 @@ class TreeRows(ScrollView, can_focus=True):
         if at not in self._drawn:
             row = self.rows[at]
             node = self._node(row.key)
-            self._drawn[at] = (node, cells_of(node, row, node.why or self._why(row.key))) if node else None
+            why, wide = (node.why if node else "") or self._why(row.key), self._columns.are_wide
+            self._drawn[at] = (node, cells_of(node, row, why, wide=wide)) if node else None
         return self._drawn[at]
 
     def on_resize(self) -> None:

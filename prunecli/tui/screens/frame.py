@@ -62,7 +62,7 @@ class Frame(Screen[None], inherit_bindings=False):
         )
         self.prompt = Prompt(self.keys)
         self.status = StatusLines()
-        self._told: Callable[[Message], None] | None = None
+        self._receive: Callable[[Message], None] | None = None
         self._early: list[Message] = []
         self._questions: list[Question] = []
 
@@ -113,16 +113,16 @@ class Frame(Screen[None], inherit_bindings=False):
 
     # Messages ------------------------------------------------------------------------------------------------
 
-    def listen(self, told: Callable[[Message], None]) -> None:
+    def listen(self, receive: Callable[[Message], None]) -> None:
         """From now on somebody is told what the user does, first what was done until now."""
-        self._told = told
+        self._receive = receive
         early, self._early = self._early, []
         for message in early:
-            told(message)
+            receive(message)
 
     def _tell(self, message: Message) -> None:
-        if self._told is not None:
-            self._told(message)
+        if self._receive is not None:
+            self._receive(message)
         elif isinstance(message, ActionAsked) and message.name in ("quit", "leave"):
             self.program.leave()
         else:
@@ -147,7 +147,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def on_typed(self, message: Typed) -> None:
         """The prompt holds something else."""
         self._tell(message)
-        if self._told is not None:
+        if self._receive is not None:
             self.waiting.refresh()
 
     def on_transcript_restore_requested(self, message: "Transcript.RestoreRequested") -> None:
@@ -166,7 +166,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """Keys of the transcript; those of the prompt are all its own."""
-        browsing = self._told is not None and self.focused is self.transcript
+        browsing = self._receive is not None and self.focused is self.transcript
         if browsing and self._transcript_key(event):
             event.stop()
             event.prevent_default()
@@ -195,7 +195,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._scroll(WHEEL_ROWS)
 
     def _scroll(self, rows: int) -> None:
-        if self._told is not None and self.transcript.display:
+        if self._receive is not None and self.transcript.display:
             self.transcript.scroll_rows(rows)
 
     # What is opened above the prompt -------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """A table to look at: /context, /prune-stats, the keys. Only the rows in view are drawn."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -69,7 +70,7 @@ class Rows(ScrollView, can_focus=True):
 
 
 class TableScreen(ModalScreen[None]):
-    """Shows a table over the conversation until Esc."""
+    """Shows a table over the conversation until Esc; what is typed over it closes it and goes to `typing`, if any."""
 
     DEFAULT_CSS = """
     TableScreen {
@@ -86,9 +87,11 @@ class TableScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar = []
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
         super().__init__()
         self._table = table
+        self._typing = typing
+        self._is_left = False
         self._rows = Rows(table)
 
     def compose(self) -> ComposeResult:
@@ -119,7 +122,13 @@ class TableScreen(ModalScreen[None]):
         self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:
-        """Esc, q and Enter close."""
-        if event.key in ("escape", "q", "enter", "ctrl+c"):
-            event.stop()
+        """Esc, q and Enter close, and so does whatever begins the next prompt."""
+        typed = event.character if event.is_printable else None
+        if typed and self._typing and (self._is_left or typed != "q"):
+            self._typing(typed)
+        elif event.key not in ("escape", "q", "enter", "ctrl+c"):
+            return
+        event.stop()
+        if not self._is_left:
+            self._is_left = True
             self.dismiss(None)

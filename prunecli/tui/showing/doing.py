@@ -1,15 +1,18 @@
 """What the agent is doing, in a word or two, worked out from the stream."""
 
-from prunecli.agent.signals import (
+from prunecli.figures import short
+from prunecli.model.events import AssistantMessage, Event, Record, RunEnded, ToolResult, ToolStarted
+from prunecli.model.signals import (
     RetryScheduled,
+    SessionEvent,
     StreamDiscarded,
     StreamStarted,
     SummaryEnded,
     SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
 )
-from prunecli.figures import short
-from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
-from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 WAITING = "Waiting for the model"
 SUMMARISING = "Summarising the older part"
@@ -24,10 +27,10 @@ class Doing:
         self._running: dict[str, str] = {}
         self._written: int | None = None
 
-    def take(self, told: object) -> bool:
+    def take(self, event: SessionEvent) -> bool:
         """Takes a record or a signal in; whether the words are others now."""
         before = self.words, self.retry
-        match told:
+        match event:
             case SummaryStarted():
                 self._summary(0)
             case SummaryEnded():
@@ -47,8 +50,8 @@ class Doing:
                 self._say(f"Preparing {name}")
             case RetryScheduled(attempt, seconds, reason):
                 self.words, self.retry = f"Retry {attempt}", (seconds, reason)
-            case Record(_, _, event):
-                self._record(event)
+            case Record():
+                self._record(event.event)
             case _:
                 pass
         return (self.words, self.retry) != before
@@ -60,7 +63,7 @@ class Doing:
     def _say(self, words: str) -> None:
         self.words, self.retry = words, None
 
-    def _record(self, event: object) -> None:
+    def _record(self, event: Event) -> None:
         match event:
             case ToolStarted(id_, name):
                 self._running[id_] = name

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from prunecli.commands.command import Table
 from prunecli.context.acts import Act, Plan
-from prunecli.context.economics import Break
+from prunecli.context.cost_words import bill_forms, cache_forms
 from prunecli.context.impact import Impact
 from prunecli.context.labels import Key
 from prunecli.context.map import PARTS, Part, WindowMap
-from prunecli.context.outline import Node
+from prunecli.context.nodes import Node
 from prunecli.context.tool_totals import ToolSum
 from prunecli.figures import money, share, short
 from prunecli.sanitize import one_line
@@ -41,13 +41,28 @@ NAMES: dict[Part, str] = {
     "reserve": "for the answer",
 }
 
-KEYS: dict[Act, str] = {"prune": "p", "memo": "m", "restore": "r", "pin": "P", "undo": "u"}
-ORDER: tuple[Act, ...] = ("prune", "restore", "memo", "pin", "undo")
+KEYS: dict[Act, str] = {
+    "prune": "p",
+    "memo": "m",
+    "restore": "r",
+    "in_place": "R",
+    "pin": "P",
+    "undo": "u",
+}
+ORDER: tuple[Act, ...] = ("prune", "restore", "in_place", "memo", "pin", "undo")
 """Which of the acts that can be done are told of first."""
 
 _HINT = (
-    *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("P", "pin"), ("u", "undo"), ("Enter", "text")),
-    *(("d", "diff"), ("s", "sort"), ("t", "tools"), ("/", "filter"), ("?", "help"), ("q", "back")),
+    *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("R", "in place"), ("P", "pin"), ("u", "undo")),
+    *(
+        ("Enter", "text"),
+        ("d", "diff"),
+        ("s", "sort"),
+        ("t", "tools"),
+        ("/", "filter"),
+        ("?", "help"),
+        ("q", "back"),
+    ),
 )
 """The keys; of the last ones the words go first where there is no room."""
 
@@ -62,6 +77,8 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     ]
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
+    if found.cleared.tokens:
+        items.append((None, f"✂ {found.cleared.words}"))
     return items
 
 
@@ -102,6 +119,8 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     if state != node.state:
         count, word = (node.pruned, "pruned") if node.pruned else (node.restored, "restored")
         state = f"{count} of {node.results} results {word}"
+    if node.again >= 0:
+        state += f", shown again at {node.again}"
     return [
         Piece((where,), "bold $foreground", 9),
         Piece((f"{tokens} tokens", tokens), "$foreground", 8),
@@ -134,34 +153,13 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     amount = f"{word} ~{short(abs(effect.freed))}"
     shares = f"{share(effect.before / window)} → {share(effect.after / window)}" if window else ""
     pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 8))
+    if effect.lost.blocks or effect.back.blocks:
+        change = effect.back.blocks - effect.lost.blocks
+        moved = f"{'−' if change < 0 else '+'}{abs(change)} thinking"
+        pieces.append(Piece((effect.thinking, moved), "$warning", 6))
     pieces.append(Piece((*cache_forms(effect.change),), "$muted", 2))
     pieces.append(Piece(tuple(bill_forms(effect.change)), "$muted", 4))
     return pieces, []
-
-
-def cache_forms(change: Break) -> tuple[str, ...]:
-    """What happens to the cache, from the longest to the shortest way to say it."""
-    if change.cold:
-        return (f"cache stays as it is ({change.cold})", "no cache lost", "")
-    if change.rewritten <= 0:
-        return ("no more cache lost: it breaks here anyway", "no more cache lost", "")
-    again = f"{short(change.rewritten)} of the cache written again"
-    return (f"{again} ({change.warm})", again, f"cache −{short(change.rewritten)}")
-
-
-def bill_forms(change: Break) -> list[str]:
-    """What it costs and saves, from the longest to the shortest way to say it."""
-    if change.cost is None or change.gain is None:
-        return ["$ unknown: no price for this model", "$ unknown"]
-    now = f"~{money(change.cost)} now" if change.cost else "$0 now"
-    if change.gain < 0:
-        return [f"{now}, ~{money(-change.gain)} more a request", now]
-    if not change.gain:
-        return [now]
-    even = f"even after {change.even_after} request{'s' * (change.even_after != 1)}"
-    if not change.cost:
-        return [f"{now}, saves ~{money(change.gain)} a request", f"{now}, saves ~{money(change.gain)}", now]
-    return [f"{now}, saves ~{money(change.gain)} a request: {even}", f"{now}, {even}", now]
 
 
 def done(planned: Plan, effect: Impact) -> str:
@@ -170,7 +168,7 @@ def done(planned: Plan, effect: Impact) -> str:
     if effect.change is None:
         return what
     word = "freed" if effect.freed >= 0 else "back"
-    return f"{what}: ~{short(abs(effect.freed))} tokens {word}"
+    return ", ".join(filter(None, (f"{what}: ~{short(abs(effect.freed))} tokens {word}", effect.thinking)))
 
 
 def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tuple[Part | None, str]]]:
@@ -221,7 +219,8 @@ HELP: tuple[tuple[str, str], ...] = (
     ("Space Left Right", "fold, unfold; E everything"),
     ("p", "prune: clear this result, drop this exchange, clear the results of a turn"),
     ("m", "drop the exchange (all of a turn) with a memo in its place"),
-    ("r", "restore what was pruned, and pin it"),
+    ("r", "restore what was pruned at the end, pinned: nothing before it changes"),
+    ("R", "restore it in place and pin it: the cache is written again from there on"),
     ("P", "pin, so that it is never pruned automatically; again to unpin"),
     ("u", "undo the newest prune, whoever made it"),
     ("Enter", "the full text: the original, and what the model sees"),
@@ -236,10 +235,12 @@ HELP: tuple[tuple[str, str], ...] = (
     ("age", "requests since it came"),
     ("carried", "tokens × requests that included it"),
     ("state", "restored: an undo brought it back; not pruned automatically for a while"),
+    ("", "see 45: entry 45 at the end shows it again"),
 )
 """What ? shows."""
 
 
 def selected_name(key: Key) -> str:
     """What a memo is asked for, in a few words."""
-    return "all exchanges of this turn" if key.kind == "turn" else f"exchange {key.seq}"
+    names = {"turn": "all exchanges of this turn", "exchange": f"exchange {key.seq}"}
+    return names.get(key.kind, f"the exchange of entry {key.seq}")

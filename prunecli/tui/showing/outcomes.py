@@ -129,6 +129,11 @@ def _brief(line: str) -> str:
 def body_of(result: ToolResult) -> Output | Diff | None:
     """What is shown below the line: the diff of a change, else the text."""
     details = result.details
+    if details.get("denied"):
+        reason = details.get(
+            "reason"
+        )  # the user's own words, or those of a rule; without any the line says it all
+        return Output(reason) if isinstance(reason, str) and reason else None
     path = details.get("path")
     diff = details.get("diff")
     if isinstance(diff, str) and diff:

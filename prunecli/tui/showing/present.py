@@ -3,33 +3,46 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
-from prunecli.agent.signals import (
-    Notice,
-    StreamDiscarded,
-    StreamStarted,
-    SummaryEnded,
-    SummaryStarted,
-    ToolProgress,
-)
 from prunecli.context.labels import prune_in_words
 from prunecli.context.lineage import branch
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
+    Event,
+    FilesSaved,
+    Pinned,
     PrunApplied,
     PrunReverted,
     Record,
+    RequestSent,
     Rewound,
     RunEnded,
+    SessionStarted,
+    SettingChanged,
     ToolResult,
     ToolStarted,
+    Unknown,
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
-from prunecli.model.planning import without_plan_note
-from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.model.notes import change_in_words, without_notes
+from prunecli.model.signals import (
+    FileMoved,
+    Notice,
+    RetryScheduled,
+    SessionEvent,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolProgress,
+)
 from prunecli.session.log import LOST_WORDS
 from prunecli.tui.showing import outcomes
 from prunecli.tui.showing.changes import Add, Anew, Board, Change, Tail
@@ -86,44 +99,48 @@ class Presenter:
         edit = self._marks.on(seq) if seq is not None else None
         return edit.seq if edit else None
 
-    def take(self, told: object) -> list[Change]:
+    def take(self, event: SessionEvent) -> list[Change]:
         """What a record or a signal changes."""
-        match told:
+        match event:
             case SummaryStarted(tokens, focus):
                 return self._summarising.begin(tokens, focus)
             case SummaryEnded():
                 return self._summarising.end()
             case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarising.now:
-                return self._summary(told)
+                return self._summary(event)
             case TextDelta(text):
                 return self._streaming.grow("text", text)
             case ThinkingDelta(text):
                 return self._streaming.grow("thinking", text)
             case ToolCallDelta(id_, name, json):
                 return self._streaming.write_call(id_, name, json)
-            case ToolProgress(id_, text) if id_ in self._calls:
+            case ToolProgress(id_, text):
                 lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
-                return [Tail(self._calls[id_][0], tuple(lines))]
-            case Record(seq, _, event):
-                return self._record(seq, event)
+                return [Tail(self._calls[id_][0], tuple(lines))] if id_ in self._calls else []
+            case Record(seq, _, recorded):
+                return self._record(seq, recorded)
             case StreamStarted():
                 return self._streaming.settle()
             case StreamDiscarded():
                 return self._streaming.discard()
             case Notice(text, level):
                 return [self._add(shown.Notice(text, shown.Level(level)))]
-            case _:
+            case RetryScheduled() | FileMoved():
                 return []
+            case _:
+                assert_never(event)
 
-    def _summary(self, told: object) -> list[Change]:
+    def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
         """What streams of a summary: its words are no answer."""
-        match told:
+        match event:
             case TextDelta(text):
                 return self._summarising.grow(text)
             case StreamDiscarded():
                 return self._summarising.again()
-            case _:
+            case ThinkingDelta() | ToolCallDelta():
                 return []
+            case _:
+                assert_never(event)
 
     def _add(self, entry: shown.Entry, seq: int | None = None) -> Add:
         added = self.board.add(entry)
@@ -137,7 +154,7 @@ class Presenter:
 
     # Records -------------------------------------------------------------------------------------------------
 
-    def _record(self, seq: int, event: object) -> list[Change]:
+    def _record(self, seq: int, event: Event) -> list[Change]:
         match event:
             case UserMessage():
                 return self._user(seq, event)
@@ -160,8 +177,10 @@ class Presenter:
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
                 return ended
-            case _:
+            case SessionStarted() | Pinned() | RequestSent() | FilesSaved() | SettingChanged() | Unknown():
                 return []
+            case _:
+                assert_never(event)
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
         text_of = outcomes.text_of
@@ -169,9 +188,13 @@ class Presenter:
             return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
+            if event.restores:
+                output = replace(output, name="restored", state=shown.ToolState.OK, folded=True)
             return [self._add(_typed(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
-        return [self._add(shown.Prompt(text_of(without_plan_note(event.content)), origin), seq)]
+        said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
+        change = change_in_words(event.content)
+        return [*said, self._add(shown.Notice(change))] if change else said
 
     def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
         changes: list[Change] = []
@@ -279,7 +302,8 @@ class Presenter:
     def _compacted(self, event: CompactionApplied) -> list[Change]:
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
         body = shown.Output(event.summary, "markdown")
-        summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, "by the model", body=body)
+        by = "by the endpoint" if event.block else "by the model"
+        summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, by, body=body)
         return [self._add(shown.Divider(f"compacted · {sizes}")), self._add(summary)]
 
     def abandon(self) -> None:
@@ -328,8 +352,8 @@ def present_all(
     presenter: Presenter, records: Sequence[Record], *, running: bool = False
 ) -> list[shown.Entry]:
     """The entries of a whole session as they stand after its last record: entry i is in slot i."""
-    for told in present_of(records):
-        presenter.take(told)
+    for event in present_of(records):
+        presenter.take(event)
     if not running:
         presenter.abandon()
     return list(presenter.board.entries)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from prunecli.context.outline import Node, Row
+from prunecli.context.labels import NUMBERED, PRUNED
+from prunecli.context.nodes import Node, Row
 from prunecli.context.ranking import Order
 from prunecli.figures import short
 from prunecli.sanitize import one_line
@@ -45,6 +46,11 @@ class Columns:
         self._needed = {name: width_of(text) for name, text in self._headings.items()}
         self._needed["why"] = 0
         self._fit()
+
+    @property
+    def are_wide(self) -> bool:
+        """Whether there is room for many words."""
+        return self._width >= WIDE
 
     def widen(self, rows: Iterable[Cells]) -> bool:
         """Makes room for these rows; whether anything has moved."""
@@ -94,19 +100,22 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - width_of(text))
 
 
-def cells_of(node: Node, row: Row, why: str) -> Cells:
-    """A node as a row of the tree."""
+def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
+    """A node as a row of the tree; where it is not `wide` in fewer words."""
     kind, is_numbered = node.key.kind, node.key.seq >= 0
     fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
     mark = "❯ " if kind in ("turn", "prompt") and is_numbered and node.state != "summary" else ""
     cut = "✂ " if is_pruned(node) else ""
     what = "  " * row.depth + fold + mark + cut + one_line(node.label or "(empty)")
-    is_named = kind in ("turn", "prompt", "exchange", "result") or not row.depth
+    is_named = kind in NUMBERED or not row.depth
     entry = str(node.key.seq) if is_named and is_numbered else ""
     tokens, size, carried = (
         short(n) if node.known else "…" for n in (node.tokens, node.original, node.carried)
     )
-    return Cells(entry, what, tokens, size, str(node.age), carried, state_word(node), one_line(why))
+    state = state_word(node)
+    if node.again >= 0:
+        state += f", shown again at {node.again}" if wide else f", see {node.again}"
+    return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))
 
 
 def state_word(node: Node) -> str:
@@ -121,4 +130,4 @@ def state_word(node: Node) -> str:
 
 def is_pruned(node: Node) -> bool:
     """Whether the model does not see all of it."""
-    return node.state in ("dropped", "cleared", "trimmed", "repaired")
+    return node.state in PRUNED

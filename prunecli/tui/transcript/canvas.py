@@ -67,6 +67,8 @@ class Canvas(ScrollView):
         self._drawn: list[Row] = []
         self._drawn_pill = ""
         self._refining = False
+        self.published: Callable[[], object] = lambda: None
+        """Called when the rows on the screen are others; `scroll_y` tells its watchers nothing."""
 
     def on_mount(self) -> None:
         """Takes on the palette's colours."""
@@ -164,6 +166,7 @@ class Canvas(ScrollView):
         bar.set_reactive(ScrollBar.window_virtual_size, total)
         bar.set_reactive(ScrollBar.window_size, height)
         bar.set_reactive(ScrollBar.position, float(offset))
+        self.published()
         eighths = 8 * height  # the finest step the bar can draw
         thumb = eighths * offset // max(1, total), eighths * height // max(1, total, height)
         if thumb != self._thumb:

@@ -227,14 +227,22 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
         yield MARK, LinePart(item.pruned, mark_row)
 
 
+_LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 1}
+"""The line of a call that failed has the last one of its output; that of others has none."""
+
+
 def last_lines(entry: Entry) -> tuple[str, ...]:
-    """What a call that failed said last, if that is more than its line shows; notes in brackets are of the tool."""
-    if not isinstance(entry, ToolCall) or entry.state is not ToolState.ERROR or entry.pruned:
+    """What a call that failed or was cut said last, and why one was denied, if that is more than its line shows;
+    notes in brackets are of the tool."""
+    if not isinstance(entry, ToolCall) or entry.pruned:
+        return ()
+    least = _LEAST_LINES.get(entry.state)
+    if least is None:
         return ()
     text = entry.body.text if isinstance(entry.body, Output) else ""
     lines = [line for line in text.rstrip().rsplit("\n", 4 * EXCERPT_LINES) if line.strip()]
     said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
-    return tuple(said[-EXCERPT_LINES:]) if len(said) > 1 else ()
+    return tuple(said[-EXCERPT_LINES:]) if len(said) >= least else ()
 
 
 def inner_parts(item: Item) -> Iterator[Part]:

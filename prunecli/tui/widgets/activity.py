@@ -35,6 +35,7 @@ class Activity(Widget):
         self._frames: Timer | None = None
         self._hint_over: Timer | None = None
         self._asking = False
+        self._asked_at: float | None = None
 
     def begin(self, words: str) -> None:
         """Work begins."""
@@ -64,7 +65,12 @@ class Activity(Widget):
         return self._asking
 
     def set_asking(self, asking: bool) -> None:
-        """Whether it is the user who is waited for."""
+        """Whether it is the user who is waited for: that has a time of its own, and is none of the work's."""
+        if asking != self._asking:
+            now = self._clock()
+            if self._since is not None and self._asked_at is not None:
+                self._since += now - max(self._since, self._asked_at)
+            self._asked_at = now if asking else None
         self._asking = asking
         self.refresh()
 
@@ -90,7 +96,7 @@ class Activity(Widget):
         hint = [Piece((one_line(text), ""), style, 5)] if text else []
         if self._since is None:
             return Content.assemble(" ", fitted(hint, (), width))
-        elapsed = self._clock() - self._since
+        elapsed = self._clock() - (self._since if self._asked_at is None else self._asked_at)
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
             Piece(tuple(f"{frame} {words}" for words in self._now()), "$accent", 0),

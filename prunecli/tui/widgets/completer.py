@@ -8,6 +8,7 @@ from prunecli.tui.prompting import completion, files
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
 
+NO_FILE = "No matches; ignored files are not offered"
 FRESH_SECONDS = 10.0
 """How long a listing of the files is good."""
 
@@ -31,6 +32,8 @@ class Completer:
         self._whole = True
         self._good_until = 0.0
         self._listing: asyncio.Task[None] | None = None
+        self._answered: str | None = None
+        self._left: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -39,6 +42,8 @@ class Completer:
 
     def asked(self, topic: str, query: str) -> None:
         """Offers what fits to what is typed now; a `topic` of "": nothing can be completed."""
+        if self._topic == "file" and (topic, query) != ("file", self._query):
+            self._left = "" if self._answered == self._query or self._dismissed == "file" else self._query
         if topic != self._topic:
             self._dismissed = ""
         self._topic, self._query, self._was_moved = topic, query, False
@@ -62,7 +67,28 @@ class Completer:
         offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
         if (self._topic, self._query) == ("file", query) and self._dismissed != "file":
             rest = "" if self._whole else f"only the first {len(self._paths):,} files were looked at"
-            self._open(offers, rest if offers or query in self._paths else rest or "no such file")
+            self._open(offers, rest or ("" if offers or query in self._paths else NO_FILE))
+            self._answered = query
+
+    def is_unanswered(self, text: str) -> bool:
+        """Whether a prompt ends with an `@` word that Enter sent before anything was offered for it: the files were
+        not listed yet, or the program had just started."""
+        mention = completion.last_mention(text)
+        unseen = self._left is None and self._topic != "file"
+        return mention is not None and (unseen or self._left == mention.query)
+
+    async def completed(self, text: str) -> str:
+        """A prompt that `is_unanswered`, with the path for its last word that Enter would have chosen a moment later;
+        as it is where there is none."""
+        mention = completion.last_mention(text)
+        if mention is None or not self.is_unanswered(text):
+            return text
+        self._left = ""
+        if self._listing is None:
+            self._listing = asyncio.create_task(self._list())
+        await asyncio.shield(self._listing)
+        offers = await asyncio.to_thread(completion.file_offers, mention.query, self._paths, 1)
+        return text[: mention.start] + offers[0].value.strip().removeprefix("@") if offers else text
 
     async def _list(self) -> None:
         """Lists the files, whoever waits for it: each letter typed asks anew."""

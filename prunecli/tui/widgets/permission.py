@@ -26,7 +26,7 @@ class PermissionPanel(Question):
         #what { height: auto; background: $panel; }
         #text { height: auto; }
         #change { height: 14; }
-        #why { height: auto; max-height: 2; color: $muted; }
+        #why, #beside { height: auto; max-height: 2; color: $muted; }
     }
     """
 
@@ -52,7 +52,8 @@ class PermissionPanel(Question):
     def compose_matter(self) -> Sequence[Widget]:
         """What would run, and why it is asked."""
         what = VerticalScroll(Static(self._text(), id="text"), id="what", can_focus=False)
-        why = [Static(Content(self._sheet.reason), id="why")] if self._sheet.reason else []
+        named = ((self._sheet.beside, "beside"), (self._sheet.reason, "why"))
+        why = [Static(Content(text), id=name) for text, name in named if text]
         if self._sheet.diff is None:
             return [what, *why]
         change = Transcript(self._palette, id="change")
@@ -80,7 +81,10 @@ class PermissionPanel(Question):
                 ToolCall("change", "", ToolState.OK, f"+{added} −{removed}", body=diff, folded=False)
             )
             self.call_after_refresh(shown.home)
-        self.watch(self._what(), "scroll_y", self._show, init=False)
+        if diff:
+            shown.published = lambda: self.call_later(self._show)
+        else:
+            self.watch(self._what(), "scroll_y", self._show, init=False)
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
         super().on_mount()
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
 
 AGAIN_SECONDS = 0.02
+INDENT = 4
+"""Cells of the mark and the digit before an answer; its other lines stand below its first."""
+MOST_CELLS = 10_000
 NOT_YET = "Keys still go to the prompt"
 SOON = "Not yet. Press Enter again"
 ARROWS_ANSWER = "Up and Down, then Enter, to answer. Your text stays"
@@ -209,6 +212,10 @@ class Question(Vertical, can_focus=False):
             self.answering.mark(int(name.removeprefix("row-")))
             self._show()
 
+    def on_resize(self) -> None:
+        """A row of several lines is broken for the width."""
+        self._show()
+
     # What it shows -------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
@@ -222,7 +229,10 @@ class Question(Vertical, can_focus=False):
         ):  # none before it is composed
             mark = "❯ " if number == self.answering.marked else "  "
             digit = (f"{row.letters[0]} ", "bold $accent")
-            _put(shown, Content.assemble((mark, "bold $accent"), digit, *row.parts))
+            room = max(1, (self.content_size.width or MOST_CELLS) - INDENT)
+            lines = Content.assemble(*row.parts).wrap(room)
+            text = Content("\n" + " " * INDENT).join(lines)
+            _put(shown, Content.assemble((mark, "bold $accent"), digit, text))
         for note in self.query("#note").results(Static):
             _put(note, Content(self._refused or self._note(ready)))
 

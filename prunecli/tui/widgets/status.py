@@ -50,6 +50,10 @@ def pruning_line(status: "Status | None", width: int) -> Content:
             Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
             Piece((f"{protected} protected", f"{protected}", ""), "$muted", 4, glue=" | "),
         ]
+        if ledger and ledger.cleared_tokens:
+            cleared = f"~{short(ledger.cleared_tokens)}"
+            forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
+            left.append(Piece(forms, "$muted", 3, glue=" | "))
         if status and status.held:
             held = one_line(status.held)
             left.append(Piece((held, held.partition(":")[0]), "$accent", 0, glue=" | "))

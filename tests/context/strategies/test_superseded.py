@@ -1,4 +1,4 @@
-"""superseded: what a later result replaces is cleared (PRUNING.md section 4; context/supersession.py)."""
+"""superseded: what a later result replaces is cleared (PRUNING.md section 4)."""
 
 from typing import Any
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.session.exporters.markdown import write
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
@@ -76,3 +76,8 @@ def test_a_fence_that_the_model_left_open_is_closed_before_the_next_entry() -> N
 def test_code_in_prose_stays_as_it_was() -> None:
     text = write(numbered(AssistantMessage((Text("Use `List<int>` or:\n```\n<b>\n```\nand <b>."),))))
     assert "Use `List<int>` or:\n```\n<b>\n```\nand \\<b>." in text
+
+
+def test_an_image_that_a_command_shows_is_named() -> None:
+    command = UserMessage((Text("/restore 3"), Text("words"), Image("image/png", "AAAA")), "command", (3,))
+    assert "[image, image/png]" in write(numbered(command))

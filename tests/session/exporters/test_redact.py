@@ -5,8 +5,10 @@ import string
 
 import pytest
 
-from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, SettingChanged, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse
+from prunecli.model.requests import PREAMBLE
+from prunecli.model.touches import Touches
 from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.exporters.redact import redacted, without_secrets
 from tests.session.exporters.sample import numbered
@@ -129,13 +131,15 @@ def test_every_place_of_a_session_is_searched_and_thinking_that_changed_loses_it
     use = ToolUse("t", "bash", {"command": f"curl -H {secret}", "list": [secret]})
     records = numbered(
         UserMessage((Text(secret),)),
+        SettingChanged(PREAMBLE, {"system": [f"AGENTS.md says {secret}"], "tools": []}),
         AssistantMessage((Thinking(secret, "sig"), Thinking("plain", "sig"), use)),
+        ToolStarted("t", "bash", use.input, Touches(runs=(secret,), reads=("a", secret))),
         ToolResult("t", "bash", (Text(secret),), details={"source": {"name": "x", "input": {"a": secret}}}),
     )
     clean, found = redacted(records)
     assert secret not in repr(clean)
-    assert found == 6
-    assert content(clean[1].event)[:2] == (
+    assert found == 11
+    assert content(clean[2].event)[:2] == (
         Thinking("[redacted: GitHub token]", ""),
         Thinking("plain", "sig"),
     )

@@ -85,3 +85,15 @@ def test_a_summary_for_pi_keeps_what_was_typed_and_not_what_a_command_printed(tm
 @pytest.mark.parametrize("format_", list(ENDINGS))
 def test_an_empty_session_can_be_exported(format_: str) -> None:
     assert exported([], format_).text
+
+
+@pytest.mark.parametrize("secret", ["", "ghp_" + "a1B2" * 9])
+def test_a_signed_summary_leaves_as_it_is_or_as_text_where_it_held_a_secret(secret: str) -> None:
+    block = {"type": "compaction", "content": f"the gist {secret}", "signature": "c2ln"}
+    event = CompactionApplied("as text", -1, 2, block=block, words=f"my words {secret}")
+    records = numbered(UserMessage((Text("first"),)), UserMessage((Text("second"),)), event)
+    body = json.loads(exported(records, "messages").text)["messages"]
+    assert (body[0]["content"][0] == block) == (not secret)
+    assert ("as text" in json.dumps(body)) == bool(secret)
+    assert "my words" in json.dumps(body)
+    assert not secret or secret not in json.dumps(body)

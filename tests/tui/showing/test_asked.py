@@ -1,17 +1,30 @@
 """What is shown of a call before it may run."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from prunecli.agent.execute import Asked
 from prunecli.model.messages import ToolUse
-from prunecli.tools.registry import load
+from prunecli.model.touches import Touches, named
+from prunecli.plain.words import sheet_lines
 from prunecli.tui.showing.asked import Sheet, sheet_of
 
+CWD = Path("/w/project")
 
-def sheet(name: str, files: dict[str, str] | None = None, **given: object) -> Sheet:
-    tool = load(name)
-    asked = Asked(ToolUse("t1", name, given), tool, "it runs something", f"{name}(x:*)")
-    return sheet_of(asked, (files or {}).get)
+
+def sheet(
+    name: str, files: dict[str, str] | None = None, why: str = "it runs something", **given: object
+) -> Sheet:
+    asked = Asked(ToolUse("t1", name, given), named(name, given), why, f"{name}(x:*)")
+    return sheet_of(asked, (files or {}).get, CWD)
+
+
+def test_paths_inside_the_workspace_are_shown_relative() -> None:
+    shown = sheet("read", path="/w/project/src/a.py", why="/w/project/src/a.py: it holds secrets")
+    assert (shown.text, shown.reason) == ("path: src/a.py", "src/a.py: it holds secrets")
+    assert sheet("edit", path="/w/project/a.py", old_string="a", new_string="b").text == "a.py"
+    for path in ("/w/projects/a.py", "/w/project/../b.py", "/etc/passwd"):
+        assert sheet("read", path=path, why=f"{path}: why").text == f"path: {path}"
 
 
 def test_every_control_character_of_a_command_is_seen() -> None:
@@ -28,7 +41,11 @@ def test_a_command_of_thousands_of_columns_is_there_to_its_end() -> None:
 
 
 def test_other_inputs_of_a_command_are_shown_with_it() -> None:
-    assert sheet("bash", command="make", timeout=600).text == "make\ntimeout: 600"
+    shown = sheet("bash", command="make", timeout=600)
+    assert (shown.text, shown.beside) == ("make", "timeout: 600"), "it is no line of the command"
+    long = sheet("bash", command="make", timeout=600, note="n" * 70)
+    assert (long.text, long.beside) == (f"make\ntimeout: 600\nnote: {'n' * 70}", "")
+    assert "  (timeout: 600)" in sheet_lines(shown)
 
 
 def test_an_edit_is_shown_as_what_it_would_change_in_the_file() -> None:
@@ -83,3 +100,32 @@ def test_a_call_that_is_neither_shows_each_input_on_lines_of_its_own() -> None:
 def test_a_malformed_input_is_shown_and_breaks_nothing() -> None:
     assert sheet("edit", path=["a"], old_string=1).text == 'path: ["a"]\nold_string: 1'
     assert replace(sheet("write", content="x"), reason="").text == "content: x"
+
+
+def test_a_new_tool_is_shown_whole_whatever_its_arguments_are_called() -> None:
+    given = {"path": "a", "content": "x", "command": "rm y"}
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), None, "why", ""), {}.get, CWD)
+    assert (shown.title, shown.diff) == ("Allow new?", None)
+    assert shown.text == "path: a\ncontent: x\ncommand: rm y"
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), Touches(changes=("a",)), "why", ""), {}.get, CWD)
+    assert (shown.title, shown.diff) == ("Change this file?", None)
+    assert "command: rm y" in shown.text
+
+
+def test_every_command_that_a_call_runs_is_shown() -> None:
+    touches = Touches(runs=("make", "make\x1b test"))
+    shown = sheet_of(
+        Asked(ToolUse("t1", "new", {"first": "make", "in": "src"}), touches, "why", ""), {}.get, CWD
+    )
+    assert shown.title == "Run this command?"
+    assert shown.text == "make\nmake␛ test\nin: src"
+
+
+def test_an_edit_of_a_text_that_is_not_there_is_said_to_fail() -> None:
+    files = {"a.py": "one\r\ntwo\r\n"}
+    assert sheet("edit", files, path="a.py", old_string="three", new_string="x").text == (
+        "a.py  (the text to replace is not there: this edit fails)"
+    )
+    for old in ("one", "one\ntwo"):
+        assert sheet("edit", files, path="a.py", old_string=old, new_string="x").text == "a.py"
+    assert sheet("edit", {}, path="gone.py", old_string="a", new_string="x").text == "gone.py"

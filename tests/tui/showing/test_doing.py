@@ -1,7 +1,7 @@
 """What the agent is doing, in words."""
 
-from prunecli.agent.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
+from prunecli.model.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.tui.showing.doing import SUMMARISING, WAITING, Doing
 

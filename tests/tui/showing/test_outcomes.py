@@ -76,6 +76,12 @@ def test_a_failure_says_its_first_line_and_never_more_than_fits() -> None:
     assert len(outcome_of(result("x" * 500, name="read", error=True))) == 60
 
 
+def test_of_a_denied_call_the_reason_is_shown() -> None:
+    said = result("The user did not allow this. They said: later", error=True, denied=True, reason="later")
+    assert body_of(said) == Output("later")
+    assert body_of(result("The user did not allow this.", error=True, denied=True, reason="")) is None
+
+
 def test_what_was_denied_or_interrupted_shows_that_as_its_state() -> None:
     assert state_of(result("no", error=True, denied=True)) is ToolState.DENIED
     assert state_of(result("no", error=True, interrupted=True)) is ToolState.INTERRUPTED

@@ -2,17 +2,10 @@
 
 import dataclasses
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
-from prunecli.agent.signals import (
-    Notice,
-    StreamDiscarded,
-    StreamStarted,
-    SummaryEnded,
-    SummaryStarted,
-    ToolProgress,
-)
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -33,6 +26,16 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import RedactedThinking, Text, Thinking, ToolUse
+from prunecli.model.signals import (
+    FileMoved,
+    Notice,
+    RetryScheduled,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    ToolProgress,
+)
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.tui.showing.changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.tui.showing.present import Presenter, present_all
@@ -328,7 +331,7 @@ def test_what_has_nothing_to_show_shows_nothing() -> None:
         Unknown("future", {}),
         RunEnded("finished"),
     ]
-    assert told(*records(*quiet), object()) == []
+    assert told(*records(*quiet), RetryScheduled(1, 2.0, "busy"), FileMoved("is gone", Path("x"))) == []
     assert told(Notice("careful", "warning")) == [Add(0, shown.Notice("careful", shown.Level.WARNING))]
 
 

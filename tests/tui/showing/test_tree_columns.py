@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.context.labels import Key
-from prunecli.context.outline import Node, Row
+from prunecli.context.nodes import Node, Row
 from prunecli.tui.showing.tree_columns import Cells, Columns, cells_of
 from prunecli.tui.transcript.rows import width_of
 

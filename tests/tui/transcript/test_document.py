@@ -135,9 +135,20 @@ def test_a_failing_call_shows_its_last_three_lines_without_being_unfolded() -> N
     assert sum("two" in text for text in texts(made)) == 1
 
 
+@pytest.mark.parametrize("state", [ToolState.INTERRUPTED, ToolState.DENIED])
+@pytest.mark.parametrize("text", ["step 1", "\n".join(f"step {n}" for n in range(9))])
+def test_a_call_that_was_cut_or_denied_shows_what_was_said_without_being_unfolded(
+    state: ToolState, text: str
+) -> None:
+    body = Output(f"{text}\n[interrupted: the call did not finish; it may have partly run]")
+    made = document(call(state, body=body), width=40)
+    assert [line.strip() for line in texts(made)[1:]] == [f"│ {line}" for line in text.split("\n")[-3:]]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
+        call(ToolState.INTERRUPTED, body=Output("[interrupted: the call did not finish]")),
         call(ToolState.OK, body=OUTPUT),
         call(ToolState.ERROR, body=Output("only this\n[exit code 1]\n")),
         call(ToolState.ERROR, body=OUTPUT, pruned="pruned ~2K"),

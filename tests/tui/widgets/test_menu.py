@@ -78,7 +78,7 @@ async def test_a_name_without_room_is_read_in_full_below_the_list(tmp_path: Path
 async def test_the_marked_offer_is_on_the_screen_however_low_the_terminal_is(tmp_path: Path) -> None:
     async with shown(tmp_path, size=(80, 11)) as s:
         await s.type("/")
-        await s.until_shown("/agents", "/fork continues in a copy of the session")
+        await s.until_shown("/compact", "1 of")
         for _ in range(9):
             await s.pilot.press("down")
         await s.until_shown("10 of")

@@ -8,12 +8,13 @@ from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, UserMessage
-from prunecli.model.messages import Block, Image, Json, Opaque, plain_text
+from prunecli.model.messages import Block, Image, Json, Opaque
+from prunecli.model.notes import typed
 from prunecli.session.importers.origin import IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """An entry with its fate: "" for one that the model sees whole; `instead` is what it sees for its text."""
 
     entry: Entry
@@ -38,7 +39,7 @@ class Story:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    entries: tuple[Told, ...]
+    entries: tuple[Reported, ...]
 
 
 def moment(milliseconds: int) -> str:
@@ -51,21 +52,21 @@ def story(records: Sequence[Record]) -> Story:
     context = Context(Chars4())
     for record in records:
         context.apply(record)
-    entries = tuple(_told(context, entry) for _, entry in sorted(context.entries.items()))
+    entries = tuple(_reported(context, entry) for _, entry in sorted(context.entries.items()))
     return Story(_title(context), _facts(context, records), entries)
 
 
-def _told(context: Context, entry: Entry) -> Told:
+def _reported(context: Context, entry: Entry) -> Reported:
     head = entry.exchange.head if entry.exchange else entry
     if not context.is_shown(head.seq):
-        return Told(entry, "replaced by a summary")
+        return Reported(entry, "replaced by a summary")
     if entry.exchange and context.dropped(entry.exchange):
-        return Told(entry, f"left out{_by(context, head.seq)}")
+        return Reported(entry, f"left out{_by(context, head.seq)}")
     edit = context.text_edit(entry.seq)
     if edit is not None:
         what = {"clear": "cleared", "trim": "trimmed"}.get(edit.kind, "replaced")
-        return Told(entry, f"{what}{_by(context, entry.seq)}", edit.text or "")
-    return Told(entry)
+        return Reported(entry, f"{what}{_by(context, entry.seq)}", edit.text or "")
+    return Reported(entry)
 
 
 def _by(context: Context, seq: int) -> str:
@@ -83,7 +84,7 @@ def _title(context: Context) -> str:
         return name
     for entry in context.entries.values():
         if isinstance(entry.event, UserMessage) and entry.kind == "user":
-            first = plain_text(entry.event.content).strip().split("\n")[0]
+            first = typed(entry.event).strip().split("\n")[0]
             if first:
                 return first[:80]
     return "A session"

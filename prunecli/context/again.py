@@ -1,0 +1,105 @@
+"""What was withheld, shown again at the end: nothing before it changes, no cache breaks and no thinking is lost."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from prunecli.context import render
+from prunecli.context.cut import head
+from prunecli.context.exchange import Entry, call_argument
+from prunecli.context.tokens import Amount
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Block, Text, ToolUse
+
+if TYPE_CHECKING:
+    from prunecli.context.state import Context
+
+_ARGUMENT_CHARS = 80
+
+
+def readable(content: Iterable[Block]) -> tuple[Block, ...]:
+    """What may stand in a message of the user's or a tool's: calls as text, thinking left out, all else as it is."""
+    found = (_called(block) if isinstance(block, ToolUse) else block for block in content)
+    return tuple(block for block in found if render.is_said(block))
+
+
+def _called(call: ToolUse) -> Text:
+    given = f" {render.compact(call.input)}" if call.input else ""
+    return Text(f"(called {call.name}{given})")
+
+
+def original(entry: Entry) -> tuple[Block, ...]:
+    """An entry's original under a line that says what it is; a `/restore` has such lines already."""
+    content = getattr(entry.event, "content", ())
+    if isinstance(entry.event, UserMessage) and entry.event.restores:
+        return readable(content[1:])
+    return Text(_heading(entry)), *(readable(content) or (Text(render.NO_OUTPUT),))
+
+
+def _heading(entry: Entry) -> str:
+    match entry.kind:
+        case "assistant":
+            what = "your answer"
+        case "result":
+            argument = call_argument(entry.call.input) if entry.call else None
+            about = f' {argument[0]}="{head(argument[1], _ARGUMENT_CHARS)}"' if argument else ""
+            failed = ", failed" if entry.is_error else ""
+            what = f"result of {entry.call.name if entry.call else ''}{about}{failed}"
+        case "command":
+            what = "the user's command"
+        case _:
+            what = "the user's words"
+    return f"[entry {entry.seq}: {what}]"
+
+
+def withheld(context: "Context", seqs: Iterable[int]) -> list[Entry]:
+    """Which of these entries the next request does not hold whole, in their order: edited, dropped or compacted. The
+    answer of an exchange that is gone stands for all of it."""
+    found: dict[int, Entry] = {}
+    for seq in seqs:
+        entry = context.entries[seq]
+        gone = _is_gone(context, entry)
+        parts = entry.exchange.entries if gone and entry.exchange and entry.kind == "assistant" else [entry]
+        if entry.kind != "summary" and (gone or context.text_edit(seq) is not None):
+            found |= {part.seq: part for part in parts}
+    return list(found.values())
+
+
+def _is_gone(context: "Context", entry: Entry) -> bool:
+    exchange = entry.exchange
+    if exchange is not None and context.dropped(exchange):
+        return True
+    return not context.is_shown(exchange.seq if exchange else entry.seq)
+
+
+def shown_in(context: "Context", seq: int) -> int:
+    """The entry in which a `/restore` shows this one whole, -1 for none."""
+    at = context.again.get(seq, -1)
+    while at >= 0 and (not context.is_shown(at) or context.text_edit(at) is not None):
+        at = context.again.get(at, -1)
+    return at
+
+
+def shown_again(entries: Iterable[Entry], typed: str) -> UserMessage:
+    """The message that shows the originals of these entries, below what was typed."""
+    found = list(entries)
+    content = (block for entry in found for block in original(entry))
+    return UserMessage((Text(typed), *content), "command", tuple(entry.seq for entry in found))
+
+
+def amount_of(context: "Context", event: UserMessage) -> Amount:
+    """What a message that shows entries again will take. Their own texts are counted already."""
+    counts = context.counts
+    entries = [context.entries[seq] for seq in event.restores]
+    tokens = sum(map(counts.counter.count, _new_texts(event, entries)))
+    of_entries = (counts.tokens(one) if one.kind == "result" else one.image_tokens for one in entries)
+    return Amount(tokens + sum(of_entries))
+
+
+def _new_texts(event: UserMessage, entries: Iterable[Entry]) -> Iterator[str]:
+    """What stands in it beside the texts of results, of which the most is."""
+    yield from (block.text for block in event.content[:1] if isinstance(block, Text))
+    for entry in entries:
+        if entry.kind == "result":
+            yield _heading(entry)
+        else:
+            yield from (block.text for block in original(entry) if isinstance(block, Text))

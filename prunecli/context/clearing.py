@@ -1,0 +1,101 @@
+"""What the endpoint itself cleared from its copy of a request: the figures it reports, and where they belong.
+
+It says how many tokens it cleared, oldest results first, and not which: they are laid on the oldest results of the
+request that was answered, so that parts still add up to wholes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from prunecli.context.exchange import Entry
+from prunecli.figures import short
+from prunecli.model.edits import Edit
+from prunecli.model.messages import Json
+
+_MOST = 10**9
+"""More tokens than any prompt has."""
+
+
+class Clearing(NamedTuple):
+    """Tokens and tool uses that the endpoint cleared from one request."""
+
+    tokens: int = 0
+    tool_uses: int = 0
+
+    @property
+    def words(self) -> str:
+        """What happened, for a person."""
+        uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
+        return f"endpoint cleared {uses}, ~{short(self.tokens)}"
+
+
+NO_CLEARING = Clearing()
+
+
+def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
+    """The sums over the edits that a response reports, unknown kinds too where they have the same figures."""
+    edits = applied_edits or ()
+    return Clearing(_sum(edits, "cleared_input_tokens"), _sum(edits, "cleared_tool_uses"))
+
+
+def _sum(edits: Sequence[Mapping[str, Json]], key: str) -> int:
+    found = (edit.get(key) for edit in edits)
+    return sum(one for one in found if type(one) is int and 0 < one <= _MOST)
+
+
+class Shown(Protocol):
+    """An item as it is shown: its entries, and the edits over them."""
+
+    parts: tuple[Entry, ...]
+    edits: Mapping[int, Edit]
+    hidden: bool
+
+
+class Tokens(Protocol):
+    """Tokens of an entry under an edit, as the endpoint counts them."""
+
+    def __call__(self, entry: Entry, edit: Edit | None) -> int: ...
+
+
+def shares(
+    cleared: int, items: Iterable[tuple[Shown | None, Shown | None]], tokens: Tokens
+) -> dict[int, int]:
+    """What of so many cleared tokens belongs to which entry, by seq. `items` are (as sent, as shown now), the oldest
+    first: what a prune has withheld since then can't be cleared again. Costs O(items cleared)."""
+    found: dict[int, int] = {}
+    left, answers = cleared, list[tuple[Entry, Shown, Shown | None]]()
+
+    def lay(part: Entry, then: Shown, now: Shown | None) -> None:
+        nonlocal left
+        share = min(left, tokens(part, then.edits.get(part.seq)))
+        left -= share
+        found[part.seq] = under(share, part, now, tokens)
+
+    for then, now in items:
+        if left <= 0:
+            break
+        if then is None or then.hidden:
+            continue
+        for part in then.parts:
+            if part.kind == "result":
+                lay(part, then, now)
+            elif part.kind == "assistant":
+                answers.append((part, then, now))
+    for part, then, now in answers:  # arguments of calls are cleared too
+        lay(part, then, now)
+    return found
+
+
+def under(share: int, part: Entry, now: Shown | None, tokens: Tokens) -> int:
+    """What is left of a share once the item is shown like this."""
+    if now is None or now.hidden:
+        return 0
+    return min(share, tokens(part, now.edits.get(part.seq)))
+
+
+def sum_of(cleared: Mapping[int, int], items: Iterable[Entry]) -> int:
+    """What of the cleared tokens belongs to these items of the context, by their heads."""
+    if not cleared:
+        return 0
+    parts = (part for item in items for part in (item.exchange.entries if item.exchange else (item,)))
+    return sum(cleared.get(part.seq, 0) for part in parts)

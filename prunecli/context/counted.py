@@ -1,0 +1,152 @@
+"""What the running sums keep of each item of the context, and what the endpoint reported of an answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prunecli.context.clearing import Clearing
+from prunecli.context.exchange import Entry
+from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import thinking_blocks
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """What an item of the context shows at some moment. Only its sums are filled in later."""
+
+    head: Entry
+    parts: tuple[Entry, ...]
+    edits: Mapping[int, Edit]
+    memos: Sequence[Edit]
+    hidden: bool
+    countable: bool
+    silent: bool = False
+    chars: int = 0
+    images: int = 0
+    amount: Amount | None = None
+    scanned: Amount = NOTHING
+    withheld: Amount = NOTHING
+    fixed: int = 0
+
+    def hides(self, part: Entry) -> bool:
+        """Whether an edit keeps this part, or some of it, out of the context."""
+        return self.hidden or part.seq in self.edits
+
+    def grew_from(self, then: "Item | None") -> bool:
+        """Whether what it showed `then` stands in it unchanged."""
+        return then is None or then.look == self.look
+
+    @property
+    def look(self) -> tuple[object, ...]:
+        """How its parts are shown."""
+        return self.edits, self.memos, self.hidden, self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A prompt that the endpoint reported, what had changed since the report before (items then and now), and what
+    the endpoint had cleared from its copy."""
+
+    prompt: int
+    changes: tuple[tuple[Item | None, Item | None], ...]
+    clearing: Clearing
+
+
+def output_tokens(entry: Entry) -> int:
+    """Output tokens of an answer as the endpoint reported them, hidden thinking included; 0 where there is no report
+    that can be one. (Some agents' files have the count of a stream's beginning.)"""
+    event = entry.event
+    if not isinstance(event, AssistantMessage) or event.usage.output_tokens * 10 < entry.size[0]:
+        return 0
+    return event.usage.output_tokens
+
+
+def reported_thinking(entry: Entry) -> int | None:
+    """Tokens of an answer's thinking as far as it is reported: none where it has no thinking."""
+    event, output = entry.event, output_tokens(entry)
+    if not output or not isinstance(event, AssistantMessage):
+        return None
+    return event.thinking_tokens if thinking_blocks(event.content) else 0
+
+
+def parts_of(head: Entry) -> tuple[Entry, ...]:
+    """The entries of an item: itself, and the results of its calls."""
+    return tuple(head.exchange.entries) if head.exchange else (head,)
+
+
+SHIPPED = "tiktoken"
+"""The name of the counter whose counts the log holds."""
+WORDS = ("user", "summary")
+"""Kinds of entries whose tokens are estimated from their bytes: no strategy prunes them."""
+
+
+class EntryTokens:
+    """Counts the tokens of single entries. `factor_of` gives a model's tokens for one raw token as far as its name
+    tells."""
+
+    def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
+        self.counter = counter
+        self._factor_of = factor_of
+
+    def thinking(self, entry: Entry) -> Amount:
+        """What the thinking of an answer takes where the model sees it."""
+        return self.amount(entry).minus(self.amount(entry, silent=True))
+
+    def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
+        """What an entry takes under an edit, or as it is; an answer perhaps without its thinking."""
+        output = output_tokens(entry) if edit is None else 0
+        if silent and edit is None and isinstance(entry.event, AssistantMessage):
+            return self._spoken(entry, entry.event, output)
+        if output:
+            return Amount(exact=output)
+        tokens = self.shown_tokens(entry, edit)
+        return Amount(words=tokens) if entry.kind in WORDS else Amount(tokens)
+
+    def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
+        """What an answer takes without its thinking: the rest of what was reported, or an estimate of its words."""
+        if (thinking := reported_thinking(entry)) is not None:
+            return Amount(exact=max(0, output - thinking))
+        if entry.spoken_tokens < 0:
+            entry.spoken_tokens = sum(map(self.counter.count, entry.spoken))
+        if not output:
+            return Amount(min(entry.spoken_tokens, self.tokens(entry)))
+        return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
+
+    def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
+        """Characters that an entry shows, images aside: of an answer its text, thinking and inputs as JSON."""
+        if edit is not None:
+            return sum(map(len, [*entry.typed, edit.text or ""]))
+        names = (
+            sum([len(call.name) for call in entry.exchange.calls])
+            if entry.kind == "assistant" and entry.exchange
+            else 0
+        )
+        return entry.size[0] - names
+
+    def recorded(self, entry: Entry, tokens: int | None) -> None:
+        """The log holds the entry's count by the shipped tokenizer."""
+        if tokens is not None and self.counter.name == SHIPPED:
+            entry.tokens = tokens
+
+    def tokens(self, entry: Entry) -> int:
+        """Raw estimate of the entry's original."""
+        if entry.tokens < 0:
+            count = (
+                from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
+            )
+            entry.tokens = sum(map(count, entry.countable)) + entry.image_tokens
+        return entry.tokens
+
+    def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
+        """Raw estimate of what an entry shows under an edit, or as it is. A recorded edit carries its count."""
+        if edit is None:
+            return self.tokens(entry)
+        if edit.tokens_after and self.counter.name == SHIPPED:
+            return edit.tokens_after
+        return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
+
+    def memo_tokens(self, memo: Edit) -> int:
+        """Raw tokens of a memo. A recorded one carries its count."""
+        recorded = memo.tokens_after if self.counter.name == SHIPPED else 0
+        return recorded or self.counter.count(memo.text or "")

@@ -1,0 +1,140 @@
+"""What was worked out of entries and exchanges, kept until a record touches them.
+
+Strategies walk over all results or exchanges for each request. That is fast enough because everything dear about an
+entry (its tokens, whether it is locked, the edit that would clear it) is worked out once and looked up from then on.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    ToolResult,
+    UserMessage,
+)
+
+if TYPE_CHECKING:
+    from prunecli.context.state import Context
+
+MOST_KEPT = 32
+"""So many of either kind are kept; the one that was not asked for the longest goes first."""
+
+Item = TypeVar("Item", Entry, Exchange)
+Value = TypeVar("Value")
+
+
+class Measures(dict[Item, Value], Generic[Item, Value]):
+    """A value for each entry or exchange, worked out when it is first looked up."""
+
+    make: Callable[[Item], Value]
+    pending: Iterable[int] = ()
+    """Targets of the pending edits that the values were worked out with."""
+
+    def __missing__(self, item: Item) -> Value:
+        value = self[item] = self.make(item)
+        return value
+
+    def forget(self, items: Iterable[Any]) -> None:
+        """These values are worked out again when they are looked up."""
+        for item in items:
+            if item in self:
+                del self[item]
+
+
+class Memo:
+    """The memos of one branch of a session. A rewind begins anew, a compaction forgets everything."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Any] = {}
+        self._measures: dict[Hashable, Measures[Any, Any]] = {}
+        self._due: dict[int, list[int]] = {}
+
+    def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The object under this key, made now if there is none. Records do not change it."""
+        value: Value = _newest(self._kept, key, make)
+        return value
+
+    def measured(
+        self, context: "Context", pending: dict[int, Edit], key: Hashable, make: Callable[[Item], Value]
+    ) -> Measures[Item, Value]:
+        """The values under this key, with these pending edits as applied."""
+        measures: Measures[Item, Value] = _newest(self._measures, key, Measures)
+        measures.make = make
+        if measures.pending or pending:
+            measures.forget(_sharing(context, {*measures.pending, *pending}))
+            measures.pending = tuple(pending)
+        return measures
+
+    def touched_by(self, record: Record, context: "Context") -> list[int]:
+        """The seqs of which a record may change what they show, or what locks them. To be asked before the record
+        is folded, for `forget` afterwards."""
+        match record.event:
+            case UserMessage():
+                return self._due.pop(context.turns + 1, [])  # shelter by an undo ends here
+            case AssistantMessage():
+                return _seen_now(context)
+            case ToolResult():
+                return [record.seq]
+            case PrunApplied(edits=edits):
+                return [edit.seq for edit in edits]
+            case Pinned(seqs=pinned):
+                return list(pinned)
+            case PrunReverted(seqs=reverted):
+                targets = [target for seq in reverted for target in _targets(context, seq)]
+                self._due.setdefault(context.turns + 2, []).extend(targets)
+                return targets
+            case CompactionApplied():
+                self._kept.clear()
+                self._measures.clear()
+                return []
+            case _:
+                return []
+
+    def forget(self, context: "Context", seqs: Iterable[int]) -> None:
+        """Forgets the values of these entries and of those that share their state."""
+        if self._measures and (items := _sharing(context, seqs)):
+            for measures in self._measures.values():
+                measures.forget(items)
+
+
+def _newest(where: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) -> Any:
+    value = where[key] = where.pop(key) if key in where else make()
+    if len(where) > MOST_KEPT:
+        del where[next(iter(where))]
+    return value
+
+
+def _targets(context: "Context", seq: int) -> list[int]:
+    """What an undo of a prune, or a restore of an entry, brings back."""
+    event = context.pruns[seq].event if seq in context.pruns else None
+    return [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else [seq]
+
+
+def _seen_now(context: "Context") -> list[int]:
+    """What an answer of the model takes out of progress: the last exchange, and commands run since."""
+    seen = [context.exchanges[-1].seq] if context.exchanges else []
+    for item in reversed(context.items):
+        if item.kind == "assistant":
+            break
+        if item.kind == "command":
+            seen.append(item.seq)
+    return seen
+
+
+def _sharing(context: "Context", seqs: Iterable[int]) -> list[Entry | Exchange]:
+    """The entries of these seqs with their exchanges; of an assistant message its results too."""
+    found: list[Entry | Exchange] = []
+    for seq in seqs:
+        if entry := context.entries.get(seq):
+            found.append(entry)
+            if exchange := entry.exchange:
+                found.append(exchange)
+                found += exchange.results if entry is exchange.head else ()
+    return found

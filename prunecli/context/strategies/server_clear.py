@@ -1,0 +1,51 @@
+"""server_clear: ask the endpoint to clear the oldest tool results itself. It keeps all thinking.
+
+Proposes no edit: each request names the rule, and the endpoint applies it to its own copy of the conversation, after
+it has checked the thinking against what was sent. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from prunecli.context.strategy import Proposal, Size
+from prunecli.context.view import View
+from prunecli.model.messages import Json
+
+NOTE = "the endpoint chooses which results it clears, with each request"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The endpoint's own options and defaults."""
+
+    trigger: Annotated[Size, "Clear only in requests with more of `trigger_by` than this."] = 100_000
+    trigger_by: Annotated[
+        Literal["input_tokens", "tool_uses"], "What `trigger` counts: tokens of the prompt, or calls in it."
+    ] = "input_tokens"
+    keep: Annotated[Size, "Newest calls whose results are never cleared."] = 3
+    clear_at_least: Annotated[Size, "Clear only when this many tokens would go; 0: any number."] = 0
+    exclude_tools: Annotated[tuple[str, ...], "Tools whose results are never cleared."] = ()
+    clear_tool_inputs: Annotated[
+        bool | tuple[str, ...], "Whether the calls' arguments go too, or the tools of which they do."
+    ] = False
+
+
+def propose(view: View, options: Options) -> Proposal:
+    """Nothing: the endpoint decides when it has the request."""
+    return Proposal((), NOTE, lambda _: "the endpoint chooses what it clears")
+
+
+def context_edit(options: Options) -> dict[str, Json]:
+    """The edit that requests ask the endpoint for. What is off is left out."""
+    edit: dict[str, Json] = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": options.trigger_by, "value": options.trigger},
+        "keep": {"type": "tool_uses", "value": options.keep},
+    }
+    if options.clear_at_least:
+        edit["clear_at_least"] = {"type": "input_tokens", "value": options.clear_at_least}
+    if options.exclude_tools:
+        edit["exclude_tools"] = list(options.exclude_tools)
+    if inputs := options.clear_tool_inputs:
+        edit["clear_tool_inputs"] = inputs if isinstance(inputs, bool) else list(inputs)
+    return edit

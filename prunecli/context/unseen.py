@@ -1,0 +1,228 @@
+"""Thinking that is in the log and that the model does not see: dropped by the endpoint, or left out by an edit.
+
+Its tokens leave the estimate of the context, answer by answer, in log order. What an endpoint reports as dropped is
+remembered for the whole session, so that a person is told of each block once.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from prunecli.context.exchange import Entry
+from prunecli.context.thoughts import left_out_by
+from prunecli.context.tokens import total
+from prunecli.figures import short
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    SessionStarted,
+    SettingChanged,
+)
+from prunecli.model.messages import Json, thinking_blocks
+
+if TYPE_CHECKING:
+    from prunecli.context.state import Context
+
+EDITED, MODEL, ACCOUNT, PERSON = (
+    f"{what}_binding_mismatch" for what in ("prefix", "model", "organization", "end_user")
+)
+_PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
+_NONE: frozenset[int] = frozenset()
+_CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted)
+
+
+class ThinkingSum(NamedTuple):
+    """So many blocks of thinking, and their tokens as the endpoint counts them."""
+
+    blocks: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        count = f"{self.blocks} thinking block{'s' * (self.blocks != 1)}"
+        return count + (f" (~{short(self.tokens)})" if self.tokens else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Thinking of these answers that a response was the first to report as dropped, and why."""
+
+    reason: str
+    answers: tuple[Entry, ...]
+
+
+class Unseen:
+    """Follows a context. `dropped` are the answers whose thinking the endpoint drops from the next request; `flips`
+    says of each answer at which records its thinking went out of sight and came back, in turn; `moved` are the
+    answers in the order in which they did. `losses` are those of the response folded last."""
+
+    def __init__(self, context: "Context") -> None:
+        self._context = context
+        self._known: dict[int, tuple[str, Entry]] = {}
+        self._at_response: dict[int, frozenset[int]] = {}
+        self._places: tuple[tuple[int, ...], ...] | None = None
+        self._is_asked = False
+        self.moved: list[int] = []
+        self.losses: tuple[Loss, ...] = ()
+        self.clear()
+
+    def clear(self) -> None:
+        """Another branch is folded."""
+        self.dropped = _NONE
+        self.flips: dict[int, list[int]] = {}
+        self._version = -1
+
+    def lacks(self, seq: int) -> bool:
+        """Whether the model does not see the thinking of an answer of which it sees the rest."""
+        if seq in self.dropped:
+            return True
+        entry = self._context.entries[seq]
+        if entry.kind != "assistant" or not self._context.is_shown(seq):
+            return False
+        edits = [edit for _, edit in self._context.edits_of(seq)]
+        hidden = any(edit.kind == "drop" for edit in edits)
+        return bool(edits) and not hidden and left_out_by(entry, edits)
+
+    def told(self, model: str) -> list[str]:
+        """What a person is told of the losses that the newest response reports; `model` is the one that answered."""
+        why = {
+            EDITED: "the context before them was edited",
+            MODEL: f"{model} can't read them",
+            ACCOUNT: "they belong to another account",
+            PERSON: "they belong to another user",
+        }
+        found = ((loss, self.sum(list(loss.answers))) for loss in self.losses)
+        return [f"The endpoint dropped {lost}: {why.get(one.reason, one.reason)}" for one, lost in found]
+
+    def cost_of_edits(self) -> ThinkingSum:
+        """All thinking that edits cost in this session, each block once, whether it came back or not."""
+        return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
+
+    def cost_to(self, response: int) -> int:
+        """Tokens of thinking that edits kept out of the request of this response."""
+        known = (self._known.get(seq) for seq in self._at_response.get(response, ()))
+        return self.sum([one[1] for one in known if one is not None and one[0] == EDITED]).tokens
+
+    def sum(self, answers: list[Entry]) -> ThinkingSum:
+        """The thinking of these answers."""
+        if not answers:
+            return ThinkingSum()
+        counts = self._context.counts
+        return ThinkingSum(self.blocks(answers), counts.scale.tokens(*total(map(counts.thinking, answers))))
+
+    def blocks(self, answers: list[Entry]) -> int:
+        """How many blocks of thinking these answers have."""
+        events = [entry.event for entry in answers]
+        return sum(thinking_blocks(event.content) for event in events if isinstance(event, AssistantMessage))
+
+    # Following -----------------------------------------------------------------------------------------------
+
+    def before(self, record: Record) -> None:
+        """A record is about to be folded. Blocks that a response reports are named by their places in the request,
+        so these are kept when the context changes while the answer is still out."""
+        event = record.event
+        if not isinstance(event, _CHANGES):
+            return
+        if isinstance(event, SessionStarted):
+            self._context.thoughts.model(event.model)
+        elif isinstance(event, SettingChanged) and event.key == "model.name":
+            self._context.thoughts.model(str(event.value))
+        if self._is_asked and self._places is None:
+            self._places = tuple(message.seqs for message in self._context.messages())
+
+    def requested(self, record: Record, model: str) -> None:
+        """A request goes to this model."""
+        thoughts = self._context.thoughts
+        thoughts.model(model)
+        self.update(record.seq - 1)
+        thoughts.requested(record.seq)
+        self._places, self._is_asked = None, True
+
+    def reported(self, record: Record, event: AssistantMessage) -> None:
+        """A response is about to be folded: what it says of its request holds for that."""
+        context, found = self._context, dict[int, str]()
+        for one in event.input_transformations or ():
+            if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
+                found.setdefault(entry.seq, str(one.get("reason") or ""))
+        if event.input_transformations is not None:
+            foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
+            context.thoughts.reported(found, foreign)
+        for seq in self.update(context.thoughts.last_request - 1):
+            context.counts.as_sent(seq)
+        new = {seq: reason for seq, reason in found.items() if seq not in self._known}
+        self.losses = tuple(
+            Loss(reason, tuple(context.entries[seq] for seq in new if new[seq] == reason))
+            for reason in dict.fromkeys(new.values())
+        )
+        self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
+        self._places, self._is_asked = None, False
+        if self.dropped:
+            self._at_response.setdefault(record.seq, self.dropped)
+
+    def _entry(self, one: Mapping[str, Json]) -> Entry | None:
+        """The answer that a place in the request sent last belongs to."""
+        place = _PATH.fullmatch(str(one.get("path") or ""))
+        if place is None:
+            return None
+        message, block = int(place[1]), int(place[2])
+        if self._places is None:
+            seq = self._context.wire.seq_at(message, block)
+        else:
+            seqs = self._places[message] if message < len(self._places) else ()
+            seq = seqs[block] if block < len(seqs) else None
+        entry = None if seq is None else self._context.entries.get(seq)
+        return entry if entry is not None and entry.kind == "assistant" else None
+
+    def folded(self, record: Record) -> None:
+        """A record was folded."""
+        if isinstance(record.event, PrunApplied):
+            for edit in record.event.edits:
+                entry = self._context.entries.get(edit.seq)
+                if edit.kind == "strip" and entry is not None and _is_answer(entry.event):
+                    self._known.setdefault(edit.seq, (EDITED, entry))
+                    self._flip(edit.seq, record.seq)
+        if isinstance(record.event, PrunApplied | PrunReverted):
+            for seq in self.flips:
+                self._flip(seq, record.seq)
+        self.update(record.seq)
+
+    def update(self, at: int) -> list[int]:
+        """Counts answers again whose thinking went out of sight, or came back, at this record; which."""
+        context, thoughts = self._context, self._context.thoughts
+        if thoughts.version == self._version:
+            return []
+        old, self.dropped, self._version = self.dropped, thoughts.dropped(), thoughts.version
+        found = sorted(old ^ self.dropped)
+        for seq in found:
+            self.weigh(context.entries[seq])
+            self._flip(seq, at)
+        return found
+
+    def weigh(self, head: Entry) -> None:
+        """Counts an item of the context again, as it is shown now."""
+        context, exchange = self._context, head.exchange
+        if not context.is_shown(head.seq):
+            return
+        parts = exchange.entries if exchange else [head]
+        edits = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
+        context.counts.weigh(
+            head,
+            edits,
+            context.memos_at(exchange) if exchange else [],
+            hidden=exchange is not None and context.dropped(exchange),
+            countable=head.seq > context.boundary,
+            silent=head.kind == "assistant" and self.lacks(head.seq),
+        )
+
+    def _flip(self, seq: int, at: int) -> None:
+        flips = self.flips.setdefault(seq, [])
+        if self.lacks(seq) != bool(len(flips) % 2):
+            flips.append(at)
+            self.moved.append(seq)
+
+
+def _is_answer(event: object) -> bool:
+    return isinstance(event, AssistantMessage)

@@ -1,0 +1,69 @@
+"""What a call touches: the files it reads and changes, the folders it searches, the commands it runs.
+
+A tool declares it for each call and `ToolStarted` records it. Permissions, snapshots and strategies rest on it, never
+on the names of tools or of their arguments. Records without it, of older versions and of imported sessions, are given
+it by `named`, the only place that knows tools by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prunecli.model.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """Paths as the call gives them, relative to the working directory, and whole command lines.
+
+    `reads`: files whose content is shown; in a search, the searched path or a glob for files in it. `changes`: files
+    that are created, changed or deleted; one that is also in `reads` keeps what the call does not replace.
+    `searches`: folders whose names are shown and, if the call reads too, the contents of the files below. `runs`:
+    commands for bash. A call without any of these changes only the working context.
+    """
+
+    reads: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it touches neither files nor anything else outside of the context."""
+        return not (self.reads or self.changes or self.searches or self.runs)
+
+    @property
+    def file(self) -> str:
+        """The one file that it reads or changes; "" for a search, a command, no file and several."""
+        files = {*self.reads, *self.changes}
+        return files.pop() if len(files) == 1 and not self.searches and not self.runs else ""
+
+    def to_json(self) -> dict[str, Json]:
+        """The object in a record; what is empty is absent."""
+        return {name: list(paths) for name in self.__slots__ if (paths := getattr(self, name))}
+
+
+def named(name: str, given: Mapping[str, Json]) -> Touches | None:
+    """What a recorded call touches, by its tool's name in this program; None for any other name.
+
+    Only for records that do not say it: a new tool declares it and has no place here.
+    """
+    paths = tuple(value for value in (given.get("path"),) if isinstance(value, str) and value)
+    folder = paths or (".",)
+    match name:
+        case "read":
+            return Touches(reads=paths)
+        case "edit":
+            return Touches(reads=paths, changes=paths)
+        case "write":
+            return Touches(changes=paths)
+        case "ls" | "find":
+            return Touches(searches=folder)
+        case "grep":
+            return Touches(reads=folder, searches=folder)
+        case "bash":
+            command = given.get("command")
+            return Touches(runs=(command,)) if isinstance(command, str) else Touches()
+        case "prun" | "prun_with_memo" | "recall":
+            return Touches()
+        case _:
+            return None

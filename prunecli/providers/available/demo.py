@@ -1,0 +1,121 @@
+"""The demo model: a script that needs no network and no key, says so, and calls the real tools.
+
+The answer comes from demo_phrases.py; here it is streamed at a natural pace and its tokens are counted, so that the
+status line moves. It costs nothing.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from itertools import takewhile
+
+from prunecli.model.messages import Block, Text, ToolUse, Usage
+from prunecli.model.requests import Request
+from prunecli.providers.demo_phrases import reply_to
+from prunecli.providers.demo_script import scene_of
+from prunecli.providers.provider import Provider, Response, StreamEvent, TextDelta, ToolCallDelta
+from prunecli.providers.registry import Connection, Finding, Listed
+
+KEYS = None
+
+CONTEXT_WINDOW = 200_000
+"""Tokens that the demo model takes; the model table says the same."""
+
+PACE = 0.008
+"""Seconds between two deltas."""
+
+_JSON_CHARS = 40
+_BYTES_PER_TOKEN = 4
+_IMAGE_TOKENS = 1_600
+
+
+def needs_key(base_url: str) -> bool:
+    """Never."""
+    return False
+
+
+def make(connection: Connection) -> Provider:
+    """The provider; it needs nothing."""
+    return DemoProvider()
+
+
+def check(connection: Connection, listed: Listed) -> Finding:
+    """Says that there is no endpoint."""
+    return Finding("endpoint", "ok", "the embedded demo model, no network")
+
+
+class DemoProvider:
+    """A `Provider` (provider.py). `pause` takes seconds; it is awaited between deltas, never before the first."""
+
+    def __init__(self, *, pause: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
+        self._pause = pause
+        self._cached: Sequence[bytes] = ()
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Provider.stream`. Raises nothing."""
+        scene = scene_of(request)
+        reply = reply_to(scene)
+        ids = [f"demo_{scene.stamp}_{reply.step}_{number}" for number in range(len(reply.calls))]
+        uses = [ToolUse(id_, call.name, call.input) for id_, call in zip(ids, reply.calls, strict=True)]
+        for number, text in enumerate(re.findall(r"\s*\S+|\s+$", reply.text)):
+            if number:
+                await self._pause(PACE)
+            yield TextDelta(text)
+        if uses and reply.linger:
+            await self._pause(reply.linger)
+        for use in uses:
+            for delta in _call_deltas(use):
+                await self._pause(PACE)
+                yield delta
+        content: tuple[Block, ...] = (Text(reply.text), *uses)
+        yield Response(
+            content, "tool_use" if uses else "end_turn", self._usage(request, content), request.model
+        )
+
+    async def models(self) -> tuple[tuple[str, int], ...]:
+        """See `Provider.models`: itself."""
+        return (("demo", CONTEXT_WINDOW),)
+
+    async def close(self) -> None:
+        """See `Provider.close`; there is nothing to free."""
+
+    def _usage(self, request: Request, content: Sequence[Block]) -> Usage:
+        """Tokens as bytes / 4. What the marked part of this request shares with the last one's is read from the
+        cache, the rest of it is written. Nothing expires."""
+        pieces, marked = _pieces(request)
+        pairs = zip(self._cached, pieces[:marked], strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        self._cached = pieces[:marked]
+        output = len(
+            json.dumps([block.input if isinstance(block, ToolUse) else str(block) for block in content])
+        )
+        return Usage(
+            _tokens(pieces[marked:]),
+            -(-output // _BYTES_PER_TOKEN),
+            _tokens(pieces[:same]),
+            _tokens(pieces[same:marked]),
+        )
+
+
+def _call_deltas(use: ToolUse) -> Iterator[ToolCallDelta]:
+    text = json.dumps(use.input, ensure_ascii=False)
+    yield ToolCallDelta(use.id, use.name)
+    for at in range(0, len(text), _JSON_CHARS):
+        yield ToolCallDelta(use.id, use.name, text[at : at + _JSON_CHARS])
+
+
+def _pieces(request: Request) -> tuple[list[bytes], int]:
+    """Everything that is sent, in order, and how many pieces of it are up to the last cache mark."""
+    pieces = [*request.preamble.tools, *request.preamble.system]
+    last = max(request.cache_marks, default=-1)
+    marked = len(pieces) + sum(len(message.blocks) for message in request.messages[: last + 1])
+    return [*pieces, *(block for message in request.messages for block in message.blocks)], marked
+
+
+def _tokens(pieces: Sequence[bytes]) -> int:
+    """Tokens of the pieces; a picture counts as one, not as its base64."""
+    sizes = (
+        _IMAGE_TOKENS if b'"base64"' in piece else -(-len(piece) // _BYTES_PER_TOKEN) for piece in pieces
+    )
+    return sum(sizes)

@@ -1,0 +1,34 @@
+"""A guide: the lines that Enter on an empty prompt says, one after the other."""
+
+from collections.abc import Iterable
+
+from prunecli.context.state import Context
+from prunecli.model.events import ToolResult
+
+
+class Guide:
+    """Proposes its lines in order, and from the first one again where the work stopped on the way."""
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self._lines = tuple(lines)
+        self._at = 0
+
+    def next(self, context: Context) -> str:
+        """The line that Enter says now, "" for none."""
+        if 0 < self._at < len(self._lines) and _stopped(context):
+            self._at = 0
+        return self._lines[self._at] if self._at < len(self._lines) else ""
+
+    def take(self, context: Context) -> str:
+        """The line that Enter says now; the next one is proposed afterwards."""
+        line = self.next(context)
+        self._at += bool(line)
+        return line
+
+
+def _stopped(context: Context) -> bool:
+    """Whether the last calls since the last prompt were denied, cut or failed: what was to follow them did not."""
+    prompt = context.user_turns[-1] if context.user_turns else -1
+    last = next((one for one in reversed(context.exchanges) if one.results and one.seq > prompt), None)
+    events = [result.event for result in last.results] if last else []
+    return any(isinstance(event, ToolResult) and event.is_error for event in events)

@@ -1,0 +1,167 @@
+"""Thinking that the model does not see: its tokens, what an endpoint reports of it, and when a person is told."""
+
+import pytest
+
+from prunecli.context.economics import Market
+from prunecli.context.gate import judge
+from prunecli.context.impact import impact
+from prunecli.context.pressure import in_tool_round
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    PrunReverted,
+    RequestSent,
+    SettingChanged,
+    UserMessage,
+)
+from prunecli.model.messages import RedactedThinking, Text, Thinking, Usage
+from tests.context.thinking import OPUS, Talk, dropped
+
+FREE = Market()
+
+
+@pytest.mark.parametrize(("thinking", "freed"), [(30, 30), (None, 38), (0, 0), (90, 50)])
+def test_the_tokens_of_dropped_thinking_leave_the_estimate(thinking: int | None, freed: int) -> None:
+    """As reported; else what the answer's words and calls leave over, 50 less 12 here; never more than there is."""
+    talk = Talk(3, thinking)
+    before = talk.context.counts.context_tokens
+    found = impact(talk.context, [talk.clear(0)], FREE)
+    talk.emit(talk.clear(0))
+    assert (found.lost.blocks, found.lost.tokens) == (2, 2 * freed)
+    assert before - talk.context.counts.context_tokens == 98 + 2 * freed == found.freed
+    assert found.after == talk.context.counts.context_tokens
+
+
+def test_thinking_that_a_repair_left_out_leaves_the_estimate_too() -> None:
+    talk = Talk(2)
+    before = talk.context.counts.context_tokens
+    first = talk.context.exchanges[0].seq
+    strip = PrunApplied("strategy", (Edit("strip", first),), "repair")
+    assert impact(talk.context, [strip], FREE).lost.blocks == 1, "what is left out in front harms no other"
+    talk.emit(strip)
+    assert before - talk.context.counts.context_tokens == 30
+    talk.emit(PrunApplied("strategy", (Edit("strip", talk.context.exchanges[1].seq),), "repair"))
+    assert before - talk.context.counts.context_tokens == 60
+
+
+def test_an_undo_says_what_comes_back_and_what_it_costs() -> None:
+    talk = Talk(3)
+    prune = talk.emit(talk.clear(0))
+    talk.step()
+    found = impact(talk.context, [PrunReverted((prune,))], FREE)
+    assert (found.lost.blocks, found.back.blocks) == (1, 2)
+    assert found.thinking == "drops 1 thinking block (~30), brings back 2 thinking blocks (~60)"
+
+
+def test_what_was_not_foreseen_is_taken_from_the_report_and_kept_until_an_edit_changes_it() -> None:
+    talk = Talk(3)
+    answers = [exchange.seq for exchange in talk.context.exchanges]
+    size = talk.context.counts.context_tokens
+    talk.step(dropped("messages.1.content.0", "organization_binding_mismatch"))
+    assert talk.unseen() == answers[:1]
+    assert talk.context.counts.context_tokens == size - 30 + 50 + 100
+    talk.emit(RequestSent(OPUS, 0, ""))
+    talk.answer(None)
+    assert talk.unseen() == answers[:1], "no report, no news"
+    talk.emit(RequestSent(OPUS, 0, ""))
+    talk.answer()
+    assert talk.unseen() == [], "the account is back"
+
+
+def test_what_the_endpoint_lets_pass_counts_as_seen() -> None:
+    talk = Talk(2)
+    talk.emit(talk.clear(0))
+    assert len(talk.unseen()) == 1
+    talk.step(dropped("messages.3.content.0", type_="thinking_mismatch_allowed"))
+    assert talk.unseen() == []
+    talk.emit(talk.clear(1))
+    assert len(talk.unseen()) == 1, "the answer after the second; the one before was let pass"
+
+
+def test_an_edit_while_the_answer_is_out_does_not_move_the_places_that_are_reported() -> None:
+    talk = Talk(3)
+    first, second, _ = [exchange.seq for exchange in talk.context.exchanges]
+    talk.emit(RequestSent(OPUS, 0, ""))
+    talk.emit(PrunApplied("user", (Edit("drop", first),)))
+    talk.answer(dropped("messages.3.content.0", "end_user_binding_mismatch"))
+    assert second in talk.unseen()
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("prefix_binding_mismatch", "the context before them was edited"),
+        ("model_binding_mismatch", f"{OPUS} can't read them"),
+        ("organization_binding_mismatch", "they belong to another account"),
+        ("end_user_binding_mismatch", "they belong to another user"),
+        ("a_new_one", "a_new_one"),
+    ],
+)
+def test_a_person_is_told_of_each_block_once_and_why(reason: str, words: str) -> None:
+    talk = Talk(3)
+    talk.step(dropped("messages.1.content.0", reason))
+    assert talk.told == [f"The endpoint dropped 1 thinking block (~30): {words}"]
+    talk.step(dropped("messages.1.content.0", reason))
+    assert len(talk.told) == 1
+    talk.step(*[dropped(f"messages.{at}.content.0", reason) for at in (1, 3, 5)])
+    assert talk.told[1:] == [f"The endpoint dropped 2 thinking blocks (~60): {words}"]
+    resumed = Context(Chars4())
+    for record in talk.records:
+        resumed.apply(record)
+    assert resumed.unseen.dropped == talk.context.unseen.dropped
+    assert resumed.counts.context_tokens == talk.context.counts.context_tokens
+
+
+def test_a_report_that_names_no_answer_changes_nothing() -> None:
+    talk = Talk(2)
+    for path in ("", "messages.9.content.0", "messages.0.content.0", "messages.1.content.7", "elsewhere"):
+        talk.step(dropped(path), {"type": "something_new"}, {})
+    assert (talk.unseen(), talk.told) == ([], [])
+
+
+def test_redacted_thinking_counts_as_blocks() -> None:
+    talk = Talk(1)
+    talk.emit(RequestSent(OPUS, 0, ""))
+    talk.emit(
+        AssistantMessage((Thinking("", "a"), RedactedThinking("b"), Text("so")), OPUS, usage=Usage(9, 40))
+    )
+    assert impact(talk.context, [talk.clear(0)], FREE).lost.blocks == 2
+
+
+def test_the_gate_counts_dropped_thinking_as_saved_and_does_not_rewrite_it() -> None:
+    talk = Talk(6)
+    talk.step()
+    market = Market(now=len(talk.records), model=OPUS, read=0.2, write=5.0)
+    found = impact(talk.context, [talk.clear(0)], market)
+    assert found.change is not None
+    assert (found.freed, found.lost.tokens) == (98 + 180, 180)
+    assert found.change.gain == pytest.approx(278 * 0.2e-6)
+    assert found.change.cost == pytest.approx((found.change.rewritten - 278) * 4.8e-6)
+    decision = judge(talk.context, [talk.clear(0)], 1_000_000, market)
+    assert decision.reason.endswith("a request, drops 6 thinking blocks (~180)")
+
+
+def test_another_model_loses_what_it_cannot_read_and_gets_it_back() -> None:
+    talk = Talk(2)
+    found = impact(talk.context, [SettingChanged("model.name", "sonnet")], FREE)
+    talk.emit(SettingChanged("model.name", "sonnet"))
+    assert found.thinking == "drops 2 thinking blocks (~60)"
+    back = impact(talk.context, [SettingChanged("model.name", "opus")], FREE)
+    assert back.thinking == "brings back 2 thinking blocks (~60)"
+
+
+def test_a_tool_round_is_open_until_the_model_answers_finally_or_something_new_is_asked() -> None:
+    talk = Talk()
+    assert not in_tool_round(talk.context)
+    talk.step()
+    assert in_tool_round(talk.context)
+    talk.emit(UserMessage((Text("faster"),), "steering"))
+    assert in_tool_round(talk.context), "steering belongs to the round"
+    talk.emit(UserMessage((Text("something else"),)))
+    assert not in_tool_round(talk.context), "a round that was interrupted"
+    talk.step()
+    talk.emit(AssistantMessage((Text("Done."),), OPUS))
+    assert not in_tool_round(talk.context)

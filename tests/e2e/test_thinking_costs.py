@@ -1,0 +1,253 @@
+"""What each act costs in thinking is foretold to the block, told once, and recorded; no request is refused."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.commands.command import Say, run_line
+from prunecli.headless import run_headless
+from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, RequestSent, Rewound
+from prunecli.model.signals import Notice
+from prunecli.runtime import Runtime
+from tests.e2e.bound import clear, dropped, results, session, turn
+from tests.endpoint import Endpoint, Reply, Rules
+
+ACCOUNTS = {
+    "new account": Rules(),
+    "old account": Rules(old_account=True),
+    "gateway": Rules(refused=("thinking.block_binding",)),
+}
+SCENARIOS: tuple[tuple[str, ...], ...] = (
+    ("prune", "say"),
+    ("prune", "undo", "say"),
+    ("prune", "restore", "say"),
+    ("prune", "prune", "undo", "undo", "say"),
+    ("prune", "rewind", "say"),
+    ("model", "say", "back", "say"),
+    ("prune", "model", "back", "undo"),
+    ("prune", "resume", "say", "resume", "undo"),
+    ("compact", "say", "prune"),
+    ("prune", "compact", "model", "undo", "back"),
+)
+LOSS = re.compile(r"The endpoint dropped (\d+) thinking block")
+
+
+class Witness:
+    """Hears a session: what was foretold of each request, and of which losses a person was told."""
+
+    def __init__(self) -> None:
+        self.foretold: list[int] = []
+        self.told = 0
+        self._context: Any = None
+
+    def follow(self, runtime: Runtime) -> None:
+        self._context = runtime.session.context
+        runtime.session.subscribe(self._hear)
+
+    def _hear(self, said: object) -> None:
+        match said:
+            case Record(_, _, RequestSent()):
+                self.foretold.append(self._context.thoughts.blocks(self._context.unseen.dropped))
+            case Notice(text) if found := LOSS.match(text):
+                self.told += int(found[1])
+
+
+def blocks_ever_dropped(endpoint: Endpoint) -> int:
+    """How many different blocks the endpoint dropped from any request."""
+    found = set()
+    for request in endpoint.requests:
+        for path in request.dropped if request.refusal is None else ():
+            _, message, _, block = path.split(".")
+            found.add(request.json["messages"][int(message)]["content"][int(block)]["signature"])
+    return len(found)
+
+
+async def act(runtime: Runtime, what: str) -> None:
+    """One act of the user's, whose cost in blocks is recorded with it before anything is sent."""
+    context = runtime.session.context
+    match what:
+        case "prune":
+            live = [
+                seq for seq in results(runtime) if seq in context.entries and context.text_edit(seq) is None
+            ]
+            clear(runtime, live[1 if len(live) > 1 else 0])
+        case "undo":
+            prune = context.live_pruns()
+            runtime.emit(PrunReverted((prune[-1].seq,))) if prune else None
+        case "restore":
+            edited = [seq for seq in results(runtime) if context.text_edit(seq)]
+            runtime.emit(PrunReverted((edited[0],)))
+        case "rewind":
+            runtime.emit(Rewound(context.user_turns[-1] - 1))
+        case "model":
+            runtime.set_model("sonnet")
+        case "back":
+            runtime.set_model("opus")
+        case "compact":
+            assert await runtime.compact()
+        case _:
+            pass
+
+
+@pytest.mark.parametrize("account", ACCOUNTS)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=" ".join)
+async def test_every_act_is_foretold_and_told_once(
+    tmp_path: Path, scenario: tuple[str, ...], account: str
+) -> None:
+    number = 3
+    script: list[Any] = [*turn(0, 1, 2), *turn(3)]
+    for what in scenario:
+        script += [Reply("A summary of it all.")] if what == "compact" else []
+        number += 1
+        script += turn(number % 12)
+    async with Endpoint(script, rules=ACCOUNTS[account]) as endpoint:
+        witness, left = Witness(), [*scenario]
+        begun = False
+        while left:
+            async with session(tmp_path, endpoint, continue_last=begun) as runtime:
+                witness.follow(runtime)
+                if not begun:
+                    await runtime.submit("look")
+                    await runtime.submit("and there")
+                begun = True
+                if left[0] == "resume":
+                    left.pop(0)
+                while left and left[0] != "resume":
+                    await act(runtime, left.pop(0))
+                    await runtime.submit("go on")
+                records = runtime.session.records
+        models = 1 + ("model" in scenario)
+        assert len(endpoint.rejected) == (models if account == "gateway" else 0), "each model is asked once"
+        requests = [request for request in endpoint.requests if not _is_summary(request.json)]
+        assert len(witness.foretold) == len(requests)
+        pairs = zip(witness.foretold, requests, strict=True)
+        of_answers = [(foretold, one) for foretold, one in pairs if one.refusal is None]
+        if account == "gateway":  # it has stale thinking left out, and says nothing of another model's
+            assert not any(one.dropped for _, one in of_answers)
+        else:
+            assert [foretold for foretold, _ in of_answers] == [len(one.dropped) for _, one in of_answers]
+            reported = [one.event for one in records if isinstance(one.event, AssistantMessage)]
+            told = [len(one.input_transformations or ()) for one in reported]
+            assert told == [len(one.transformations) for _, one in of_answers]
+        assert witness.told == blocks_ever_dropped(endpoint)
+
+
+def _is_summary(body: dict[str, Any]) -> bool:
+    last = body["messages"][-1]["content"][-1]
+    return "compaction" in body or "summary" in str(last.get("text", "")).lower()
+
+
+def said(effects: Any) -> str:
+    return " ".join(effect.text for effect in effects if isinstance(effect, Say))
+
+
+EASY = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=0", "pruning.gate=cache_aware")
+
+
+async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None:
+    script = [*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint, *EASY) as runtime:
+        context = runtime.session.context
+        await runtime.submit("look")
+        preview = said(run_line(runtime, "/prune preview"))
+        assert re.search(
+            r"would prune \d results?, ~[\d.K]+ tokens; costs ~\$\S+ once, saves ~\$\S+ a req", preview
+        )
+        assert "; drops 3 thinking blocks (~" in preview
+        assert not context.live_pruns(), "a preview does nothing"
+        assert "This drops 3 thinking blocks (~" in said(run_line(runtime, "/prune"))
+        prune = context.live_pruns()[-1].event
+        assert isinstance(prune, PrunApplied)
+        assert prune.thinking_blocks == 3
+        await runtime.submit("again")
+        assert dropped(endpoint)[-1] == 3
+        note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]
+        assert "Edits cost 3 thinking blocks (~" in note
+        undone = said(run_line(runtime, "/undo"))
+        assert "Drops 2 thinking blocks (~" in undone
+        assert "brings back 3 thinking blocks (~" in undone
+        await runtime.submit("and again")
+        assert dropped(endpoint)[-1] == 2
+        note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]
+        assert "Edits cost 5 thinking blocks (~" in note
+        other = said(run_line(runtime, "/model sonnet"))
+        assert re.search(r"Drops \d thinking blocks .*come back with the model before", other)
+        assert "Brings back" in said(run_line(runtime, "/model opus"))
+    assert endpoint.rejected == []
+
+
+@pytest.mark.parametrize("refused", [(), ("compaction",)])
+async def test_a_compaction_says_what_it_costs_in_the_turns_that_stay(
+    tmp_path: Path, refused: tuple[str, ...]
+) -> None:
+    """Nothing where the endpoint makes the summary; that it does not is known after the first one."""
+    script = [*turn(0, 1), *turn(2), *turn(3), Reply("A summary."), *turn(4), *turn(5), *turn(6)]
+    script += [Reply("Another summary."), *turn(7)]
+    async with (
+        Endpoint(script, rules=Rules(refused=refused)) as endpoint,
+        session(tmp_path, endpoint) as runtime,
+    ):
+        for words in ("one", "two", "three"):
+            await runtime.submit(words)
+        assert await runtime.compact()
+        for words in ("four", "five", "six"):
+            await runtime.submit(words)
+        before = len(endpoint.requests)
+        foretold = said(run_line(runtime, "/compact"))
+        assert await runtime.compact()
+        await runtime.submit("go on")
+        first = next(one for one in endpoint.requests[before:] if not _is_summary(one.json))
+        lost = len(first.dropped)
+        if refused:
+            assert lost
+            assert f"In the turns that stay, this drops {lost} thinking block" in foretold
+        else:
+            assert (lost, foretold) == (0, "")
+
+
+@pytest.mark.parametrize("form", ["text", "stream-json"])
+async def test_headless_a_loss_is_told_once_also_after_a_resume(tmp_path: Path, form: Any) -> None:
+    async def print_run(runtime: Runtime) -> tuple[list[str], list[str]]:
+        out, err = list[str](), list[str]()
+        code = await run_headless(runtime, ["go on"], form=form, out=out.append, err=err.append)
+        assert code == 0
+        return [line for line in out if "notice" in line], err
+
+    async with Endpoint([*turn(0, 1, 2), *turn(3), *turn(4)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            await runtime.submit("look")
+            clear(runtime, results(runtime)[0])
+            out, err = await print_run(runtime)
+        told = "The endpoint dropped 3 thinking blocks"
+        assert sum(told in line for line in err) == 1
+        assert sum(told in line for line in out) == (form == "stream-json")
+        assert any("the context before them was edited" in line for line in err)
+        async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            out, err = await print_run(runtime)
+        assert not [line for line in [*out, *err] if "thinking block" in line]
+    assert dropped(endpoint)[-1] == 3, "they are still dropped"
+
+
+async def test_no_strategy_edits_inside_a_tool_round(tmp_path: Path) -> None:
+    """The results of a round go in one batch, before the first request of the next turn."""
+    keep = ("pruning.enabled=true", "pruning.gate=always", "pruning.pi.prune_minimum=0", *EASY[:2])
+    async with Endpoint([*turn(0, 1, 2, 3, 4), *turn(5)]) as endpoint:
+        async with session(tmp_path, endpoint, *keep) as runtime:
+            await runtime.submit("look")
+            assert prunes(runtime, lambda event: event.source == "strategy") == []
+            at = len(runtime.session.records)
+            await runtime.submit("again")
+            assert prunes(runtime, lambda event: True) != []
+            kinds = [type(one.event) for one in runtime.session.records[at:]]
+            first = kinds.index(RequestSent)
+            assert PrunApplied in kinds[:first]
+            assert PrunApplied not in kinds[first:]
+        assert endpoint.rejected == []
+
+
+def prunes(runtime: Runtime, wanted: Callable[[PrunApplied], bool]) -> list[PrunApplied]:
+    events = (record.event for record in runtime.session.records)
+    return [event for event in events if isinstance(event, PrunApplied) and wanted(event)]
