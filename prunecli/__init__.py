@@ -1,3 +1,3 @@
-"""prunecli: the coding agent for the terminal whose context you can see, prune, restore and trust."""
+"""prunecli: a terminal coding agent whose context you can see, prune and restore."""
 
 __version__ = "0.1.0"

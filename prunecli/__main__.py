@@ -1,4 +1,4 @@
-"""`python -m prunecli`, and the executable. Whatever ends in a screen or a headless run starts without typer."""
+"""`python -m prunecli` and the executable. Starts the screen and headless runs without importing typer."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from prunecli import __version__
 
 COMPLETING = "_PRUNECLI_COMPLETE"
-"""The variable in which a shell asks for completions."""
+"""The environment variable that asks for shell completions."""
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def run(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run a command line; its exit code. Errors are one line and one hint on standard error."""
+    """Run a command line and return its exit code. Prints errors and hints on standard error."""
     from prunecli.errors import PrunecliError
 
     try:
@@ -36,7 +36,7 @@ def run(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def _answer(words: Sequence[str], environ: Mapping[str, str]) -> int:
     if COMPLETING not in environ:
-        if words[:1] == ["--version"]:  # programs ask for it often: not even the flags are imported
+        if words[:1] == ["--version"]:  # other programs call it often, so skip importing the flags
             sys.stdout.write(f"prunecli {__version__}\n")
             return 0
         from prunecli.flags import read

@@ -1,4 +1,4 @@
-"""The Markdown that models write: one parser for the screen and for exports, and what it must not be given.
+"""The Markdown parser for the screen and for exports, with checks for text that it cannot handle.
 
 markdown-it is imported at first use.
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 MOST_BRACKETS = 300
-"""In one text. The parser's time grows with their square: 2,000 take seconds."""
+"""Limit per text. Parse time grows with the square of their number: 2,000 take seconds."""
 
 _DUNDER = re.compile(r"__([a-z0-9]+(?:_[a-z0-9]+)*)__(?!\w)")
 _GOES_ON = re.compile(r"[/\\(\[]|\.\w")
@@ -25,7 +25,7 @@ reversed set setattr setitem setstate sizeof slots spec str sub subclasses versi
 _PYTHON_NAMES = frozenset(_NAMES.split())
 """Without their underscores. Other words in double underscores are strong, as CommonMark says."""
 
-# What is nested deeper than this the parser leaves out without a word. Text that could get there is not parsed.
+# The parser silently drops deeper nesting. Text that may nest this deep is not parsed.
 _MOST_NESTED = 200
 _DEEP = re.compile(r"^(?: {80}|(?: *(?:[-+*>]|\d{1,9}[.)]) ?){20})", re.MULTILINE)
 
@@ -56,5 +56,5 @@ def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
 
 
 def is_deep(text: str) -> bool:
-    """Whether a text may be nested so deeply that the parser would leave something out."""
+    """Return whether a text may nest so deep that the parser would drop some of it."""
     return _DEEP.search(text) is not None

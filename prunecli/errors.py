@@ -1,7 +1,7 @@
-"""The error tree, split by whose fault it is.
+"""The error classes, grouped by cause.
 
-Every error a user can meet is a `PrunecliError`: a message that names the file, key or record, and a hint
-that names the way out. The command line prints both and never a traceback.
+Every user-facing error is a `PrunecliError`: a message that names the file, key or record, and a hint that says what
+to do. The command line prints both and never a traceback.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PrunecliError(Exception):
-    """Something a user can be told about: `message` says what, `hint` says what to do next (may be empty)."""
+    """An error for the user: `message` says what failed, `hint` what to do next (may be empty)."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -20,15 +20,15 @@ class PrunecliError(Exception):
 
 
 class ConfigError(PrunecliError):
-    """A configuration file, environment variable or flag is wrong; the message names file and key."""
+    """A wrong configuration file, environment variable or flag. The message names the file and key."""
 
 
 class UsageError(PrunecliError):
-    """The command line is wrong or asks for what can't be: no key, no terminal."""
+    """A wrong command line, or one that cannot work here: no key, no terminal."""
 
 
 class OutputFailed(PrunecliError):
-    """Standard output can't be written. `closed`: its reader has gone (`| head -1`), which needs no words."""
+    """Cannot write to standard output. `closed`: the reader has exited (`| head -1`), so print nothing."""
 
     def __init__(self, why: str, *, closed: bool) -> None:
         super().__init__(f"cannot write output: {why}")
@@ -36,62 +36,63 @@ class OutputFailed(PrunecliError):
 
 
 class SessionError(PrunecliError):
-    """A session file can't be used."""
+    """Cannot use a session file."""
 
 
 class SessionNotFound(SessionError):
-    """No session has that id, prefix or name."""
+    """No session has this id, prefix or name."""
 
 
 class SessionCorrupt(SessionError):
-    """The file holds no usable session; `line` is the first bad one, counted from 1, or 0 for the
-    whole file."""
+    """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file."""
 
     def __init__(self, path: "Path", line: int, why: str) -> None:
         where = f"{path}: line {line}" if line else str(path)
-        super().__init__(f"{where}: {why}", "prunecli sessions verify shows what can be read" if line else "")
+        super().__init__(
+            f"{where}: {why}", "run `prunecli sessions verify` to see what can be read" if line else ""
+        )
         self.path = path
         self.line = line
 
 
 class SessionReadOnly(SessionError):
-    """The session was opened to be looked at: nothing can be added to it."""
+    """The session is open for viewing; nothing can be added to it."""
 
 
 class SessionTooNew(SessionReadOnly):
-    """The session needs a feature this version does not know; it can be read, not continued."""
+    """The session needs a newer prunecli: it can be viewed but not continued."""
 
 
 class SessionLocked(SessionError):
-    """Another process writes to the session; `pid` is that process, or None where it can't be told."""
+    """Another process is writing to the session. `pid` is that process, or None if unknown."""
 
     def __init__(self, path: "Path", pid: int | None) -> None:
         who = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"{path.stem} is in use by {who}", "continue a copy with --fork, or close the other one"
+            f"{path.stem} is in use by {who}", "use --fork to continue a copy, or close the other process"
         )
         self.path = path
         self.pid = pid
 
 
 class StorageFailed(SessionError):
-    """A record could not be made durable (disk full, failed sync): nothing further may run until it can."""
+    """Cannot store a record (disk full, failed sync). Nothing else may run until it is stored."""
 
 
 class SnapshotFailed(PrunecliError):
-    """The files could not be saved, compared or brought back; they are as they were."""
+    """Cannot save, compare or restore files; they are unchanged."""
 
 
 class ProviderError(PrunecliError):
-    """The model or the way to it failed."""
+    """The model or the connection to it failed."""
 
 
 class Unauthorized(ProviderError):
-    """401, 402, 403: the credential or the account; trying again won't help."""
+    """401, 402 or 403: a problem with the credential or the account; retrying won't help."""
 
 
 class RateLimited(ProviderError):
-    """429; `retry_after` is in seconds, or None where the server did not say."""
+    """429. `retry_after` is in seconds, or None if the server did not give it."""
 
     def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint)
@@ -99,7 +100,7 @@ class RateLimited(ProviderError):
 
 
 class Overloaded(ProviderError):
-    """529, 5xx or an error event in mid-stream: passes by itself; `retry_after` as in `RateLimited`."""
+    """529, 5xx or an error event in the stream; temporary. `retry_after` as in `RateLimited`."""
 
     def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint)
@@ -111,7 +112,7 @@ class NoSummaryNow(Overloaded):
 
 
 class ConnectionLost(ProviderError):
-    """No connection, or a stream that ended before its end; `permanent` where trying again gives the same."""
+    """No connection, or a stream that broke off. `permanent`: a retry would fail the same way."""
 
     def __init__(self, message: str, hint: str = "", *, permanent: bool = False) -> None:
         super().__init__(message, hint)
@@ -119,19 +120,19 @@ class ConnectionLost(ProviderError):
 
 
 class ContextOverflow(ProviderError):
-    """The endpoint says that the request is longer than the model's window (or its byte limit)."""
+    """The request exceeds the model's context window or the endpoint's byte limit."""
 
 
 class SignatureRejected(ProviderError):
-    """The endpoint refuses the signature of an earlier thinking block."""
+    """The endpoint rejects the signature of an earlier thinking block."""
 
 
 class BadRequest(ProviderError):
-    """Any other 4xx: the endpoint refuses the request as it stands."""
+    """Any other 4xx: the endpoint rejects the request."""
 
 
 class FieldRefused(BadRequest):
-    """The endpoint does not take an optional field; `fields` are those it may mean, the most exact first."""
+    """The endpoint rejects an optional field. `fields` are the candidates, most likely first."""
 
     def __init__(self, message: str, hint: str = "", fields: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint)
@@ -143,11 +144,15 @@ class SummaryRejected(BadRequest):
 
 
 class InvalidRequest(BadRequest):
-    """`validate` found before a send what the endpoint would refuse. Names its place as the endpoint would, so
-    that the same remedies apply."""
+    """`validate` found an error before the request was sent.
+
+    Names the place as the endpoint would, so that the same remedies apply.
+    """
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"the request is not valid: {message}", "/rewind goes back to before that message")
+        super().__init__(
+            f"the request is not valid: {message}", "use /rewind to go back to before that message"
+        )
 
 
 class ToolError(Exception):

@@ -1,4 +1,4 @@
-"""How figures are written everywhere: tokens as 45.2K, money as $0.42, shares as 38%, times as 3m12s."""
+"""Formats numbers everywhere: tokens as 45.2K, money as $0.42, shares as 38%, times as 3m12s."""
 
 
 def short(tokens: int) -> str:
@@ -10,17 +10,17 @@ def short(tokens: int) -> str:
 
 
 def budget(tokens: int) -> str:
-    """A size that somebody chose, as they would write it: 40K, 1M, 12.5K."""
+    """A chosen token budget as people write it: 40K, 1M, 12.5K."""
     return short(tokens).replace(".0", "")
 
 
 def money(usd: float) -> str:
-    """US dollars with as many digits as tell something."""
+    """US dollars: two digits, or four for small amounts."""
     return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def age(milliseconds: int) -> str:
-    """How long ago something was: now, 3m ago, 2h ago, 5d ago."""
+    """How long ago: now, 3m ago, 2h ago, 5d ago."""
     seconds = max(0, milliseconds) // 1000
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:
@@ -29,7 +29,7 @@ def age(milliseconds: int) -> str:
 
 
 def share(part: float) -> str:
-    """A share from 0 to 1 as whole percent."""
+    """A share from 0 to 1 as a whole percentage."""
     return f"{round(part * 100)}%"
 
 

@@ -1,9 +1,8 @@
-"""The main command's flags: one table, read without a parser's imports.
+"""The main command's flags, in one table that is read without a parser library.
 
-`prunecli` with any flags opens a screen that people wait for, and typer alone takes a third as long to import as
-that screen. So the words are read here, and the Typer application (`prunecli.cli`) makes its help and completion
-of the same table. argparse and getopt know neither a flag with an optional value nor a first word that may be a
-subcommand or a prompt.
+Every start waits for this module, and importing typer alone would take a third as long as opening the screen. So the
+flags are parsed here, and the Typer application (`prunecli.cli`) derives help and completion from the same table.
+argparse and getopt support neither a flag with an optional value nor a first word that is a subcommand or a prompt.
 """
 
 import math
@@ -12,26 +11,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prunecli.asked import PICKER, Launch
 from prunecli.errors import UsageError
+from prunecli.launch_options import PICKER, Launch
 
 COMMANDS: Mapping[str, str] = {
-    "sessions": "List, show, verify, audit, import and export sessions.",
-    "context": "What the model would see, and why.",
+    "sessions": "List, search, show, verify, audit, import and export sessions.",
+    "context": "Show the context of the next request, or what a strategy would prune.",
     "config": "Show, check and create configuration.",
     "login": "Save an API key.",
-    "trust": "Trust a directory.",
-    "doctor": "Check terminal, key, endpoint, sandbox and session folder.",
-    "demo": "A guided session on the built-in demo model.",
+    "trust": "Trust a directory, or stop trusting it.",
+    "doctor": "Check the terminal, key, endpoint, sandbox and session folder.",
+    "demo": "Take a guided tour with the built-in demo model.",
 }
-"""The subcommands, in the order of `--help`; each is the module of `prunecli.cli` of that name."""
+"""The subcommands in the order of `--help`. Each is a module of `prunecli.cli`."""
 
 
 class Flag(NamedTuple):
     """One flag.
 
-    `field` is what it sets in `Launch`: "flags" for a configuration key, "" for what is answered at once. `value`
-    names its value, "" for a switch; `read` turns the value's text into what is set.
+    `field` is the attribute of `Launch` that it sets: "flags" for a configuration key, "" for an instant flag.
+    `value` is the metavariable, "" for a switch. `read` parses the value.
     """
 
     names: tuple[str, ...]
@@ -43,7 +42,7 @@ class Flag(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The long name, as errors say it."""
+        """The long name, as used in errors."""
         return self.names[-1]
 
 
@@ -64,7 +63,7 @@ def _amount(text: str) -> float:
 
 
 def _rules(text: str) -> str:
-    """Rules separated by commas outside of brackets, as the JSON list that the configuration takes."""
+    """Split rules at commas outside parentheses and return them as a JSON list."""
     import json
 
     rules, depth = [""], 0
@@ -81,19 +80,19 @@ EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
 FORMATS = ("text", "json", "stream-json")
 
 FLAGS = (
-    Flag(("-p", "--print"), "Run headless, print the answer, exit.", "headless"),
+    Flag(("-p", "--print"), "Run without the interface, print the answer and exit.", "headless"),
     Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
     Flag(("--input-format",), "Input format for --print.", "input_format", "FORMAT", FORMATS[::2]),
-    Flag(("--max-turns",), "Stop after this many turns.", "max_turns", "N", (), _at_least_one),
-    Flag(("--max-cost",), "Stop at this cost, in USD.", "max_cost", "USD", (), _amount),
+    Flag(("--max-turns",), "Stop after N turns.", "max_turns", "N", (), _at_least_one),
+    Flag(("--max-cost",), "Stop at this cost, in US dollars.", "max_cost", "USD", (), _amount),
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
     Flag(("-r", "--resume"), "Resume a session; without a value, pick one.", "resume", "ID"),
-    Flag(("--fork",), "Continue a copy; -r ID@17 copies up to entry 17.", "fork"),
+    Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
     Flag(("--model",), "Model name or alias: opus, sonnet, haiku, demo.", "flags", "NAME"),
     Flag(("--effort",), "How hard the model tries.", "flags", "LEVEL", EFFORTS),
-    Flag(("--base-url",), "A server that speaks the Messages API.", "flags", "URL"),
-    Flag(("--config",), "Use this file instead of the user's config.", "config_file", "FILE", (), Path),
-    Flag(("--set",), "Set a configuration key; repeatable.", "sets", "KEY=VALUE"),
+    Flag(("--base-url",), "Server that speaks the Messages API.", "flags", "URL"),
+    Flag(("--config",), "Use FILE instead of the user's config.toml.", "config_file", "FILE", (), Path),
+    Flag(("--set",), "Set a configuration key; may be repeated.", "sets", "KEY=VALUE"),
     Flag(("--theme",), "Theme of the terminal interface.", "flags", "NAME"),
     Flag(
         ("--permission-mode",),
@@ -105,7 +104,7 @@ FLAGS = (
     Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
     Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
     Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
-    Flag(("--no-session",), "Keep no session file.", "no_session"),
+    Flag(("--no-session",), "Do not save the session.", "no_session"),
     Flag(("--trust",), "Trust this directory for this run.", "trust"),
     Flag(("--inline",), "Run below the shell prompt, keeping the scrollback.", "inline"),
     Flag(("--plain",), "Plain text output.", "plain"),
@@ -116,7 +115,7 @@ FLAGS = (
 )
 
 INSTANT = tuple(flag.name for flag in FLAGS if not flag.field)
-"""Flags that are answered at once, whatever else is asked for."""
+"""Flags that act at once and override everything else."""
 
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 _CONFIGURING = frozenset(
@@ -131,24 +130,24 @@ _BEFORE: Mapping[str, frozenset[str]] = {
     "sessions audit": _CONFIGURING,
     "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
 }
-"""The flags that count before a subcommand; the others are refused there."""
+"""The flags that have an effect before a subcommand; others are rejected there."""
 
 _GROUPS = ("sessions", "config")
-"""The subcommands that have subcommands."""
+"""The subcommands with subcommands of their own."""
 
 _OTHER_AGENTS = {
     "--dangerously-skip-permissions": "--permission-mode auto runs everything except what deny rules block",
     "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
     "--full-auto": "--permission-mode auto runs everything except what deny rules block",
     "--yolo": "--permission-mode auto runs everything except what deny rules block",
-    "--allowedTools": "here it is --allowed-tools",
-    "--disallowedTools": "here it is --disallowed-tools",
+    "--allowedTools": "use --allowed-tools",
+    "--disallowedTools": "use --disallowed-tools",
 }
-"""What to say about flags that people know from other agents."""
+"""Hints for flags that people know from other agents."""
 
 
 class CommandLine(NamedTuple):
-    """What was read: a start, or a flag that is answered `at_once`, or a subcommand with its words."""
+    """A parsed command line: a start, an instant flag (`at_once`) or a subcommand with its words."""
 
     launch: Launch
     at_once: str = ""
@@ -156,10 +155,10 @@ class CommandLine(NamedTuple):
 
 
 def read(words: Sequence[str]) -> CommandLine:
-    """What the words behind `prunecli` ask for. Raises UsageError.
+    """Parse the words after `prunecli`. Raises UsageError.
 
-    Flags may stand before and behind the words of a prompt. A first word that is a subcommand is that
-    subcommand; behind `--` it begins a prompt.
+    Flags may come before and after the words of a prompt. A first word that names a subcommand runs it; after
+    `--`, it starts a prompt.
     """
     prompt = list[str]()
     given = dict[str, Any]()
@@ -186,7 +185,7 @@ def read(words: Sequence[str]) -> CommandLine:
 
 
 def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
-    """The flags that a word holds (`-cp` holds two), each with the text of its value."""
+    """The flags in a word (`-cp` holds two), each with the text of its value."""
     if word.startswith("--"):
         name, equals, text = word.partition("=")
         flag = _known(name)
@@ -203,13 +202,13 @@ def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
 
 
 def _value(flag: Flag, rest: deque[str]) -> str:
-    """The next word, for a flag that takes one; `--resume` may stand alone and then means the picker."""
+    """The next word, for a flag that takes one. `--resume` without a value means the picker."""
     if not flag.value:
         return ""
     if flag.field == "resume" and (not rest or rest[0].startswith("-")):
         return PICKER
     if not rest:
-        raise UsageError(f"{flag.name}: expected {flag.value} after it")
+        raise UsageError(f"{flag.name}: missing {flag.value}")
     return rest.popleft()
 
 
@@ -225,7 +224,7 @@ def _known(name: str) -> Flag:
 
 
 def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
-    """Puts a flag's value where it belongs; of a flag given twice the last counts, `--set` adds up."""
+    """Store a flag's value. The last one wins; `--set` accumulates."""
     try:
         value = flag.read(text) if flag.value else True
         if flag.field != "flags" and flag.choices and value not in flag.choices:
@@ -245,7 +244,7 @@ def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
 
 
 def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:
-    """Refuses flags before a subcommand that would do nothing there."""
+    """Reject flags before a subcommand that would have no effect there."""
     path = " ".join(command[: 2 if command[0] in _GROUPS else 1])
     for name in seen:
         if name not in _BEFORE.get(path, ()):

@@ -1,6 +1,6 @@
-"""Headless: one run per prompt, printed as text, json or stream-json, then an exit code (FORMATS.md).
+"""Headless runs: one run per prompt, printed as text, json or stream-json, then an exit code.
 
-A reader of the session's stream like the screen is; it never asks anybody anything.
+Reads the session's event stream like the screen does; never asks the user anything.
 """
 
 import asyncio
@@ -36,13 +36,13 @@ Write: TypeAlias = Callable[[str], None]
 EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
-NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to go on"
+NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
 class Printer:
-    """Prints a session's stream. `out` takes lines of the result, `err` lines for the person."""
+    """Prints a session's event stream. `out` takes lines of the result, `err` lines for the user."""
 
     runtime: Runtime
     form: OutputFormat
@@ -55,7 +55,7 @@ class Printer:
     denials: list[ToolUse] = field(default_factory=list)
 
     def init(self) -> None:
-        """The first object of stream-json."""
+        """Print the first object of stream-json."""
         session = self.runtime.session
         self._object(
             type="system",
@@ -70,12 +70,12 @@ class Printer:
             self.notice(notice)
 
     def read(self, event: SessionEvent) -> None:
-        """A reader of the session."""
+        """Handle an event of the session."""
         match event:
             case Record():
                 self._event(event.event)
             case RetryScheduled(attempt, seconds, reason):
-                self.err(f"{visible(reason)}; trying again in {seconds:.1f} s")
+                self.err(f"{visible(reason)}; retrying in {seconds:.1f} s")
                 self._object(
                     type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
                 )
@@ -87,7 +87,7 @@ class Printer:
             self.notice(notice)
 
     def notice(self, text: str) -> None:
-        """Something that the person should know."""
+        """Print a notice for the user."""
         self.err(visible(f"prunecli: {text}"))
         self._object(type="system", subtype="notice", text=text)
 
@@ -151,7 +151,7 @@ class Printer:
             self.out(json.dumps(fields))
 
     def result(self, subtype: str, duration_ms: int, note: str = "") -> None:
-        """The last object of json and stream-json; for text the answer itself."""
+        """Print the last object of json and stream-json; for text, the answer itself."""
         if self.form == "text":
             if self.text:
                 self.out(visible(self.text))
@@ -190,7 +190,7 @@ def _total(usages: Sequence[Usage]) -> Usage:
 
 
 def user_turns(text: str, form: InputFormat) -> list[str]:
-    """The prompts of a standard input. Raises PrunecliError that names the line of a malformed one."""
+    """The prompts on standard input. Raises PrunecliError with the line number of a malformed message."""
     if form == "text":
         return [text] if text.strip() else []
     prompts: list[str] = []
@@ -203,13 +203,11 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
             words = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
         except (ValueError, KeyError, TypeError) as error:
             raise PrunecliError(
-                f"standard input: line {number}: not a user message of stream-json ({error})",
-                'one line each: {"type":"user","message":{"role":"user","content":"…"}}',
+                f"standard input: line {number}: not a stream-json user message ({error})",
+                'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
             ) from error
         if not words.strip():
-            raise PrunecliError(
-                f"standard input: line {number}: the message is blank", "write something in it"
-            )
+            raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
         prompts.append(words)
     return prompts
 
@@ -217,9 +215,9 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
 async def run_headless(
     runtime: Runtime, prompts: Sequence[str], *, form: OutputFormat, out: Write, err: Write
 ) -> int:
-    """Runs the prompts one after the other (none: goes on where the session is). Returns the exit code.
+    """Run the prompts one after the other (none: continue the session) and return the exit code.
 
-    Raises OutputFailed of `out`, which ends the run: nobody reads on. The session says that it was interrupted.
+    A failed write ends the run with OutputFailed; the session records the interruption.
     """
     lost: list[OutputFailed] = []
 

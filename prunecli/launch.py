@@ -1,5 +1,7 @@
-"""Starting: what the command line asked for becomes a front end. Imports no typer and nothing that a first frame
-does not need, so that the plain `prunecli` waits for neither."""
+"""Starts a front end. Imports no typer and nothing that the first frame does not need.
+
+Every start of the plain `prunecli` waits for this module.
+"""
 
 import os
 import sys
@@ -8,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.asked import Launch
 from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
+from prunecli.launch_options import Launch
 from prunecli.paths import Places
 
 if TYPE_CHECKING:
@@ -17,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
-    """Starts what was asked for and returns the exit code. Raises PrunecliError before a front end runs."""
+    """Start the front end and return the exit code. Raises PrunecliError before a front end runs."""
     environ = dict(os.environ if environ is None else environ)
     if asked.headless:
         return _headless(asked, _made(asked, environ))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("the terminal interface needs a terminal", "use -p for a run without one")
+        raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
     if asked.plain or environ.get("TERM", "") in ("", "dumb"):
         from prunecli.plain import run_plain
 
         return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
-    from prunecli.tui import run_tui  # textual is imported only where it is shown
+    from prunecli.tui import run_tui  # import textual only when it is needed
 
     cwd = asked.cwd or working_directory()
     return run_tui(
@@ -41,7 +43,7 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
 
 
 def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
-    """The runtime; from then on no other process can read our environment."""
+    """Create the runtime, then hide the environment from other processes."""
     from prunecli.runtime.make import make_runtime
     from prunecli.tools.processes.environment import hide_environment
 
@@ -51,7 +53,7 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
 
 
 def demo_launch(*, plain: bool = False) -> Launch:
-    """The tour: the demo model in a new scratch folder, which is left for the person to look at."""
+    """The tour: the demo model in a new scratch folder, which is kept for the user to look at."""
     from tempfile import mkdtemp
 
     from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
@@ -68,11 +70,13 @@ def demo_launch(*, plain: bool = False) -> Launch:
 
 
 def working_directory() -> Path:
-    """The current directory. Raises UsageError where it has been deleted."""
+    """The current directory. Raises UsageError if it has been deleted."""
     try:
         return Path.cwd()
     except OSError as error:
-        raise UsageError("the current directory no longer exists", "change to one that does: cd ~") from error
+        raise UsageError(
+            "the current directory no longer exists", "change to another one, such as cd ~"
+        ) from error
 
 
 def _headless(asked: Launch, runtime: "Runtime") -> int:
@@ -87,9 +91,9 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
         whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
         prompts = [whole] if whole else []
     if any(not prompt.strip() for prompt in prompts):
-        raise UsageError("the prompt is blank", "give one after -p, or pipe it in")
+        raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
     if not prompts and not (asked.continue_last or asked.resume):
-        raise UsageError("no prompt", "give one after -p, or pipe it in")
+        raise UsageError("no prompt", "add one after -p, or pipe it in")
 
     def out(line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -108,19 +112,19 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
 
 
 def _piped() -> str:
-    """What is piped in; bytes that are no text become visible (LOG-16)."""
+    """Read standard input; bytes that are not UTF-8 become visible replacement characters."""
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code of an error that stopped a start; 141 is what a shell reports for a closed pipe."""
+    """The exit code of an error at start. 141 is what a shell reports for a closed pipe."""
     if isinstance(error, OutputFailed):
         return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2
 
 
 def complain(error: PrunecliError) -> int:
-    """Prints an error as one line and one hint, and gives its exit code."""
+    """Print an error and its hint; return its exit code."""
     if not (isinstance(error, OutputFailed) and error.closed):
         sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
     return exit_code(error)

@@ -1,15 +1,15 @@
-"""Which Pygments lexer a language's name or a file's extension means.
+"""Finds the Pygments lexer for a language name or a file extension.
 
-Pygments' own lookups are not used: for an unknown name they search the installed packages for plug-ins.
+Does not use Pygments' own lookup, which searches installed packages for plug-ins when a name is unknown.
 """
 
 from functools import cache, lru_cache
 from typing import Any
 
 LONGEST_LINE = 2_000
-"""Characters of a line above which code is not lexed: nobody reads it, and some lexers take for ever on it."""
+"""Code with a longer line, in characters, is not highlighted: some lexers hang on it."""
 
-# Where several lexers claim an extension, or none.
+# Extensions that several lexers claim, or none.
 _PREFERRED = {
     "c": "c",
     "cfg": "ini",
@@ -37,7 +37,7 @@ _PREFERRED = {
 
 @cache
 def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
-    """Alias to lexer, and extension to lexer, of the lexers that come with Pygments."""
+    """Maps from alias to lexer and from extension to lexer, for the lexers that come with Pygments."""
     from pygments.lexers import LEXERS
 
     aliases: dict[str, str] = {}
@@ -52,7 +52,7 @@ def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def language_of(path: str) -> str:
-    """The language a file's extension names, "" if none."""
+    """The language of a file's extension, or ""."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if name in ("makefile", "dockerfile"):
         return "docker" if name == "dockerfile" else "make"
@@ -64,7 +64,7 @@ def language_of(path: str) -> str:
 
 @lru_cache(maxsize=64)
 def lexer(language: str) -> Any | None:
-    """The Pygments lexer of a language by one of its names, None if there is none."""
+    """The Pygments lexer of a language by any of its names, or None."""
     if not language or language.lower() not in _lexer_names()[0]:
         return None
     from pygments.lexers import get_lexer_by_name
@@ -73,5 +73,5 @@ def lexer(language: str) -> Any | None:
 
 
 def is_lexable(code: str) -> bool:
-    """Whether no line of a text is too long to be lexed."""
+    """Return whether every line of a text is short enough to highlight."""
     return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE

@@ -1,8 +1,8 @@
-"""prunecli in somebody else's program: the pruning engine on plain messages, and the agent in ten lines.
+"""prunecli as a library: the pruning engine on plain messages, and the agent in ten lines.
 
     from prunecli.library import Pruner
     pruner = Pruner("pi", window=200_000, prune_protect=20_000)
-    shorter = pruner.request(messages)      # before each request: what was decided stays, the prefix too
+    shorter = pruner.request(messages)      # before each request; earlier edits stay
 
     from prunecli.library import ask
     print(await ask("What does this project do?", trust=True))
@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prunecli.asked import Launch
 from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import Ledger, ledger, prun_applied
@@ -25,6 +24,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
 from prunecli.errors import ConfigError
+from prunecli.launch_options import Launch
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
 from prunecli.model.signals import SessionEvent
@@ -37,11 +37,13 @@ LOGGER = logging.getLogger("prunecli")
 
 
 class Pruner:
-    """One conversation, pruned by one strategy. Decisions stay, so that what was sent before keeps its bytes and the
-    prompt cache holds up to the first new edit.
+    """One conversation, pruned by one strategy.
 
-    `options` are the strategy's, by name; `counter` counts tokens (the shipped tokenizer by default); `window` is in
-    tokens. Raises ConfigError for an unknown strategy or option.
+    Edits stay in force, so that messages sent before keep their bytes and the prompt cache holds up to the first new
+    edit.
+
+    `window` is in tokens, `counter` counts them (default: the shipped tokenizer), and `options` are the strategy's.
+    Raises ConfigError for an unknown strategy or option.
     """
 
     def __init__(
@@ -57,15 +59,15 @@ class Pruner:
         self._said = self._seq = 0
 
     def request(self, messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
-        """What to send of the whole conversation so far: valid, with every word of the user.
+        """Return the messages to send for the whole conversation so far. Every user message is kept.
 
-        The messages given are not changed. Raises ValueError that names a malformed message, or where there are
-        fewer than the last time.
+        The given messages are not changed. Raises ValueError that names a malformed message, or if there are fewer
+        messages than in the last call.
         """
         events = [record.event for record in records_of(messages)]
         if len(events) < self._said:
             raise ValueError(
-                "fewer messages than the last time: another conversation needs a Pruner of its own"
+                "fewer messages than in the last call: use a new Pruner for another conversation"
             )
         for event in events[self._said :]:
             self._apply(event)
@@ -78,7 +80,7 @@ class Pruner:
 
     @property
     def ledger(self) -> Ledger:
-        """Tokens scanned, pruned and protected, and what the next request takes of the window."""
+        """Tokens scanned, pruned and protected, and the tokens of the next request."""
         return ledger(View(self._context, self._window), [self._strategy])
 
     def _apply(self, event: Event) -> None:
@@ -94,7 +96,7 @@ def prune_messages(
     counter: TokenCounter | None = None,
     **options: Json,
 ) -> list[dict[str, Json]]:
-    """Anthropic messages as one strategy would send them, once; arguments and errors as for `Pruner`."""
+    """Prune Anthropic messages once with a strategy. Arguments and errors as for `Pruner`."""
     return Pruner(strategy, window=window, counter=counter, **options).request(messages)
 
 
@@ -108,11 +110,11 @@ async def ask(
     notice: Callable[[str], object] = LOGGER.warning,
     **settings: Json,
 ) -> str:
-    """One run of the agent with the default tools and prun; its last words.
+    """Run the agent once with the default tools and return its final message.
 
-    Nobody is asked: what `mode` (ask, edits, plan, auto) does not let pass is denied. `notice` gets each line that a
-    person should know, which else goes to the logger `prunecli`. `settings` are configuration
-    keys with `__` for the dot: `model__name="opus"`. Raises PrunecliError.
+    Never asks the user: calls that `mode` (ask, edits, plan, auto) does not allow are denied. `notice` gets each
+    notice for the user; by default, the logger `prunecli` does. `settings` are configuration keys with `__` for the
+    dot, such as `model__name="opus"`. Raises PrunecliError.
     """
     sets = tuple(
         f"{key.replace('__', '.')}={value if isinstance(value, str) else json.dumps(value)}"

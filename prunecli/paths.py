@@ -1,6 +1,6 @@
-"""Where things are: the one place that knows the folders of the package and of the user.
+"""The folders of the package and of the user. No other module knows them.
 
-Nothing here reads a file's content or creates anything. The environment is read once, by `Places.of`.
+Does not read or create files. The environment is read once, by `Places.of`.
 """
 
 import os
@@ -14,15 +14,15 @@ from zlib import crc32
 
 PACKAGE = Path(__file__).resolve().parent
 _NOWHERE = Path("/nonexistent")
-"""Stands for the home of somebody without one: nothing is found there and nothing can be written."""
+"""Stands for the home of a user without one: nothing exists there and nothing can be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of one user: `config` for what people write, `data` for what the program writes.
+    """The folders of one user: `config` for files that people write, `data` for those that prunecli writes.
 
-    `package` is the folder of the installed package, in which `themes`, `sample_config` and `shipped_data` are
-    found; in a checkout the first two stand beside it.
+    `package` is the folder of the installed package, which holds `themes`, `sample_config` and `shipped_data`. In a
+    checkout, the first two are beside it.
     """
 
     home: Path
@@ -32,12 +32,12 @@ class Places:
 
     @staticmethod
     def of(environ: Mapping[str, str], platform: str = sys.platform, package: Path = PACKAGE) -> "Places":
-        """The places that an environment names.
+        """The places for an environment.
 
         config: $XDG_CONFIG_HOME/prunecli, else ~/.config/prunecli. data: $PRUNECLI_HOME, else
         ~/Library/Application Support/prunecli on macOS, else $XDG_DATA_HOME/prunecli, else
-        ~/.local/share/prunecli. A relative path in a variable is passed over, as the XDG base directory
-        specification says: it would lead into whatever directory the program was started in (CFG-04).
+        ~/.local/share/prunecli. Relative paths in variables are ignored, as in the XDG base directory
+        specification: they would depend on the directory that prunecli was started in.
         """
         home = absolute(environ.get("HOME")) or _home_of_user()
         config = absolute(environ.get("XDG_CONFIG_HOME"), home) or home / ".config"
@@ -50,83 +50,82 @@ class Places:
 
     @property
     def config_file(self) -> Path:
-        """What the user writes by hand; the program never writes to it."""
+        """The configuration that the user writes; prunecli never changes it."""
         return self.config / "config.toml"
 
     @property
     def settings_file(self) -> Path:
-        """What `--save` writes."""
+        """The settings that `--save` writes."""
         return self.config / "settings.toml"
 
     @property
     def key_file(self) -> Path:
-        """The API key of `prunecli login`, mode 0600."""
+        """The API key saved by `prunecli login`, mode 0600."""
         return self.config / "key"
 
     @property
     def user_themes(self) -> Path:
-        """The user's own themes, NAME.toml each."""
+        """The user's own themes, as NAME.toml."""
         return self.config / "themes"
 
     @property
     def user_strategies(self) -> Path:
-        """The user's own pruning strategies, NAME.py each."""
+        """The user's own pruning strategies, as NAME.py."""
         return self.config / "strategies"
 
     @property
     def trust_store(self) -> Path:
-        """Which directories are trusted."""
+        """The trusted directories."""
         return self.data / "trust.json"
 
     @property
     def history_file(self) -> Path:
-        """The prompts that were typed."""
+        """The history of typed prompts."""
         return self.data / "history.jsonl"
 
     @property
     def endpoints_file(self) -> Path:
-        """Which optional fields of a request which endpoint refuses."""
+        """The optional request fields that each endpoint rejects."""
         return self.data / "endpoints.json"
 
     @property
     def log_file(self) -> Path:
-        """What was pruned and what came of it, a line each; no words of anybody's."""
+        """One line for each prune with its effect; contains no message text."""
         return self.data / "logs" / "prunecli.log"
 
     @property
     def sessions(self) -> Path:
-        """All sessions; one folder for each directory."""
+        """All sessions, one folder for each directory."""
         return self.data / "sessions"
 
     @property
     def snapshots(self) -> Path:
-        """The saved files of directories; one folder for each."""
+        """The saved files, one folder for each directory."""
         return self.data / "snapshots"
 
     def sessions_of(self, cwd: Path) -> Path:
-        """The folder of the sessions that were started in `cwd`; links in `cwd` are followed."""
+        """The folder of the sessions started in `cwd`. Follows symbolic links in `cwd`."""
         return self.sessions / slug(cwd.resolve())
 
     @property
     def themes(self) -> Path:
-        """The themes that come with the program."""
+        """The themes shipped with prunecli."""
         return self._shipped("themes")
 
     @property
     def sample_config(self) -> Path:
-        """sample-config.toml as it comes with the program."""
+        """The shipped sample-config.toml."""
         return self._shipped("sample-config.toml")
 
     @property
     def shipped_data(self) -> Path:
-        """The model table and the vocabulary."""
+        """The model table and the tokenizer's vocabulary."""
         return self.package / "data"
 
     def _shipped(self, name: str) -> Path:
-        """A thing of the top level: in an installed package inside it, in a checkout beside it.
+        """A top-level file or folder: inside an installed package, or beside it in a checkout.
 
-        Beside the package counts only where pyproject.toml says that this is a checkout: what lies around in
-        site-packages under the same name is somebody else's.
+        Only a pyproject.toml marks a checkout: files of the same name in site-packages belong to other packages.
         """
         beside = self.package.parent / name
         if (self.package.parent / "pyproject.toml").is_file() and beside.exists():
@@ -134,14 +133,14 @@ class Places:
         return self.package / name
 
     def shown(self, path: Path) -> str:
-        """The path as people write it: with ~ for the home."""
+        """The path with ~ for the home directory."""
         if self.home.parent != self.home and path.is_relative_to(self.home):
             return str(Path("~") / path.relative_to(self.home))
         return str(path)
 
 
 def _home_of_user() -> Path:
-    """What the password database says, for an environment without HOME."""
+    """The home in the password database, for an environment without HOME."""
     try:
         return absolute(pwd.getpwuid(os.getuid()).pw_dir) or _NOWHERE
     except KeyError:
@@ -149,27 +148,26 @@ def _home_of_user() -> Path:
 
 
 def absolute(text: str | None, home: Path | None = None) -> Path | None:
-    """The path that a variable holds, or None where it is unset, empty or relative; `~/` is `home`."""
+    """The path in a variable, or None if it is unset, empty or relative. `~/` means `home`."""
     if text and home is not None and (text == "~" or text.startswith("~/")):
         return home / text[2:]
     return Path(text) if text and os.path.isabs(text) else None
 
 
 def slug(directory: Path) -> str:
-    """A folder's name for an absolute directory: the end of its path, readable, and a checksum of all of it.
+    """A folder name for an absolute directory: the readable end of its path and a checksum of all of it.
 
-    The checksum keeps /a/b-c and /a-b/c apart; the readable part is at most 80 characters, so that the name
-    fits every file system.
+    The checksum keeps /a/b-c and /a-b/c apart. The readable part has at most 80 characters, which every file system
+    allows.
     """
     readable = re.sub(r"[^A-Za-z0-9._]+", "-", str(directory)).strip("-.")[-80:].strip("-.")
     return f"{readable or 'root'}-{crc32(os.fsencode(directory)):08x}"
 
 
 def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
-    """The names of a folder's files with this suffix (".toml"), sorted, without it; none where there is no folder.
+    """The sorted names of a folder's files with this suffix (".toml"), without it; none if there is no folder.
 
-    The rule of every thing that is added by a file: letters, digits, `_` and `-`, not beginning with `_` or `-`.
-    Nothing is opened or imported.
+    Names consist of letters, digits, `_` and `-`, and start with a letter or digit. Opens and imports nothing.
     """
     try:
         names = os.listdir(folder)
@@ -180,5 +178,5 @@ def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
 
 
 def is_name(text: str) -> bool:
-    """Whether this can be the name of a theme, strategy or command: it can't lead out of its folder (CFG-10)."""
+    """Return whether a text can name a theme, strategy or command. Such a name cannot lead out of its folder."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text) is not None

@@ -1,4 +1,4 @@
-"""Opening files that others may have put there: only a regular file is read, and opening never waits."""
+"""Opens files from untrusted folders: only regular files, and without blocking."""
 
 import errno
 import os
@@ -8,8 +8,10 @@ from typing import BinaryIO
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Opens a file to read its bytes. Raises OSError, also for a folder, FIFO, socket or device: opening a FIFO would
-    wait for somebody to write to it."""
+    """Open a file to read its bytes.
+
+    Raises OSError, also for a folder, FIFO, socket or device. Opening a FIFO would otherwise wait for a writer.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -28,6 +30,6 @@ def _irregular(path: Path | str) -> OSError:
 
 
 def read_regular(path: Path | str) -> bytes:
-    """All bytes of a file, opened as `open_regular` does."""
+    """Read all bytes of a file; see `open_regular`."""
     with open_regular(path) as file:
         return file.read()

@@ -1,15 +1,15 @@
-"""What may reach a terminal: text of models, tools, files and servers with nothing in it that acts or hides.
+"""Makes text from models, tools, files and servers safe for a terminal.
 
-Every code point that moves the cursor, turns the writing direction or shows nothing is replaced, one for
-one, by one that can be seen, so offsets stay valid. Colours and cursor movement are ours and come afterwards.
+Replaces every code point that moves the cursor, changes the writing direction or is invisible with a visible one. The
+length stays the same, so offsets stay valid. prunecli adds its own colours and cursor movement afterwards.
 """
 
 import re
 from functools import cache
 
 # Control (Cc), format (Cf), surrogates (Cs), line and paragraph separators, code points without a glyph
-# (Unicode's Default_Ignorable_Code_Point) and non-characters. Joiners and variation selectors are judged by
-# their neighbours below. The line feed is not in here; the tab is.
+# (Unicode's Default_Ignorable_Code_Point) and non-characters. Includes the tab but not the line feed. Whether a
+# joiner or variation selector may stay depends on its neighbours; see below.
 _HIDDEN_BASIC = (
     "\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff"
@@ -22,19 +22,19 @@ _HIDDEN = (
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
 )
 
-# What may stand on both sides of a ZERO WIDTH JOINER: emoji, and before it the selector that makes one.
-# Elsewhere a joiner changes how wide a terminal draws a row, which only hostile text needs.
+# Allowed on both sides of a ZERO WIDTH JOINER: emoji, and before it the selector that makes one.
+# Elsewhere a joiner only changes the width of a row, which is useful only to hostile text.
 _PICTOGRAPH = "\u00a9\u00ae\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 # Arabic to Tibetan: scripts whose spelling needs the ZERO WIDTH NON-JOINER.
 _JOINING_SCRIPT = "\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1\u08e3-\u0fff"
-# What a variation selector 15 or 16 may follow: a key cap, or anything visible that is not Latin text.
+# Allowed before variation selector 15 or 16: a key cap, or anything visible that is not Latin text.
 _SELECTABLE = "0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 
 _UNSAFE_ASCII = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 
 
-@cache  # not at import: compiling it takes milliseconds, and ASCII never needs it
+@cache  # compiling takes milliseconds, and ASCII text never needs it
 def _unsafe() -> re.Pattern[str]:
     return re.compile(
         f"[{_HIDDEN}]"
@@ -46,12 +46,12 @@ def _unsafe() -> re.Pattern[str]:
 
 @cache
 def _suspect() -> re.Pattern[str]:
-    """A first look, ten times as fast: `re` has a table for a class of the basic plane and none beyond it."""
+    """A quick first check, ten times as fast: `re` has a table for classes of the basic plane only."""
     return re.compile(f"[{_HIDDEN_BASIC}\u200c\u200d\ufe0e\ufe0f]")
 
 
 TAB_WIDTH = 4
-"""Columns between tab stops where tabs become spaces."""
+"""Columns between tab stops when tabs become spaces."""
 
 
 def _symbol(match: re.Match[str]) -> str:
@@ -62,12 +62,11 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` of the same length in which nothing acts or hides.
+    """Replace everything in `text` that acts or hides; the length stays the same.
 
-    The line feed stays. Other ASCII controls, the tab among them, become their Unicode symbol (ESC: ␛); C1
-    controls, bidirectional and invisible code points, tags, lone surrogates and non-characters become U+FFFD.
-    Joiners and variation selectors stay where emoji or a script's spelling need them. Applying it twice
-    changes nothing more.
+    Line feeds stay. Other ASCII controls, including the tab, become their Unicode symbol (ESC: ␛). C1 controls,
+    bidirectional and invisible code points, tags, lone surrogates and non-characters become U+FFFD. Joiners and
+    variation selectors stay where emoji or a script's spelling need them. Idempotent.
     """
     if text.isascii():
         return _UNSAFE_ASCII.sub(_symbol, text) if _UNSAFE_ASCII.search(text) else text
@@ -77,7 +76,7 @@ def visible(text: str) -> str:
 
 
 def source(text: str) -> str:
-    """`visible` for text laid out in lines: CRLF becomes a line feed, a tab spaces up to its stop."""
+    """`visible` for multi-line text: CRLF becomes a line feed, and tabs become spaces."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if "\t" in text:
@@ -86,6 +85,6 @@ def source(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`visible` for a title, a name or an argument that must stay on one row: the line feed becomes ␊ too."""
+    """`visible` for a title, name or argument on one row: a line feed becomes ␊ too."""
     text = visible(text)
     return text.replace("\n", "\u240a") if "\n" in text else text

@@ -1,8 +1,7 @@
-"""Standard input, output and error: always open, and failing in one way.
+"""Standard input, output and error that are always open and fail in one way.
 
-A shell can start a program with any of them closed (`>&-`) or full (`> /dev/full`), and a reader can go away
-(`| head -1`). Python then has None for a stream, raises an OSError that looks like that of any file, or fails once
-more while it exits.
+A shell can start a program with a closed stream (`>&-`) or a full one (`> /dev/full`), and a reader can exit early
+(`| head -1`). Python then sets a stream to None, raises an OSError like that of any file, or fails again at exit.
 """
 
 import io
@@ -17,13 +16,15 @@ if TYPE_CHECKING:
 
 
 class _Output(io.FileIO):
-    """A standard stream's file. The first failure is raised as OutputFailed; what comes after it is dropped, so that
-    the buffer that could not be written is no second failure at exit."""
+    """The file of a standard stream. Raises OutputFailed once, then drops all output.
+
+    The buffer that could not be written would otherwise fail again at exit.
+    """
 
     failed = False
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Writes the bytes, or drops them once that has failed."""
+        """Write the bytes; drop them after a failure."""
         if not self.failed:
             try:
                 return super().write(data)
@@ -33,28 +34,28 @@ class _Output(io.FileIO):
         return memoryview(data).nbytes
 
     def fail(self, error: OSError) -> None:
-        """Tells of the first failure."""
+        """Raise OutputFailed for the first failure."""
         closed = isinstance(error, BrokenPipeError)
         raise OutputFailed(error.strerror or str(error), closed=closed) from error
 
 
 class _Errors(_Output):
-    """Standard error: where it can't be written there is nobody to tell."""
+    """Standard error. Its failures are ignored: there is nowhere left to report them."""
 
     def fail(self, error: OSError) -> None:
-        """Tells nobody."""
+        """Do nothing."""
 
 
 def hold_standard_streams() -> None:
-    """Opens closed streams, and replaces standard output and error by ones that fail as above.
+    """Open closed streams, and make standard output and error raise OutputFailed on failure.
 
-    Must run before any other file is opened: it would get the number of the closed stream.
+    Must run before any other file is opened, which would otherwise get the number of a closed stream.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, mode), True)  # it takes the lowest free number
+            os.set_inheritable(os.open(os.devnull, mode), True)  # open takes the lowest free number
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
     sys.stdout = _guarded(_Output(1, "w", closefd=False), sys.stdout)
@@ -62,7 +63,7 @@ def hold_standard_streams() -> None:
 
 
 def _guarded(file: io.FileIO, before: object) -> TextIO:
-    """The stream as Python made it, around another file; what its encoding lacks is written as an escape."""
+    """Python's stream around another file. Writes characters that its encoding lacks as escapes."""
     known = before if isinstance(before, io.TextIOWrapper) else None
     return io.TextIOWrapper(
         io.BufferedWriter(file),

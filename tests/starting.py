@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from pathlib import Path
 
+from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.trust import TrustStore
-from prunecli.agent.unattended import unattended_environment
 from prunecli.config import Config, load
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable

@@ -55,8 +55,8 @@ def test_a_key_file_that_others_can_read_is_refused_with_the_way_out(here, mode)
     here.places.key_file.chmod(mode)
     with pytest.raises(ConfigError) as failed:
         credentials({}, here.places, KEYS)
-    assert failed.value.message == f"~/.config/prunecli/key: its mode is {mode:04o}, others can read the key"
-    assert failed.value.hint == "chmod 600 ~/.config/prunecli/key"
+    assert failed.value.message == f"~/.config/prunecli/key: other users can read the key (mode {mode:04o})"
+    assert failed.value.hint == "run `chmod 600 ~/.config/prunecli/key`"
     assert credentials({"ANTHROPIC_API_KEY": "sk-env"}, here.places, KEYS)
 
 
@@ -66,14 +66,14 @@ def test_what_can_not_be_a_key_is_refused_and_not_quoted(here, data):
     here.places.key_file.write_bytes(data)
     with pytest.raises(ConfigError) as failed:
         credentials({}, here.places, KEYS)
-    assert failed.value.message == "~/.config/prunecli/key: holds no key"
+    assert failed.value.message == "~/.config/prunecli/key: not an API key"
 
 
 @given(st.text(min_size=1, max_size=20))
 def test_a_variable_holds_a_key_or_is_named_without_being_quoted(text):
     places, environ = Places.of({"HOME": "/nonexistent"}), {"ANTHROPIC_API_KEY": text}
     said = complaint(credentials, environ, places, KEYS)
-    assert said in ("", "ANTHROPIC_API_KEY: holds no key")
+    assert said in ("", "ANTHROPIC_API_KEY: not an API key")
     if not said:
         key = credentials(environ, places, KEYS).api_key or ""
         assert key.isprintable()
@@ -82,9 +82,9 @@ def test_a_variable_holds_a_key_or_is_named_without_being_quoted(text):
 
 def test_a_directory_or_a_pipe_is_no_key_file(here):
     here.places.key_file.mkdir(parents=True)
-    with pytest.raises(ConfigError, match="is not a file"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         credentials({}, here.places, KEYS)
     here.places.key_file.rmdir()
     os.mkfifo(here.places.key_file, 0o600)
-    with pytest.raises(ConfigError, match="is not a file"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         credentials({}, here.places, KEYS)

@@ -99,7 +99,7 @@ def test_a_strategy_is_imported_only_when_its_options_are_needed(here):
 
 def test_a_strategy_that_can_not_be_imported_is_named_with_its_file(here):
     (here.strategies.folders[1].path / "mine.py").write_text("import nothing_of_this_name\n")
-    with pytest.raises(ConfigError, match=r"mine\.py: can't be imported: .*No module named"):
+    with pytest.raises(ConfigError, match=r"cannot import .*mine\.py: .*No module named"):
         here.load("pruning.mine.n=1")
 
 
@@ -122,7 +122,7 @@ def test_a_value_is_found_by_its_dotted_key(here):
     assert config.value("models.x.prices.input") == 3.0
     assert config.value("models.y.prices.input") is None
     assert config.value("ui.keys.submit") == "ctrl+s"
-    with pytest.raises(ConfigError, match=r"pruning\.gates: unknown key, the nearest is pruning\.gate"):
+    with pytest.raises(ConfigError, match=r"pruning\.gates: unknown key \(did you mean pruning\.gate\?\)"):
         config.value("pruning.gates")
 
 
@@ -180,7 +180,7 @@ def test_a_named_file_is_read_instead_of_the_users_files(here):
     other.write_text('[model]\nname = "x"\n')
     config = here.load(config_file=other)
     assert (config.model.name, config.ui.theme, config.ui.mouse) == ("x", "prune-dark", True)
-    with pytest.raises(ConfigError, match=r"absent\.toml: there is no such file"):
+    with pytest.raises(ConfigError, match=r"absent\.toml: no such file"):
         here.load(config_file=here.root / "absent.toml")
 
 

@@ -22,7 +22,7 @@ def test_an_untrusted_project_has_no_effect_and_is_not_even_opened(here):
     config = here.load()
     assert config.model.name == "sonnet"
     assert len(config.notices) == 1
-    assert ".prunecli/config.toml is not read: this directory is not trusted" in config.notices[0]
+    assert ".prunecli/config.toml was not read: this directory is not trusted" in config.notices[0]
 
 
 def test_a_trusted_project_sets_ordinary_keys(here):
@@ -53,7 +53,7 @@ def test_a_trusted_project_can_never_loosen_anything(here, text, key):
     here.project(text)
     with pytest.raises(ConfigError) as failed:
         here.load(trusted=True)
-    assert failed.value.message.startswith(f".prunecli/config.toml: {key}: a project's file can't set this")
+    assert failed.value.message.startswith(f".prunecli/config.toml: {key}: not allowed in a project file")
     here.user(text)
     (here.cwd / ".prunecli/config.toml").unlink()
     here.load()

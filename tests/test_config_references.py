@@ -69,7 +69,7 @@ def test_it_is_imported_when_it_is_called_and_not_before(scores: str) -> None:
         ("{}:broken", "LookupError: no such thing (scores_of_a_test.py, line 6)"),
         ("{}:own", "Own: mine"),
         ("{}:missing", "AttributeError: "),
-        ("{}:number", "is no function"),
+        ("{}:number", "not a function"),
         ("no_such_module_at_all:rank", "ModuleNotFoundError: "),
     ],
 )
@@ -104,7 +104,7 @@ def test_what_is_no_reference_is_an_error_of_the_configuration() -> None:
 def test_a_failure_says_the_way_out(scores: str) -> None:
     with pytest.raises(FunctionFailed) as failed:
         Reference(f"{scores}:broken", "pruning.importance.function")(None, None)
-    assert failed.value.hint == "mend it, or set pruning.importance.function to nothing"
+    assert failed.value.hint == "fix it, or clear pruning.importance.function"
 
 
 # Strategies of the user's ----------------------------------------------------------------------------------------
@@ -163,10 +163,10 @@ def test_a_strategy_of_the_users_proposes(own: Config) -> None:
     ("what", "said"),
     [
         ("raise", "ZeroDivisionError: oh (mine.py, line 14)"),
-        ("nothing", "gave NoneType, no Proposal"),
-        ("absent", "drop of entry 999: there is nothing"),
-        ("user", "clear of entry 0: there is nothing"),
-        ("last", "drop of entry 4: in progress"),
+        ("nothing", "returned NoneType, not Proposal"),
+        ("absent", "cannot drop entry 999: a strategy cannot edit"),
+        ("user", "cannot clear entry 0: a strategy cannot edit"),
+        ("last", "cannot drop entry 4: in progress"),
     ],
 )
 def test_what_it_must_not_do_is_no_proposal_and_is_said(own: Config, what: str, said: str) -> None:

@@ -59,9 +59,9 @@ def test_a_value_that_is_set_elsewhere_is_saved_and_said_to_be_shadowed(here):
     here.project("[pruning.pi]\nprune_protect = 5\n")
     config = here.load(trusted=True, environ={"PRUNECLI_MODEL": "opus"})
     assert save(here.places, config, "pi.prune_protect", "6") == (
-        f"here {here.cwd}/.prunecli/config.toml:2 sets pruning.pi.prune_protect too, and counts more"
+        f"but {here.cwd}/.prunecli/config.toml:2 also sets pruning.pi.prune_protect and takes precedence"
     )
-    assert "here environment PRUNECLI_MODEL sets model.name too" in save(
+    assert "but environment PRUNECLI_MODEL also sets model.name" in save(
         here.places, config, "model.name", "haiku"
     )
     assert here.load().model.name == "haiku"
@@ -83,7 +83,7 @@ def test_an_optional_value_is_taken_out_again(here):
     ("key", "text", "message"),
     [
         ("pi.prune_protect", "20k", "pruning.pi.prune_protect: expected an integer, got '20k'"),
-        ("ui.thema", "x", "ui.thema: unknown key, the nearest is ui.theme"),
+        ("ui.thema", "x", "ui.thema: unknown key (did you mean ui.theme?)"),
         ("model.thinking", "1", "model.thinking: expected 0 or at least 1024, got 1"),
         ("pruning.adaptive.hard_clear_ratio", "0", "expected at least soft_trim_ratio"),
     ],
@@ -107,7 +107,7 @@ def test_a_place_that_can_not_be_written_is_named(here):
     config = here.load()
     here.places.config.parent.rename(here.root / "away")
     here.places.config.parent.write_text("a file where a folder should be")
-    with pytest.raises(ConfigError, match=r"\.config/prunecli: can't be used: Not a directory|File exists"):
+    with pytest.raises(ConfigError, match=r"cannot use .*\.config/prunecli: (Not a directory|File exists)"):
         save(here.places, config, "ui.mouse", "false")
 
 
@@ -133,5 +133,5 @@ def test_init_writes_the_sample_once(here):
     path = init(here.places)
     assert path.read_bytes() == here.places.sample_config.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(ConfigError, match=r"~/\.config/prunecli/config\.toml: is there already"):
+    with pytest.raises(ConfigError, match=r"~/\.config/prunecli/config\.toml already exists"):
         init(here.places)

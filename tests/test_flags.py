@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import PICKER, Launch
 from prunecli.errors import UsageError
 from prunecli.flags import COMMANDS, FLAGS, INSTANT, CommandLine, read
+from prunecli.launch_options import PICKER, Launch
 
 
 def launch(**fields: object) -> Launch:
@@ -68,7 +68,7 @@ def test_rules_are_separated_by_commas_outside_of_brackets() -> None:
         (["--modell", "x"], "--modell: no such flag", "--model?"),
         (["-px"], "-x: no such flag", ""),
         (["--mod", "opus"], "--mod: no such flag", "--model?"),
-        (["--model"], "--model: expected NAME after it", ""),
+        (["--model"], "--model: missing NAME", ""),
         (["--print=yes"], "--print: takes no value, got 'yes'", ""),
         (["--max-turns", "0"], "--max-turns: expected an integer of at least 1, got '0'", ""),
         (["--max-turns", "9" * 5000], "--max-turns: expected an integer", ""),

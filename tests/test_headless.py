@@ -90,7 +90,7 @@ async def test_a_summary_is_announced_and_is_no_answer(tmp_path: Path) -> None:
 async def test_retries_are_told(tmp_path: Path) -> None:
     _, out, err = await run(tmp_path, [fails(ConnectionLost("gone")), says("Now.")], "stream-json")
     assert any(json.loads(line).get("subtype") == "api_retry" for line in out)
-    assert "trying again" in err[0]
+    assert "retrying in" in err[0]
 
 
 async def test_a_failure_of_the_model_is_exit_code_1_with_one_line(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ async def test_prompts_that_were_not_sent_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ['" "', '""', "[]", '[{"type":"text","text":"\\n"}]'])
 def test_a_blank_message_of_stream_json_is_named(content: str) -> None:
     line = f'{{"type":"user","message":{{"role":"user","content":{content}}}}}'
-    with pytest.raises(PrunecliError, match="line 2: the message is blank"):
+    with pytest.raises(PrunecliError, match="line 2: the message is empty"):
         user_turns('{"message":{"content":"x"}}\n' + line, "stream-json")
 
 

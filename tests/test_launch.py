@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.errors import UsageError
 from prunecli.launch import demo_launch
+from prunecli.launch_options import Launch
 from prunecli.runtime.make import make_runtime
 
 

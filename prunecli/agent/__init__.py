@@ -1,1 +1,1 @@
-"""The agent: what happens next, and its short interpreter."""
+"""The agent: decide the next step, judge and run tool calls, retry requests."""

@@ -1,4 +1,4 @@
-"""Assembling the next request from the fold: messages, cache marks, hash; and checking it before it is sent."""
+"""Assemble the next request from the context: messages, cache marks, hash; and validate it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,11 @@ from prunecli.model.requests import (
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a request says beside its messages. `max_tokens` of the answer; `thinking` as the endpoint takes it;
-    `cache_ttl` None for no breakpoints; `effort` "" for the model's own; `context_management` None for nothing."""
+    """The model options of a request.
+
+    `max_tokens` limits the answer; `thinking` is in the endpoint's form; `cache_ttl` None sets no breakpoints;
+    `effort` "" is the model's default; `context_management` None sends none.
+    """
 
     name: str
     max_tokens: int = 32_000
@@ -34,7 +37,7 @@ class ModelSettings:
 
 
 def assemble(context: Context, model: ModelSettings) -> Request:
-    """The next request. Raises InvalidRequest where an invariant is broken."""
+    """Build the next request. Raises InvalidRequest if it breaks an invariant."""
     messages = context.messages()
     request = Request(
         model.name,
@@ -57,8 +60,11 @@ def assemble(context: Context, model: ModelSettings) -> Request:
 def thinking_for(
     messages: Sequence[WireMessage], thinking: Mapping[str, Json] | None
 ) -> Mapping[str, Json] | None:
-    """The configuration of thinking that these messages allow. With a budget, the first answer of the open tool loop
-    must begin with thinking: where it can't any more, none is asked for until the loop is over."""
+    """The `thinking` option that these messages allow.
+
+    With a budget, the first answer of an open tool loop must begin with thinking. If that thinking is gone, None
+    until the loop ends.
+    """
     if thinking is None or thinking.get("type") != "enabled":
         return thinking
     first: WireMessage | None = None
@@ -74,22 +80,22 @@ _THOUGHTS = (b'"type":"thinking"}', b'"type":"redacted_thinking"}')
 
 
 def paused(context: Context) -> bool:
-    """Whether the endpoint broke the model's turn off: sent back unchanged, it goes on."""
+    """Whether the endpoint paused the model's turn; sending it back unchanged continues it."""
     last = context.items[-1].event if context.items else None
     return isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn"
 
 
 def body_bytes(context: Context) -> int:
-    """How many bytes the messages of the next request have."""
+    """The size of the next request's messages, in bytes."""
     return sum(len(message.canonical) for message in context.messages())
 
 
 def summary_request(
     context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
 ) -> Request:
-    """The request for a summary: all that was sent before, so that it is read from the cache, and the question.
+    """The request for a summary: everything sent before, so that it is read from the cache, and the question.
 
-    `short` leaves out what stays after the summary: for a request that was refused as too long.
+    `short` leaves out the messages that stay after the summary, for a request that was refused as too long.
     """
     messages = _before(context, plan.tail_start) if short else list(context.messages())
     question = canonical({"type": "text", "text": plan.request_text()})
@@ -116,8 +122,10 @@ def summary_request(
 
 
 def compaction_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
-    """The request for a summary by the endpoint: all messages that it replaces, as they were sent, so that they are
-    read from the cache, and nothing that the endpoint does not take beside it."""
+    """The request for a summary by the endpoint: only the messages it replaces.
+
+    They are sent unchanged, so that they are read from the cache.
+    """
     kept = next(item for item in context.items if item.kind != "summary" and item.seq >= plan.tail_start)
     messages = context.messages()[: context.group_of(kept.seq)]
     request = Request(
@@ -139,14 +147,14 @@ def compaction_request(context: Context, model: ModelSettings, plan: CompactionP
 def _betas(
     model: ModelSettings, messages: Sequence[WireMessage], *, summarizes: bool = False
 ) -> tuple[str, ...]:
-    """The beta features of a request: that of summaries only where it asks for one or carries one."""
+    """The beta features of a request; the one for summaries only if it asks for or carries one."""
     if summarizes or leads_with_summary(messages):
         return (*model.betas, COMPACTION_BETA)
     return model.betas
 
 
 def _before(context: Context, seq: int) -> list[WireMessage]:
-    """The messages of everything that stands before an entry; calls there keep their results."""
+    """The messages before an entry; calls among them keep their results."""
     messages, at = context.messages(), context.group_of(seq)
     kept, shared = list(messages[:at]), messages[at : at + 1]
     place = context.position(seq)
@@ -169,11 +177,12 @@ def _head(context: Context, seq: int) -> int:
 
 
 def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
-    """Which messages get a breakpoint: the last one, so that all of it is written, and the last user message of
-    what is unchanged since the request before, so that exactly this is read back, also after a prune.
+    """The messages that get a cache breakpoint.
 
-    The endpoint looks back twenty blocks from a breakpoint; each user message once ended a request and is known
-    there. The end of the preamble has its mark anyway.
+    They are the last message, which caches the whole request, and the last user message that is unchanged since the
+    previous request, so that exactly the unchanged part is read back, even after a prune. The endpoint looks back
+    twenty blocks from a breakpoint; each user message once ended a request and is cached there. The end of the
+    preamble always has its own mark.
     """
     last = len(messages) - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)
@@ -183,5 +192,5 @@ def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...
 
 
 def sent(request: Request) -> RequestSent:
-    """The event that says what was sent."""
+    """The event that records a sent request."""
     return RequestSent(request.model, request.tokens, request.sha256, request.cache_marks)

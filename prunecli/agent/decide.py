@@ -1,6 +1,6 @@
-"""What happens next, as a pure function of the folded state, the inbox and the policy.
+"""Decide the next step: a pure function of the context, the inbox, the policy and the limits.
 
-The loop is its short interpreter, so resuming a crashed session is simply running again.
+`loop.py` carries the steps out, so resuming a crashed session means running again.
 """
 
 from collections.abc import Sequence
@@ -15,38 +15,38 @@ from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, User
 from prunecli.model.messages import ToolUse
 
 MAX_PAUSES = 10
-"""So many times in a row the endpoint may pause one turn of the model."""
+"""How often in a row the endpoint may pause one turn of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """The user said something while the agent worked: it goes into the log between turns."""
+    """Record messages that the user sent while the agent worked."""
 
     messages: tuple[UserMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """Decided prunes; here, visibly, is where the prompt cache breaks."""
+    """Record the decided prunes. This is the step that breaks the prompt cache."""
 
     events: tuple[PrunApplied, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """The model's turn."""
+    """Send the next request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Calls that wait for their results, in source order."""
+    """Run the calls that have no result yet, in source order."""
 
     calls: tuple[ToolUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The run is over; `note` says why in words where it is not obvious."""
+    """End the run; `note` explains the reason if it is not obvious."""
 
     reason: EndReason
     note: str = ""
@@ -54,7 +54,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """A summary by the model is to replace the middle of the session."""
+    """Replace the older part of the session with a summary."""
 
     plan: CompactionPlan
 
@@ -64,36 +64,38 @@ Action: TypeAlias = Steer | Prune | Compact | Send | Act | Done
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """What the user said while the agent works: steering goes in after the current tool calls, follow-ups when
-    the agent would be done."""
+    """Messages sent while the agent works.
+
+    Steering is delivered after the current tool calls, follow-ups when the agent would otherwise stop.
+    """
 
     steering: tuple[UserMessage, ...] = ()
     follow_ups: tuple[UserMessage, ...] = ()
 
 
 class Mailbox:
-    """What the user says while the agent works: visible and editable until it is taken."""
+    """Queued user messages, visible and editable until the loop takes them."""
 
     def __init__(self) -> None:
         self.steering: list[UserMessage] = []
         self.follow_ups: list[UserMessage] = []
 
     def inbox(self) -> Inbox:
-        """Its content as a value."""
+        """Return the queued messages as an immutable value."""
         return Inbox(tuple(self.steering), tuple(self.follow_ups))
 
     def taken(self, messages: tuple[UserMessage, ...]) -> None:
-        """These are in the log now."""
+        """Remove messages that are now in the log."""
         for waiting in (self.steering, self.follow_ups):
             waiting[:] = [message for message in waiting if message not in messages]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one run and how much of them is used: exchanges (`--max-turns`) and USD (`--max-cost`).
+    """The limits of one run and their use so far: requests (`--max-turns`) and USD (`--max-cost`).
 
-    `compacted_at` is the boundary or user turn at which a compaction was last tried: not tried again until the
-    user says something.
+    `compacted_at` is the boundary or user turn of the last compaction attempt; the next one waits for a new
+    user message.
     """
 
     max_turns: int | None = None
@@ -104,7 +106,7 @@ class Limits:
 
 
 def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) -> Action:
-    """The next step of a run. Changes nothing."""
+    """Return the next step of a run. Changes nothing."""
     exchange = context.in_progress
     if exchange and exchange.unanswered:
         return Act(exchange.unanswered)
@@ -125,11 +127,13 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
 
 
 def at_rest(context: Context) -> Done | None:
-    """Done where the last word was the model's and asks for nothing, None where a run would go on. A command of the
-    user's, a `!cmd` or a `/restore`, asks for no answer."""
+    """Return Done if the model's last message ends its turn, None if a run would continue.
+
+    User commands (`!cmd`, `/restore`) need no answer.
+    """
     last = next((item for item in reversed(context.items) if item.kind != "command"), None)
     if last is None:
-        return Done("finished", "nothing was asked")
+        return Done("finished", "nothing to answer yet")
     if last.kind != "assistant" or not isinstance(last.event, AssistantMessage):
         return None
     if last.event.stop_reason == "refusal":
@@ -139,7 +143,7 @@ def at_rest(context: Context) -> Done | None:
     if _paused(last):
         return None
     if last.event.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        return Done("finished", "the answer was cut at its length limit; say 'continue' to go on")
+        return Done("finished", 'reply hit the length limit; type "continue" to go on')
     return Done("finished")
 
 
@@ -150,10 +154,12 @@ def _limit(context: Context, limits: Limits) -> Done | None:
         return Done("limit", f"stopped at ${limits.cost:.2f} (--max-cost)")
     pauses = [item for item in context.items[-MAX_PAUSES:] if _paused(item)]
     if len(pauses) == MAX_PAUSES and limits.turns >= MAX_PAUSES:
-        return Done("limit", f"stopped: the model's turn was paused {MAX_PAUSES} times in a row")
+        return Done("limit", f"stopped: the endpoint paused the turn {MAX_PAUSES} times in a row")
     recent = context.exchanges[-MAX_REPEATS:]
     if _repeats(recent) and recent[0].seq > last_word(context):
-        return Done("limit", f"stopped: the same call gave the same answer {MAX_REPEATS} times")
+        return Done(
+            "limit", f"stopped: the model made the same call {MAX_REPEATS} times with the same result"
+        )
     return None
 
 
@@ -162,7 +168,7 @@ def _paused(item: Entry) -> bool:
 
 
 def _repeats(exchanges: Sequence[Exchange]) -> bool:
-    """Whether the last exchanges are one call, repeated with the same answer (API-30)."""
+    """Whether the last exchanges repeat one call with the same result."""
     if len(exchanges) < MAX_REPEATS:
         return False
     seen = {

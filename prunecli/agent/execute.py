@@ -1,7 +1,7 @@
-"""Executing calls: judge, ask, record the start, run, record the result in source order.
+"""Execute calls: judge, ask, record the start, run, record the result in source order.
 
-Calls that change nothing run beside each other; everything else runs alone. A call that was started is on the
-disk before it runs (ROBUSTNESS.md rule 2).
+Calls that change nothing run in parallel; all others run alone. The start of a call is on disk before it runs,
+so that after a crash no call is run twice unnoticed.
 """
 
 import asyncio
@@ -33,8 +33,7 @@ from prunecli.tools.tool import (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user is asked: exactly what will run and what it touches, why it is asked, and the rule that "always"
-    would add."""
+    """A permission question: the call, what it touches, why it needs approval, and the rule "always" would add."""
 
     call: ToolUse
     touches: Touches | None
@@ -44,51 +43,51 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the user said; `word` is for the model where it was denied."""
+    """The user's answer; `word` tells the model why a call was denied."""
 
     kind: Literal["once", "always", "deny"]
     word: str = ""
 
 
 class Gatekeeper(Protocol):
-    """Who says whether a call may run."""
+    """Decides whether a call may run."""
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
-        """allow, ask or deny, with reason and rule. `not_read` are inputs that mean nothing to the tool."""
+        """Return allow, ask or deny, with reason and rule. `not_read` are inputs unknown to the tool."""
         ...
 
     async def ask(self, asked: Asked) -> Answer:
-        """Asks the user; headless it denies."""
+        """Ask the user; a headless run denies."""
         ...
 
 
 class Verdict(Protocol):
-    """The judgement of a call (`permissions.Verdict`)."""
+    """The verdict on a call (`permissions.Verdict`)."""
 
     @property
     def kind(self) -> Literal["allow", "ask", "deny"]:
-        """What may happen."""
+        """The decision."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why, in plain words."""
+        """The reason, as a clause."""
         ...
 
     @property
     def rule(self) -> str:
-        """The rule that "always" would add, "" for none."""
+        """The rule that "always" would add, or ""."""
         ...
 
     @property
     def may_change_files(self) -> bool:
-        """Whether files may be other than they were after the call."""
+        """Whether the call may change files."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A call that can be run: its input as a value, what it touches and how it was judged."""
+    """A call that can run: parsed input, what it touches, and its verdict."""
 
     call: ToolUse
     tool: Tool
@@ -98,23 +97,25 @@ class _Ready:
 
     @property
     def runs_beside(self) -> bool:
-        """Whether it may run beside others: it is not asked about and changes nothing."""
+        """Whether it may run in parallel: it needs no approval and changes nothing."""
         return self.tool.parallel and self.verdict.kind == "allow" and not self.verdict.may_change_files
 
 
 async def nothing(_: ToolUse) -> None:
-    """Nobody has to know before files are changed."""
+    """Do nothing before a change."""
 
 
 async def uncounted(_: Sequence[Block]) -> None:
-    """Results are recorded without their tokens."""
+    """Record results without a token count."""
 
 
 @dataclass(slots=True)
 class Executor:
-    """Runs the calls of one session. `context(approved=...)` is what a call may use, approved where the user saw
-    and allowed it; progress is added for each call. `before_change` comes before each that may change files. `count`
-    gives the tokens that a result is recorded with."""
+    """Runs the calls of one session.
+
+    `context(approved=...)` makes the context of a call; approved means that the user allowed this very call.
+    `before_change` runs before each call that may change files. `count` returns the tokens to record with a result.
+    """
 
     session: Journal
     tools: Mapping[str, Tool]
@@ -124,10 +125,10 @@ class Executor:
     count: Callable[[Sequence[Block]], Awaitable[int | None]] = uncounted
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
-        """Runs the calls and records their results in source order. Each is read and judged once, after what ran
-        before it.
+        """Run the calls and record their results in source order.
 
-        When cancelled, what had finished is kept; the loop answers the rest as interrupted.
+        Each call is parsed and judged once, just before it runs. When cancelled, finished results are
+        kept; the loop answers the rest as interrupted.
         """
         beside: list[_Ready] = []
         for call in calls:
@@ -148,7 +149,7 @@ class Executor:
         await self._beside_each_other(beside)
 
     def _ready(self, call: ToolUse) -> _Ready | ToolOutput:
-        """The call, read and judged; its result where something is wrong with the call itself."""
+        """Parse and judge a call; return an error result if the call itself is invalid."""
         tool = self.tools.get(call.name)
         if tool is None:
             known = tool_names(self.session.context.settings.get(PREAMBLE))
@@ -205,7 +206,7 @@ class Executor:
     def _record_finished(
         self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]
     ) -> None:
-        """Records what had finished when the others were stopped. Raises StorageFailed after the last."""
+        """Record the calls that finished before the others were cancelled. Raises StorageFailed after the last."""
         failed: StorageFailed | None = None
         for call, task in waiting:
             if not task.cancelled() and task.exception() is None:
@@ -217,7 +218,7 @@ class Executor:
             raise failed
 
     async def _refusal(self, ready: _Ready) -> tuple[ToolOutput | None, bool]:
-        """Why the call will not run, as its result, or None; and whether the user saw and allowed it."""
+        """Return (error result, or None if the call may run; whether the user approved it)."""
         verdict = ready.verdict
         if verdict.kind == "allow":
             return None, False
@@ -257,7 +258,7 @@ class Executor:
         )
 
     def _raw(self, data: bytes) -> Json:
-        """The bytes that a text could not hold, beside the log (LOG-18). A full disk is met by the result itself."""
+        """Store bytes that are not valid text beside the log; None if that fails."""
         try:
             return self.session.keep_bytes(data)
         except StorageFailed:

@@ -1,6 +1,6 @@
-"""The gatekeeper of a session: the rules in force, the mode, and the user who is asked.
+"""The permission state of a session: the rules, the mode, and how to ask the user.
 
-The judgement itself is pure (`permissions.judge`); here stand what changes while a session lasts.
+`permissions.judge` decides without state; this module keeps what changes during a session.
 """
 
 from collections.abc import Awaitable, Callable
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions import Mode, Rules, Verdict, judge
+from prunecli.agent.permissions.judge import Mode, Rules, Verdict, judge
 from prunecli.model.touches import Touches
 
 
 async def nobody(_: Asked) -> Answer:
-    """Headless: nobody is there to be asked, so it is denied."""
-    return Answer("deny", "there is nobody to ask; allow it with --allowed-tools or --permission-mode")
+    """Deny: a headless run has nobody to ask."""
+    return Answer("deny", "nobody can approve it here; allow it with --allowed-tools or --permission-mode")
 
 
 @dataclass(slots=True)
 class SessionGatekeeper:
-    """Judges by rules and mode and asks through `asker`; what is always allowed holds for this session.
+    """Judge calls by rules and mode, and ask through `asker`. "Always" holds for this session.
 
     `granted` are the rules that the user added by such an answer; a configuration that is read again keeps them.
     `secrets` are files that count as secret wherever they lie: the key file, the trust store.
@@ -35,11 +35,11 @@ class SessionGatekeeper:
     granted: tuple[str, ...] = ()
 
     def use_rules(self, rules: Rules) -> None:
-        """Other configured rules from now on."""
+        """Replace the configured rules; rules granted in this session stay."""
         self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
-        """allow, ask or deny."""
+        """Return the verdict: allow, ask or deny."""
         return judge(
             tool_name,
             touches,
@@ -54,7 +54,7 @@ class SessionGatekeeper:
         )
 
     async def ask(self, asked: Asked) -> Answer:
-        """Asks; an answer of "always" adds the rule that was shown."""
+        """Ask the user; the answer "always" adds the offered rule."""
         answer = await self.asker(asked)
         if answer.kind == "always" and asked.rule:
             self.granted = (*self.granted, asked.rule)

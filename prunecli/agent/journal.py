@@ -1,5 +1,4 @@
-"""What the agent writes to: the session as the loop sees it. The agent and the session know nothing else of
-each other."""
+"""The session as the agent sees it: all that either knows of the other."""
 
 from typing import Protocol
 
@@ -15,34 +14,36 @@ class Journal(Protocol):
     context: Context
 
     def emit(self, event: Event) -> Record:
-        """Appends an event, folds it, tells the readers. Raises StorageFailed, then nothing has changed."""
+        """Append an event, fold it, notify readers. Raises StorageFailed, with nothing changed."""
         ...
 
     def keep(self, event: Event) -> None:
-        """As `emit`, for what has happened and can't be asked for again: where it can't be written now it is
-        written before anything else later. Raises StorageFailed all the same."""
+        """As `emit`, for an event that can't be repeated: if writing fails, it is written before the next event.
+
+        Raises StorageFailed all the same.
+        """
         ...
 
     def hold(self, key: str, text: str) -> None:
-        """Keeps the output so far of the running call with this id: what answers it where it is cut."""
+        """Keep the output so far of a running call; it becomes the result if the call is cut."""
         ...
 
     def keep_bytes(self, data: bytes) -> Json:
-        """Stores bytes beside the log: the block that names them, None where there is no log."""
+        """Store bytes beside the log. Returns the block that names them, None without a log."""
         ...
 
     def settle(self) -> None:
-        """Before a run: writes what is owed, answers calls that were started and never answered."""
+        """Before a run: write pending events and answer calls that were started but never answered."""
         ...
 
     def tell(self, event: Signal) -> None:
-        """Tells the readers something that is not kept."""
+        """Notify readers of something that is not recorded."""
         ...
 
     def commit(self) -> None:
-        """Makes what was emitted durable; may block. Raises StorageFailed."""
+        """Make emitted events durable; may block. Raises StorageFailed."""
         ...
 
     def answer_open_calls(self) -> None:
-        """Answers every call without a result as interrupted."""
+        """Answer every call without a result as interrupted."""
         ...

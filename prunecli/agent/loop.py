@@ -1,7 +1,7 @@
-"""The loop: the short interpreter of `next_action`. One `Run` goes from a prompt until the agent is idle.
+"""The agent loop: carries out the steps that `next_action` decides. One `Run` lasts until the agent is idle.
 
-Esc cancels it; cancellation is caught once, here: finished results are kept, every open call is answered as
-interrupted, partial text is kept and marked. So a history is valid at any moment.
+Esc cancels it. Cancellation is caught only here: finished results are kept, open calls are answered as
+interrupted, partial text is kept and marked, so the history is always valid.
 """
 
 import asyncio
@@ -73,18 +73,19 @@ from prunecli.model.signals import (
 from prunecli.providers.provider import Begun, Provider, Response
 
 LARGE_BODY_BYTES = 8_000_000
-"""A request that is refused for its length with more bytes than these is refused for its images."""
+"""Above this size, a request refused as too long is taken to be refused for its images."""
 
-NOT_READ = "this model takes no summary by the endpoint, so it is sent as text"
+NOT_READ = "this model does not accept summaries by the endpoint, so it is sent as text"
 SUMMARY_TRIES = 3
-"""So often the endpoint is asked for a summary that it can't make for the moment."""
+"""How often to ask an endpoint that can't make a summary at the moment."""
 
 
 @dataclass(slots=True)
 class Run:
-    """One run and what it needs. `cost` gives USD of a usage; `sleep` and `jitter` are seams of the retry.
+    """One run of the agent and its dependencies.
 
-    `forgo` is told an optional field that the endpoint refuses; whether `model` leaves it out from then on.
+    `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
+    field that the endpoint refuses; returns whether `model` omits it from then on.
     """
 
     session: Journal
@@ -104,9 +105,9 @@ class Run:
     _complained: set[str] = field(default_factory=set)
 
     async def run(self) -> Done:
-        """Runs until there is nothing to do and records why it ended.
+        """Run until there is nothing to do, and record why it ended.
 
-        Raises ProviderError where the model can't be reached, StorageFailed where the log can't be written.
+        Raises ProviderError if the model can't be reached, StorageFailed if the log can't be written.
         """
         self.session.settle()
         try:
@@ -171,13 +172,15 @@ class Run:
                 entry := named_entry(view, refused.message)
             ):
                 raise BadRequest(
-                    refused.message, f"/doctor {entry.seq} leaves out what it names"
+                    refused.message, f"/doctor {entry.seq} to leave that content out"
                 ) from refused
             await self._again(remedy, refused)
 
     async def _overflowed(self, refused: ContextOverflow) -> None:
-        """Sends once more after each remedy until the endpoint takes it: what the strategies would prune, one
-        compaction, and the last resort without the model."""
+        """Resend after each remedy until the endpoint accepts the request.
+
+        The remedies: leave out images, prune, compact once, and the last resort without the model.
+        """
         context, length = self.session.context, refused
         for remedy in (self._lighten, self._make_room, self._shorten):
             before = context.sha256()
@@ -194,7 +197,7 @@ class Run:
         await self._again(self.policy().overflow(context), length)
 
     async def _lighten(self) -> None:
-        """Half of a request that is large in bytes, whatever its tokens are, should be images (API-19)."""
+        """Leave out images of a request that is large in bytes, down to half its size."""
         size = body_bytes(self.session.context)
         if size > LARGE_BODY_BYTES:
             self._leave_out_images(size // 2)
@@ -214,7 +217,7 @@ class Run:
             await self.compact(plan, short=True)
 
     async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
-        """Sends once more after a remedy that is recorded, so that it stays."""
+        """Record a remedy, so that it stays, and resend. Raises `refused` without a remedy."""
         if remedy is None:
             raise refused
         self.session.tell(
@@ -227,7 +230,7 @@ class Run:
         if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
             self._leave_out_images(size - MAX_BODY_BYTES * 3 // 4)
             if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
-                raise ContextOverflow(f"the request would have {size:,} bytes, more than the endpoint takes")
+                raise ContextOverflow(f"the request is too large for the endpoint ({size:,} bytes)")
         begun = monotonic()
         request, response = await self._answered(self._next)
         duration = round((monotonic() - begun) * 1000)
@@ -252,15 +255,18 @@ class Run:
             self.session.tell(Notice(loss, "warning"))
 
     async def _next(self) -> Request:
-        """The next request, recorded."""
+        """Assemble the next request and record it."""
         request = assemble(self.session.context, self.model())
         self.session.emit(sent(request))
         await asyncio.to_thread(self.session.commit)
         return request
 
     async def _answered(self, make: Callable[[], Awaitable[Request]]) -> tuple[Request, Response]:
-        """A request and its response, sent again without a field that the endpoint does not know, and without
-        thinking that it refuses: first from the named block on, then without any."""
+        """Send a request and return it with its response.
+
+        It is resent without optional fields that the endpoint refuses, and without thinking that it refuses: first
+        from the named block on, then without any.
+        """
         places = ["named", "all"]
         while True:
             if not self.policy().reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
@@ -296,8 +302,10 @@ class Run:
         return self.policy().view(self.session.context)
 
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
-        """Asks for a summary and records what it replaces. A failed, cancelled or useless one changes nothing.
-        `short` asks without what stays, because the whole is too long."""
+        """Ask for a summary and record it. A failed, cancelled or useless one changes nothing.
+
+        `short` leaves the messages that stay out of the request, because the whole is too long.
+        """
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
@@ -305,21 +313,23 @@ class Run:
         try:
             event = await self._summarised(plan, short=short)
         except ProviderError as error:
-            self.session.tell(Notice(f"no compaction: {error}", "warning"))
+            self.session.tell(Notice(f"compaction failed: {error}", "warning"))
             return
         finally:
             self._partial.clear()
             self.session.tell(SummaryEnded())
         if event is None or event.tokens_after >= event.tokens_before:
             self.session.tell(
-                Notice("no compaction: the summary would not make the context smaller", "warning")
+                Notice("compaction failed: the summary would not make the context smaller", "warning")
             )
             return
         self.session.keep(event)
 
     async def _summarised(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
-        """The event of a summary by the endpoint, or of our own where the plan says so or the endpoint makes none;
-        None for an empty one. What each took is in its usage."""
+        """The event of a summary by the endpoint, or by the model if the plan says so or the endpoint makes none.
+
+        None for an empty summary. Its usage covers all attempts.
+        """
         context, spent = self.session.context, Usage()
 
         async def ask() -> Request:
@@ -347,7 +357,7 @@ class Run:
                     return event and replace(event, model=self.model().name, usage=spent)
                 why = f"the endpoint made no summary ({response.stop_reason})"
                 if response.content:
-                    self.forgo(COMPACTION)  # it does not know the field, and answered as if it were not there
+                    self.forgo(COMPACTION)  # it ignored the field and answered normally
             self._partial.clear()
             self.session.tell(Notice(f"{why}; the model writes one instead"))
             plan = self.policy().instead(context, plan, short=short)

@@ -1,13 +1,16 @@
-"""Prompts that no request can hold, refused before they are recorded (`context/oversize.py`: one that is there)."""
+"""Refuse prompts too large for any request before they are recorded.
+
+`context/oversize.py` deals with oversized entries that are already in the log.
+"""
 
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.model.requests import MAX_BODY_BYTES
 
 BYTES_PER_TOKEN = 4
-"""Of ordinary text. An estimate will do: counting megabytes takes seconds."""
+"""An estimate for ordinary text; counting megabytes exactly takes seconds."""
 PREAMBLE_BYTES = 1_000_000
-"""What a request needs beside the prompt, generously."""
+"""A generous allowance for the rest of the request."""
 
 
 class PromptTooLarge(PrunecliError):
@@ -15,23 +18,22 @@ class PromptTooLarge(PrunecliError):
 
 
 def checked(words: str, window: int) -> str:
-    """The words of a prompt. Raises PromptTooLarge where no request to a model of so many tokens can hold them."""
+    """Return the prompt. Raises PromptTooLarge if it exceeds a request or a window of this many tokens."""
     size = len(words.encode("utf-8", "surrogatepass"))
-    way = "save it to a file and name that, or send the part that matters"
+    way = "save it to a file and name the file, or send only the relevant part"
     if size > MAX_BODY_BYTES - PREAMBLE_BYTES:
         raise PromptTooLarge(
-            f"This prompt has {megabytes(size)}; a request takes {megabytes(MAX_BODY_BYTES)}. It was not sent",
+            f"Prompt not sent: it has {megabytes(size)}, the limit is {megabytes(MAX_BODY_BYTES)}",
             way,
         )
     if (tokens := size // BYTES_PER_TOKEN) > window:
         raise PromptTooLarge(
-            f"This prompt has {megabytes(size)}, about {short(tokens)} tokens; the model takes {short(window)}. "
-            "It was not sent",
+            f"Prompt not sent: it has about {short(tokens)} tokens, the model takes {short(window)}",
             way,
         )
     return words
 
 
 def megabytes(size: int) -> str:
-    """Bytes as people say them: 31.0 MB."""
+    """Format bytes, such as 31.0 MB."""
     return f"{size / 1_000_000:.1f} MB"

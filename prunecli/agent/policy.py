@@ -1,4 +1,4 @@
-"""The policy of a run: which strategies propose, under which gate, within which window and limits."""
+"""The pruning policy of a run: the strategies, the gate, the window and the limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +16,18 @@ from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
 TOO_LONG = "the endpoint refused the request as too long"
 MAX_REPEATS = 5
-"""So many times in a row the same call may give the same answer (API-30)."""
+"""How often in a row the same call may give the same result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a session is pruned. `window` and `max_tokens` (the most an answer may take) are in tokens; `leaves_out`:
-    thinking that no longer fits is left out and recorded, instead of dropped by the endpoint. `binds`: the model
-    binds its thinking to what stands before it, so that strategies wait for the end of a tool round. `compacts`:
-    summaries are asked of the endpoint; `reads_summaries`: it takes those that it made."""
+    """How a session is pruned.
+
+    `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli removes and records
+    thinking that a prune invalidated, instead of the endpoint dropping it. `binds`: the model binds its thinking to
+    everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes summaries;
+    `reads_summaries`: it accepts those it wrote.
+    """
 
     chosen: tuple[Chosen, ...] = ()
     window: int = 200_000
@@ -42,16 +45,18 @@ class Policy:
     reads_summaries: bool = False
 
     def view(self, context: Context) -> View:
-        """What a strategy sees now."""
+        """The view that strategies get."""
         return View(context, self.window, recall=self.recall, leaves_out=self.leaves_out)
 
     def ledger(self, context: Context) -> Ledger:
-        """The ledger of now."""
+        """The current ledger."""
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
-        """What is to be pruned before the next request: the strategies' proposals if the gate lets them pass,
-        then relief if it must be. All of it breaks the cache once. Nothing while pruning is off."""
+        """The prunes to apply before the next request: proposals that pass the gate, else emergency relief.
+
+        Together they break the cache once. Empty while pruning is off.
+        """
         if not self.enabled:
             return []
         events, _ = self.decided(context)
@@ -66,7 +71,7 @@ class Policy:
         return events
 
     def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The strategies' prunes of now, or none and why the gate holds them, in plain words."""
+        """The strategies' prunes, or none and the reason why the gate holds them."""
         if not self.enabled:
             return [], ""
         view = self.view(context)
@@ -75,7 +80,7 @@ class Policy:
             return [], "held until your next prompt: an edit now would drop thinking"
         if not events or self.gate == "always":
             return self._with_cost(context, events), ""
-        from prunecli.context.gate import judge  # not on the way to a first request
+        from prunecli.context.gate import judge  # deferred: the first request does not need it
 
         decision = judge(context, events, self.window, self.market)
         if not decision.apply:
@@ -83,7 +88,7 @@ class Policy:
         return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
 
     def _with_cost(self, context: Context, events: list[PrunApplied]) -> list[PrunApplied]:
-        """These prunes, their reason saying which thinking they cost together."""
+        """The prunes, with the thinking they cost added to their reasons."""
         if not events or not self.binds:
             return events
         from prunecli.context.impact import impact
@@ -92,43 +97,46 @@ class Policy:
         return [replace(event, reason="; ".join(filter(None, (event.reason, words)))) for event in events]
 
     def problems(self, context: Context) -> tuple[str, ...]:
-        """What the user has to mend for a strategy to work: functions of theirs that failed."""
+        """Strategy functions of the user that failed, as messages."""
         asked = self.chosen if self.enabled and any(one.foreign for one in self.chosen) else ()
         return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
 
     def compact(self, context: Context) -> CompactionPlan | None:
-        """What is to be summarised before the next request, after pruning was not enough."""
+        """The compaction to make before the next request, if pruning was not enough."""
         if not due(context, self.compaction, self.window):
             return None
         return self.plan_compaction(context, "")
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
-        """What `/compact` would summarise, whether it is due or not."""
+        """The compaction that `/compact` would make, whether due or not."""
         return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
 
     def make_room(self, context: Context, reason: str = "before a compaction") -> list[PrunApplied]:
-        """Prunes that go before a compaction: the strategies', without minimum and gate. None while they are off."""
+        """The strategies' prunes before a compaction, without minimum and gate; empty while pruning is off."""
         if not self.enabled:
             return []
         events, _ = self._proposals(replace(self.view(context), forced=True), "strategy")
         return [replace(event, reason=reason) for event in events]
 
     def shorten(self, context: Context) -> CompactionPlan | None:
-        """What to summarise after the endpoint refused the request as too long: the window is smaller than was
-        thought, so what is sent now is taken for it. None where the user has said nothing since the last time."""
+        """The compaction to make after the endpoint refused a request as too long.
+
+        The refusal shows that the window is smaller than assumed, so the size of this request is taken for it. None
+        if the user has said nothing since the last compaction.
+        """
         if not self.compaction.enabled or last_word(context) <= context.boundary:
             return None
         window = min(self.window, context.counts.context_tokens)
         return plan_compaction(context, self.compaction, window, by_endpoint=self.compacts)
 
     def instead(self, context: Context, plan: CompactionPlan, *, short: bool) -> CompactionPlan:
-        """What our own summary replaces where the endpoint makes none; the same where that would be nothing."""
+        """The plan for a summary by the model, used if the endpoint makes none."""
         window = min(self.window, context.counts.context_tokens) if short else self.window
         own = plan_compaction(context, self.compaction, window, plan.focus)
         return own or replace(plan, by_endpoint=False)
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """`/prune`: what the strategies would do without minimum and gate, and why not more."""
+        """The prunes of `/prune`: no minimum, no gate; and why there are not more."""
         events, view = self._proposals(replace(self.view(context), forced=True), "user")
         notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
         return events, "; ".join(notes)
@@ -142,7 +150,7 @@ class Policy:
         return events, view
 
     def overflow(self, context: Context) -> PrunApplied | None:
-        """What to give up after the endpoint refused the request as too long; None where nothing is left."""
+        """The last-resort prune after a request was refused as too long; None if nothing is left."""
         view = self.view(context)
         proposal = relieve(view, self.max_tokens, hard=True)
         if not proposal.edits:
@@ -152,14 +160,14 @@ class Policy:
     # The model's own prunes ----------------------------------------------------------------------------------
 
     def plan(self, context: Context, tokens: int, memo: str | None) -> PrunPlan:
-        """What a prun call of the exchange in progress will remove, after the earlier ones of its message."""
+        """What a prun call of the current exchange will remove, after the earlier ones of its message."""
         earlier = planned(context)
         return plan_prun(
             self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier
         )
 
     def promised(self, context: Context) -> list[PrunApplied]:
-        """The plans of the exchange in progress that have not been applied, as events, one for each call."""
+        """The pending prun plans of the current exchange as events, one for each call."""
         plans = planned(context)
         events: list[PrunApplied] = []
         done = sum(prun > _last_seq(context) for prun in context.model_pruns)
@@ -171,7 +179,7 @@ class Policy:
 
 
 def planned(context: Context) -> list[PrunPlan]:
-    """The plans that the results of the exchange in progress recorded, in submission order."""
+    """The plans recorded in the results of the current exchange, in submission order."""
     exchange = context.in_progress
     results: Sequence[ToolResult] = (
         [entry.event for entry in exchange.results if isinstance(entry.event, ToolResult)] if exchange else []

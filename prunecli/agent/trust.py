@@ -1,8 +1,8 @@
-"""Which directories the user trusted: a file in the user's configuration folder, asked by real path only.
+"""The trust store: a file in the user's configuration folder that lists trusted directories by real path.
 
-Trust belongs to one directory, not to those below it, and nothing in the directory can speak for it: no `.git`
-file, no worktree, no variable of a `.env` (CFG-04, CFG-05). What is recorded with it is a digest of the
-directory's settings, so that the question can be put again when they change (CFG-03).
+Trust covers one directory, not those below it, and nothing inside the directory can grant it: no `.git` file, no
+worktree, no variable of a `.env`. The store also keeps a digest of the directory's settings, so that prunecli can
+ask again when they change.
 """
 
 import fcntl
@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prunecli.agent.judging.places import Unresolvable, lies_in, real_path
+from prunecli.agent.permissions.places import Unresolvable, lies_in, real_path
 from prunecli.errors import ConfigError
 
 SETTINGS = (".prunecli", "AGENTS.md", "CLAUDE.md")
-"""What of a directory acts once it is trusted: its settings, and the instructions the model gets."""
+"""The parts of a directory that take effect once it is trusted: its settings and instructions."""
 
 _MAX_STORE = 4_000_000
 _MAX_ENTRIES = 2000
@@ -29,7 +29,7 @@ _MAX_BYTES = 32_000_000
 class TrustStore:
     """The trusted directories of one user. `path` is the store's file; it need not exist.
 
-    A store that others could have written, or that can't be read, trusts nothing: `problem` says why.
+    A store that is unreadable, or writable by others, trusts nothing; `problem` says why.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,16 +37,16 @@ class TrustStore:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the file, or an empty text."""
+        """What is wrong with the file, or ""."""
         return self._read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
-        """Whether this very directory was trusted; False as well where its real path can't be told."""
+        """Whether this directory was trusted; False if its real path can't be resolved."""
         real = self._real(directory)
         return real is not None and real in self._read()[0]
 
     def changed_since(self, directory: Path) -> bool:
-        """Whether the directory's settings differ from those that were trusted; True where that can't be told."""
+        """Whether the directory's settings have changed since it was trusted; True if that is unknown."""
         real = self._real(directory)
         if real is None or real not in self._read()[0]:
             return True
@@ -54,26 +54,26 @@ class TrustStore:
         return not recorded or recorded != digest(Path(real))
 
     def trust(self, directory: Path, seen: str | None = None) -> None:
-        """Trusts a directory with the settings it has now, or with those of the digest that was `seen`.
+        """Trust a directory with its current settings, or with those of the digest `seen`.
 
-        Raises ConfigError where the store is damaged, lies in the directory, or can't be written.
+        Raises ConfigError if the store is damaged, lies in the directory, or can't be written.
         """
         real = self._real(directory)
         if real is None or not os.path.isdir(real):
             raise ConfigError(
-                f"{directory} can't be trusted: not a directory, or the trust store {self.path} lies in it",
+                f"cannot trust {directory}: not a directory, or the trust store {self.path} lies in it",
                 "use --trust for this run",
             )
         with self._changing() as directories:
             directories[real] = digest(Path(real)) if seen is None else seen
 
     def untrust(self, directory: Path) -> bool:
-        """Takes trust away; whether there was any. Raises ConfigError as `trust` does."""
+        """Revoke trust; returns whether there was any. Raises ConfigError as `trust` does."""
         names = {str(directory)}
         try:
             names.add(real_path(_absolute(directory)))
         except (Unresolvable, OSError):
-            pass  # A directory that is gone is still known by the path it was trusted under.
+            pass  # A deleted directory is still listed under the path it was trusted by.
         if names.isdisjoint(self._read()[0]) and not self.problem:
             return False
         with self._changing() as directories:
@@ -83,11 +83,11 @@ class TrustStore:
             return bool(known)
 
     def directories(self) -> tuple[str, ...]:
-        """The real paths that are trusted, sorted."""
+        """The trusted real paths, sorted."""
         return tuple(sorted(self._read()[0]))
 
     def _real(self, directory: Path) -> str | None:
-        """The directory's real path; None where it can't be told or the store itself lies in it (CFG-04)."""
+        """The directory's real path; None if it can't be resolved or contains the store itself."""
         try:
             real = real_path(_absolute(directory))
             return None if lies_in(real_path(_absolute(self.path)), real) else real
@@ -105,7 +105,7 @@ class TrustStore:
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return {}, f"{self.path}: not a file that only you can write"
+                return {}, f"{self.path}: must be a file that only you can write"
             data = file.read(_MAX_STORE + 1)
         try:
             directories = _directories_of(data)
@@ -115,7 +115,7 @@ class TrustStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str]]:
-        """The directories to change in place, with the store locked; written when the block ends."""
+        """Lock the store and yield its directories; changes are written when the block ends."""
         try:
             os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
             lock = os.open(
@@ -125,14 +125,14 @@ class TrustStore:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 directories, problem = self._read()
                 if problem:
-                    raise ConfigError(problem, f"remove {self.path}; prunecli trust adds directories again")
+                    raise ConfigError(problem, f"remove {self.path}, then run prunecli trust again")
                 yield directories
                 self._write(directories)
             finally:
                 os.close(lock)
         except OSError as error:
             raise ConfigError(
-                f"{self.path}: {error.strerror}", "trust can't be kept; use --trust for this run"
+                f"{self.path}: {error.strerror}", "trust can't be saved; use --trust for this run"
             ) from error
 
     def _write(self, directories: dict[str, str]) -> None:
@@ -154,7 +154,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _directories_of(data: bytes) -> dict[str, str]:
-    """The store's content. Raises ValueError, RecursionError."""
+    """Parse the store. Raises ValueError, RecursionError."""
     if len(data) > _MAX_STORE:
         raise ValueError
     store = json.loads(data.decode("ascii"))
@@ -170,10 +170,10 @@ def _directories_of(data: bytes) -> dict[str, str]:
 
 
 def digest(directory: Path) -> str:
-    """sha256 over what of the directory acts once it is trusted (`SETTINGS`), links followed; hexadecimal.
+    """The sha256 over a directory's `SETTINGS`, links followed; hexadecimal.
 
-    Empty when it can't be taken: something is unreadable, no regular file, or too much (2,000 files, 32 MB). An
-    empty digest never equals anything, so the directory counts as changed.
+    Empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty digest never
+    matches, so the directory counts as changed.
     """
     reading = _Digest()
     try:

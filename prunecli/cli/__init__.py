@@ -1,6 +1,6 @@
-"""The Typer application: help, completion, and the subcommands. The only package that imports typer.
+"""The Typer application: help, completion and subcommands. The only package that imports typer.
 
-The main command's flags are read in `prunecli.flags`; a subcommand is imported when it is called.
+`prunecli.flags` reads the main command's flags; a subcommand is imported when it is called.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,11 +18,11 @@ from prunecli.flags import COMMANDS, FLAGS, INSTANT, Flag, read
 
 
 class Commands(TyperGroup):
-    """The main command: a start, or one of the subcommands."""
+    """The main command: starts a session or runs a subcommand."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Leaves to typer what is not a start; `ctx.obj` is the command line as it was read."""
-        if ctx.resilient_parsing:  # a shell completes a line that is not whole yet
+        """Read the flags; typer gets only what is not a start. `ctx.obj` is the parsed command line."""
+        if ctx.resilient_parsing:  # a shell is completing an unfinished line
             return super().parse_args(ctx, _subcommand(args))
         with complaining():
             ctx.obj = line = read(args)
@@ -34,7 +34,7 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, list(line.command))
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs what was asked for; no error of it is a traceback."""
+        """Run the command and turn its errors into messages without a traceback."""
         with complaining():
             return super().invoke(ctx)
 
@@ -43,7 +43,7 @@ class Commands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # the base class's signature
-        """A subcommand, imported now; None where there is none of that name."""
+        """Import a subcommand; None if no subcommand has that name."""
         if cmd_name not in COMMANDS:
             return None
         command = typer.main.get_command(import_module(f"prunecli.cli.{cmd_name}").app)
@@ -51,13 +51,13 @@ class Commands(TyperGroup):
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # the base class's signature
-        """The list of `--help`, without importing the subcommands."""
+        """List the subcommands for `--help` without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 def _subcommand(args: list[str]) -> list[str]:
-    """The words from the subcommand on; none where there is no subcommand yet."""
+    """The words from the subcommand on; empty if the line has no subcommand yet."""
     from prunecli.errors import UsageError
 
     try:
@@ -78,7 +78,7 @@ app = typer.Typer(
 
 
 def main(ctx: typer.Context, **_: object) -> None:
-    """prunecli: the coding agent for the terminal whose context you can see, prune, restore and trust."""
+    """prunecli: a terminal coding agent whose context you can see, prune and restore."""
     from prunecli.launch import launch
 
     if ctx.invoked_subcommand is None:
@@ -92,7 +92,7 @@ def _version(wanted: bool) -> None:
 
 
 def _parameters() -> Iterator[Parameter]:
-    """The flags as typer reads them from a function's signature."""
+    """The flags as parameters of a signature that typer can read."""
     yield Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     for flag in FLAGS:
         if flag.name not in INSTANT or flag.name == "--version":
@@ -100,7 +100,7 @@ def _parameters() -> Iterator[Parameter]:
 
 
 def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer]] | None:
-    """What completes the flag's value; None where the shell completes it as a file, or nothing can."""
+    """The completer of the flag's value; None for files and for values that cannot be completed."""
     if flag.choices:
         return lambda incomplete: [one for one in flag.choices if one.startswith(incomplete)]
     known = {"--resume": completions.sessions, "--model": completions.models, "--theme": completions.themes}
@@ -108,7 +108,7 @@ def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer
 
 
 def _parameter(flag: Flag) -> Parameter:
-    """A flag as typer sees it. `read` has read its value already, so text is type enough."""
+    """A flag as a typer option. `read` has already parsed the value, so its type is text."""
     metavar = "|".join(flag.choices) or flag.value or None
     option = typer.Option(*flag.names, metavar=metavar, help=flag.help, autocompletion=_completer(flag))
     if flag.name == "--version":

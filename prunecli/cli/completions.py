@@ -1,4 +1,4 @@
-"""What a shell is offered for a value: sessions, strategies, themes, models. Each gives (value, what it is)."""
+"""Shell completion of values: sessions, strategies, themes and models."""
 
 import os
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prunecli.paths import Places, names_in
 
 Offer = tuple[str, str]
-"""A value, and the words that shells with room for them show beside it."""
+"""A value and its description, which some shells show beside it."""
 
 
 def install() -> None:
@@ -15,7 +15,7 @@ def install() -> None:
     from typer.completion import install as installed  # type: ignore[attr-defined]  # not in its __all__
 
     shell, path = installed(prog_name="prunecli", complete_var="_PRUNECLI_COMPLETE")
-    if shell == "zsh":  # its file only defines the function, so that the first Tab would do nothing
+    if shell == "zsh":  # typer's file only defines the function, so the first Tab would do nothing
         with path.open("a") as file:
             file.write('\n_prunecli_completion "$@"\n')
     typer.echo(f"{shell} completion installed in {path}")
@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def sessions(incomplete: str) -> list[Offer]:
-    """Ids and names of sessions, the last changed first."""
+    """Session names and ids, most recently changed first."""
     from prunecli.session.store import Store
 
     found = Store(Places.of(os.environ).sessions).list(None)
@@ -33,7 +33,7 @@ def sessions(incomplete: str) -> list[Offer]:
 
 
 def strategies(incomplete: str) -> list[Offer]:
-    """Strategies, also behind the commas of a list."""
+    """Strategies, also after the last comma of a list."""
     from prunecli.config.strategies import Strategies
 
     before, comma, last = incomplete.rpartition(",")
@@ -42,14 +42,14 @@ def strategies(incomplete: str) -> list[Offer]:
 
 
 def themes(incomplete: str) -> list[Offer]:
-    """The shipped themes and the user's."""
+    """The shipped and the user's themes."""
     places = Places.of(os.environ)
     names = {*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")}
     return _beginning(incomplete, [(name, "") for name in sorted(names)])
 
 
 def models(incomplete: str) -> list[Offer]:
-    """Aliases, then the models of the table and of the user's configuration."""
+    """Aliases, then the models of the model table and of the user's configuration."""
     return _beginning(incomplete, [(name, "") for name in dict.fromkeys(_models())])
 
 
@@ -63,13 +63,16 @@ def _models() -> Iterator[str]:
     try:
         yield from load(places, places.home, os.environ).models
     except PrunecliError:
-        pass  # a start says what is wrong with the configuration; a completion has no place for it
+        pass  # completion cannot show an error; the next start reports what is wrong with the configuration
     yield from ModelTable.load(places.shipped_data).names()
 
 
 def _beginning(incomplete: str, offers: list[Offer]) -> list[Offer]:
-    """The offers that begin so. Shells evaluate what they are given, and a title may come from anywhere: a value that
-    is not one plain word is not offered, and of the words beside it only letters and harmless marks remain."""
+    """The offers that start with `incomplete`.
+
+    Shells evaluate completions, and a title may come from anywhere: drop every value that is not one plain word, and
+    replace special characters in descriptions with spaces.
+    """
     return [
         (value, "".join(char if _is_plain(char) else " " for char in about).strip())
         for value, about in offers

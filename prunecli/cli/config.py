@@ -1,4 +1,4 @@
-"""`prunecli config`: the settings that a person looks at and keeps."""
+"""`prunecli config`: show, check and create configuration files."""
 
 import json
 import os
@@ -16,7 +16,7 @@ app = group("Show, check and create configuration.")
 
 @app.command("show")
 def show(ctx: typer.Context) -> None:
-    """Every value in effect, with where it came from."""
+    """Show every value in effect and its source."""
     config = configured(ctx)
     for key, value, origin in config.items():
         typer.echo(f"{key} = {json.dumps(value) if value is not None else 'unset'}    ({origin})")
@@ -24,20 +24,20 @@ def show(ctx: typer.Context) -> None:
 
 @app.command("path")
 def path(ctx: typer.Context) -> None:
-    """The user's configuration files."""
+    """List the user's configuration files."""
     for file in user_files(Places.of(os.environ), asked_before(ctx).config_file):
-        typer.echo(f"{file}" + ("" if file.exists() else "  (not there)"))
+        typer.echo(f"{file}" + ("" if file.exists() else "  (does not exist)"))
 
 
 @app.command("init")
 def init_() -> None:
-    """Write a commented config.toml where there is none yet."""
+    """Write a commented config.toml if there is none."""
     typer.echo(f"wrote {init(Places.of(os.environ))}")
 
 
 @app.command("check")
 def check(ctx: typer.Context) -> None:
-    """Read all files and say what is wrong."""
+    """Check all configuration files and report errors."""
     from prunecli.tui.themes import load_theme
 
     config = configured(ctx)
@@ -47,4 +47,4 @@ def check(ctx: typer.Context) -> None:
         raise ConfigError(f"{config.origin('ui.theme')}: ui.theme: {error.message}", error.hint) from error
     for notice in config.notices:
         typer.echo(notice)
-    typer.echo("the configuration is good")
+    typer.echo("no errors in the configuration")

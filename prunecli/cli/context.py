@@ -1,4 +1,4 @@
-"""`prunecli context SOURCE`: what the model would see, and why. Nothing but the answer goes to standard output."""
+"""`prunecli context SOURCE`: the context of the next request. Only the answer goes to standard output."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from prunecli.cli.shared import configured, single
 from prunecli.cli.working import working
 from prunecli.config import Config
 from prunecli.config.references import chosen
-from prunecli.context.inspect import Inspection, inspect
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
 from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
+from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, token_factor
@@ -35,26 +35,33 @@ def context(
     source: Annotated[
         str,
         typer.Argument(
-            help="A session, or a file: a session's, agent-session/1, messages.",
+            help="A session, or a session, agent-session/1 or messages file.",
             autocompletion=completions.sessions,
         ),
     ],
     strategy: Annotated[
         str | None,
         Option(
-            "--strategy", help="A strategy, or several with commas.", autocompletion=completions.strategies
+            "--strategy",
+            help="A strategy, or several separated by commas.",
+            autocompletion=completions.strategies,
         ),
     ] = None,
     options: Annotated[
-        list[str] | None, Option("-o", metavar="KEY=VALUE", help="An option of the strategy, dotted.")
+        list[str] | None,
+        Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0."),
     ] = None,
-    window: Annotated[int | None, Option("--window", min=1, help="Context window, tokens.")] = None,
-    at: Annotated[int | None, Option("--at", min=0, help="As of this entry.")] = None,
-    estimator: Annotated[str | None, Option("--estimator", help="tiktoken or chars4.")] = None,
-    no_recall: Annotated[bool, Option("--no-recall", help="Placeholders without their handle.")] = False,
-    as_json: Annotated[bool, Option("--json", help="One JSON object.")] = False,
+    window: Annotated[int | None, Option("--window", min=1, help="Context window in tokens.")] = None,
+    at: Annotated[int | None, Option("--at", min=0, help="Show the context as of this entry.")] = None,
+    estimator: Annotated[
+        str | None, Option("--estimator", help="Token estimator: tiktoken or chars4.")
+    ] = None,
+    no_recall: Annotated[
+        bool, Option("--no-recall", help="Leave recall handles out of placeholders.")
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """What the next request would hold: recorded edits of a session, or what a strategy proposes."""
+    """Show the context of the next request: with recorded edits, or with what a strategy proposes."""
     with working("reading"):
         found = _source(source)
         config = _configured(ctx, options or (), strategy)
@@ -81,20 +88,24 @@ def _source(text: str) -> "Source":
     try:
         if not path.is_file():
             if "/" in text or path.suffix:
-                raise SessionNotFound(f"no file {text!r}", "SOURCE is a file, or a session's id or name")
+                raise SessionNotFound(
+                    f"no such file: {text}", "SOURCE is a file, a session id or a session name"
+                )
             path = Store(Places.of(os.environ).sessions).find(text)
         return read_source(path)
     except OSError as error:
-        raise SessionCorrupt(path, 0, error.strerror or "can't be read") from error
+        raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
 
 
 def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
-    """The user's configuration with `-o` options: `pi.prune_minimum=0` is that strategy's, `prune_minimum=0` that of
-    each strategy given that has it."""
+    """The user's configuration with `-o` options.
+
+    `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every given strategy that has it.
+    """
     config = configured(ctx)
     names = _real(strategy.split(",")) if strategy else []
     if options and not names:
-        raise UsageError("-o: options of which strategy?", "name it with --strategy")
+        raise UsageError("-o: no strategy given", "name one with --strategy")
     for option in options:
         key, equals, value = option.partition("=")
         if not equals:
@@ -110,7 +121,7 @@ def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None
 
 
 def _real(names: Sequence[str]) -> list[str]:
-    """The strategies that stand behind the names."""
+    """The strategies behind the names; `auto` stands for several."""
     from prunecli.runtime.choices import AUTO
 
     return [one for name in names for one in (AUTO if name == "auto" else (name,))]
@@ -122,7 +133,7 @@ def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
 
 def _counter(estimator: str) -> TokenCounter:
     if estimator not in ("tiktoken", "chars4"):
-        raise UsageError(f"--estimator: there is no {estimator!r}", "tiktoken, chars4")
+        raise UsageError(f"no estimator named {estimator!r}", "use tiktoken or chars4")
     from prunecli.providers.tokenizer import counter
 
     return counter(estimator)

@@ -1,4 +1,4 @@
-"""`prunecli demo`: the tour."""
+"""`prunecli demo`: the guided tour."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -14,7 +14,7 @@ def demo(
     inline: Annotated[bool, typer.Option("--inline", help="Run below the shell prompt.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Plain text output.")] = False,
 ) -> None:
-    """A guided session on the built-in demo model, in a scratch folder: no key, no network."""
+    """Start a guided tour on the built-in demo model, in a scratch folder. Needs no key and no network."""
     before = asked_before(ctx)
     tour = demo_launch(plain=plain or before.plain)
     tour = replace(

@@ -1,4 +1,4 @@
-"""`prunecli doctor`: what works here and what does not."""
+"""`prunecli doctor`: check the environment and report problems."""
 
 import os
 
@@ -11,9 +11,9 @@ from prunecli.sanitize import one_line
 
 
 def doctor(ctx: typer.Context) -> None:
-    """Check terminal, configuration, key, endpoint, sandbox, rg and session folder: one line each.
+    """Check the terminal, configuration, key, endpoint, sandbox, rg and session folder.
 
-    The exit code is 1 where something has to be fixed.
+    Exits with 1 if something has to be fixed.
     """
     from prunecli.runtime.checkup import MARKS, checkup, patient_of
 

@@ -1,4 +1,4 @@
-"""`prunecli login`: the key file."""
+"""`prunecli login`: save an API key."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from prunecli.paths import Places
 
 
 def login(ctx: typer.Context) -> None:
-    """Ask for an API key and write the key file (mode 0600)."""
+    """Ask for an API key and save it in a file with mode 0600."""
     places, config = Places.of(os.environ), configured(ctx)
     key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
     file = save_key(places, key, config.providers.keys(config.model.provider))

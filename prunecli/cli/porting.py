@@ -1,4 +1,4 @@
-"""`prunecli sessions import` and `export`: sessions of other agents in, sessions of ours out."""
+"""`prunecli sessions import` and `export`: convert sessions from and to other formats."""
 
 import json
 import os
@@ -18,21 +18,23 @@ from prunecli.sanitize import one_line, visible
 from prunecli.session.store import Store, random_bytes
 
 if TYPE_CHECKING:
-    from prunecli.session.importers.saving import Saved
     from prunecli.session.importers.source import Source
+    from prunecli.session.importers.store_import import Saved
 
 _NAMED_LINES = 5
 _ALWAYS = ("prompts", "responses", "results")
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Session files of other agents; .gz is fine.")],
-    branches: Annotated[bool, typer.Option("--branches", help="Other lines too, as forks.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Another copy of what was imported before.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
+    files: Annotated[list[Path], typer.Argument(help="Session files of other agents; may be gzipped.")],
+    branches: Annotated[
+        bool, typer.Option("--branches", help="Import other branches too, as forks.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Import again, as another copy.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Makes sessions of Claude Code, pi, Codex, OpenCode or Gemini CLI files, agent-session/1 or messages."""
-    from prunecli.session.importers.saving import save
+    """Import sessions from Claude Code, pi, Codex, OpenCode, Gemini CLI, agent-session/1 or messages files."""
+    from prunecli.session.importers.store_import import save
 
     store = Store(Places.of(os.environ).sessions)
     rows: list[dict[str, Any]] = []
@@ -59,25 +61,25 @@ def export(
     session: Annotated[
         str,
         typer.Argument(
-            help="Id, unique prefix or name, or a file of any known kind.",
+            help="Session id, unique prefix or name, or a file in any supported format.",
             autocompletion=completions.sessions,
         ),
     ],
     format_: Annotated[
-        str, typer.Option("--format", "-f", help="markdown, html, pi or messages.")
+        str, typer.Option("--format", "-f", help="Format: markdown, html, pi or messages.")
     ] = "markdown",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A new file; else standard output.")
+        Path | None, typer.Option("-o", "--output", help="Write to this file instead of standard output.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     whole: Annotated[
-        bool, typer.Option("--whole", help="As if nothing had been pruned or summarised.")
+        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarised.")
     ] = False,
     keep_secrets: Annotated[
-        bool, typer.Option("--keep-secrets", help="Leave in what looks like a key or a token.")
+        bool, typer.Option("--keep-secrets", help="Keep text that looks like a key or token.")
     ] = False,
 ) -> None:
-    """Writes a session as Markdown, one HTML page, pi's JSONL or Anthropic Messages JSON."""
+    """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
     from prunecli.session.exporters.formats import exported
     from prunecli.session.exporters.output import write_new
 
@@ -87,7 +89,7 @@ def export(
     for notice in source.notices:
         typer.echo(f"prunecli: {visible(notice)}", err=True)
     if done.redacted:
-        typer.echo(f"prunecli: {done.redacted} secrets were replaced (--keep-secrets leaves them)", err=True)
+        typer.echo(f"prunecli: {done.redacted} secrets replaced (--keep-secrets keeps them)", err=True)
     if output is None:
         typer.echo(done.text, nl=False)
     else:
@@ -105,9 +107,7 @@ def _read(path: Path) -> "Source":
     try:
         return read_source(path, compactions=True)
     except OSError as error:
-        raise SessionError(
-            f"{path}: {error.strerror or 'cannot be read'}", "is that the right name?"
-        ) from error
+        raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
 
 
 def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, Any]:
@@ -140,19 +140,19 @@ def _kept(records: list[Record]) -> dict[str, int]:
 def _told(row: dict[str, Any]) -> str:
     """The report on one file."""
     kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
-    done = "imported" if row["new"] else "imported before (--again makes another copy):"
+    done = "imported" if row["new"] else "already imported (--again makes another copy):"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
     beside = [what for what in row["left_out"] if what.startswith("subagent files")]
     lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]
     if others := {what: number for what, number in row["left_out"].items() if what not in beside}:
         parts = sorted(others.items(), key=lambda one: -one[1])
         lines.append("  left out: " + ", ".join(f"{number} {what}" for what, number in parts))
-    lines += [f"  passed over: {said}" for said in row["damaged"][:_NAMED_LINES]]
+    lines += [f"  skipped: {said}" for said in row["damaged"][:_NAMED_LINES]]
     if len(row["damaged"]) > _NAMED_LINES:
-        lines.append(f"  passed over: {len(row['damaged']) - _NAMED_LINES} more lines")
+        lines.append(f"  skipped: {len(row['damaged']) - _NAMED_LINES} more lines")
     for fork in row["forks"]:
         lines.append(f"  branch: {fork['id']}")
     if row["branches"] and not row["forks"]:
-        lines.append(f"  {row['branches']} other branches stay behind: --branches imports them as forks")
-    lines.append(f"  go on with: prunecli --resume {row['id']}")
+        lines.append(f"  {row['branches']} other branches not imported (--branches imports them as forks)")
+    lines.append(f"  continue with: prunecli --resume {row['id']}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`prunecli sessions`: list, show, verify, remove. Reads the files; changes none but by `rm`."""
+"""`prunecli sessions`: list, search, show, verify, audit and remove. Only `rm` changes a file."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
-from prunecli.session.changing import remove
-from prunecli.session.family import Member, family
 from prunecli.session.log import read_log
-from prunecli.session.search import search as search_in
 from prunecli.session.session import Session
+from prunecli.session.session_files import remove
+from prunecli.session.session_search import search as search_in
+from prunecli.session.session_tree import Member, family
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 Readable = Annotated[
     str,
-    typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions),
+    typer.Argument(help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions),
 ]
-Kept = Annotated[str, typer.Argument(help="Id, unique prefix or name.", autocompletion=completions.sessions)]
+Kept = Annotated[
+    str, typer.Argument(help="Session id, unique prefix or name.", autocompletion=completions.sessions)
+]
 
-app = group("List, show, verify, audit, import and export sessions.")
+app = group("List, search, show, verify, audit, import and export sessions.")
 app.command("import")(porting.import_)
 app.command("export")(porting.export)
 
@@ -47,11 +49,11 @@ def _store() -> Store:
 
 @app.command("list")
 def list_(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
-    here: Annotated[bool, typer.Option("--here", help="Only those of this directory.")] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="Copies below what they were copied from.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Show copies below their originals.")] = False,
 ) -> None:
-    """Sessions, the last changed first."""
+    """List sessions, most recently changed first."""
     found = _store().list(working_directory() if here else None)
     costs = Costs.of(Places.of(os.environ))
     if as_json:
@@ -66,17 +68,17 @@ def list_(
 
 
 def _parent(member: Member) -> dict[str, object] | None:
-    """What its first record says it was copied from; None for one that was begun anew."""
+    """The session and record that this one was copied from; None if it was not copied."""
     return None if member.at is None else {"id": member.parent, "seq": member.at}
 
 
 @app.command("search")
 def search(
-    words: Annotated[list[str], typer.Argument(help="All of them have to be in one message or output.")],
+    words: Annotated[list[str], typer.Argument(help="Words that one message or output must all contain.")],
     here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Messages, outputs and commands that hold all the words, in all sessions, the last changed first."""
+    """Search all sessions for messages, outputs and commands that contain every word, newest session first."""
     found = _store().list(working_directory() if here else None)
     titles = {one.path: one.label for one in found}
     before, count = None, 0
@@ -95,17 +97,20 @@ def search(
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     if not count and not as_json:
-        typer.echo("nothing found")
+        typer.echo("no matches")
 
 
 @app.command("show")
 def show(
     session: Annotated[
-        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+        str,
+        typer.Argument(
+            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
+        ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="The records, one a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the records, one per line.")] = False,
 ) -> None:
-    """What was said and done in a session."""
+    """Show the conversation of a session."""
     loaded = Session.load(_path(session), Context(Chars4()), writable=False)
     for notice in loaded.notices:
         typer.echo(f"prunecli: {visible(notice)}", err=True)
@@ -119,10 +124,13 @@ def show(
 @app.command("verify")
 def verify(
     session: Annotated[
-        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+        str,
+        typer.Argument(
+            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
+        ),
     ],
 ) -> None:
-    """Checks every line and recomputes the hash of every request from the log alone."""
+    """Check every line and recompute the hash of every request from the log alone."""
     path = _path(session)
     with working("verifying"):
         report = verify_session(path, read_log(path))
@@ -136,11 +144,14 @@ def verify(
 def audit_(
     ctx: typer.Context,
     session: Annotated[
-        str, typer.Argument(help="Id, unique prefix, name, or a file.", autocompletion=completions.sessions)
+        str,
+        typer.Argument(
+            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
+        ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Each request: what it was thought to be, what was reported and cached, and what it cost."""
+    """Show estimated, reported and cached tokens and the cost of each request."""
     path = _path(session)
     with working("auditing"):
         found = _audited(ctx, path)
@@ -148,7 +159,7 @@ def audit_(
 
 
 def _audited(ctx: typer.Context, path: Path) -> "Audit":
-    """The audit of a session's file, at the prices and with the cache's time that are configured."""
+    """Audit a session file at the configured prices and cache lifetime."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
     from prunecli.session.audit import audit
@@ -171,9 +182,9 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
 @app.command("rm")
 def rm(
     session: Kept,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
-    """Deletes one session's file, after asking; one that is open in another process stays."""
+    """Delete a session file. Asks first; keeps a session that is open in another process."""
     path = _store().find(session)
     if yes or typer.confirm(f"Delete {path}?"):
         remove(path)
@@ -181,7 +192,7 @@ def rm(
 
 
 def _path(session: str) -> Path:
-    """A file as given, else the session of that id, prefix or name."""
+    """The file itself if it exists, otherwise the session with that id, prefix or name."""
     if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
     return _store().find(session)

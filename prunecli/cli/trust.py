@@ -1,4 +1,4 @@
-"""`prunecli trust`: the directories whose configuration counts."""
+"""`prunecli trust`: trust a directory or stop trusting it."""
 
 import os
 from pathlib import Path
@@ -13,8 +13,8 @@ from prunecli.paths import Places
 
 
 def trust(
-    directory: Annotated[Path | None, typer.Argument(help="This directory by default.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
+    directory: Annotated[Path | None, typer.Argument(help="The directory; default: this one.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Stop trusting it.")] = False,
 ) -> None:
     """Trust a directory: load its configuration and instructions, and let tools change it."""
     places = Places.of(os.environ)

@@ -1,4 +1,4 @@
-"""A sign of life of a subcommand that takes its time: what it does, for how long, and how to stop it."""
+"""A progress line for slow subcommands: what runs, for how long, and how to stop it."""
 
 import sys
 import threading
@@ -8,14 +8,16 @@ from time import monotonic
 from typing import TextIO
 
 FIRST_SECONDS = 1.0
-"""What is done sooner says nothing."""
+"""Faster work shows nothing."""
 STEP_SECONDS = 0.5
 
 
 @contextmanager
 def working(words: str, out: TextIO | None = None, first: float = FIRST_SECONDS) -> Iterator[None]:
-    """Says so after `first` seconds on standard error (or `out`), where that is a terminal, on one line that is
-    blank again at the end. No escape sequence: it is as right on a dumb terminal."""
+    """Show a progress line on standard error (or `out`) after `first` seconds if it is a terminal.
+
+    The line is blank again at the end. It uses no escape sequences, so it works on a dumb terminal.
+    """
     out = out or sys.stderr
     if not out.isatty():
         yield
@@ -25,7 +27,7 @@ def working(words: str, out: TextIO | None = None, first: float = FIRST_SECONDS)
     def tell() -> None:
         line, wait = "", first
         while not over.wait(wait):
-            line, wait = f"{words} ... {monotonic() - begun:.0f} s, Ctrl+C stops", STEP_SECONDS
+            line, wait = f"{words} ... {monotonic() - begun:.0f} s, Ctrl+C to stop", STEP_SECONDS
             out.write(f"\r{line}")
             out.flush()
         out.write(f"\r{' ' * len(line)}\r" if line else "")

@@ -1,4 +1,4 @@
-"""/agents: other agents have it; what to use here."""
+"""/agents: what to use instead of subagents."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,5 @@ STAND_IN = True
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Subagents: not supported; /fork continues in a copy of the session."""
-    return [
-        Say("prunecli has no subagents. /fork continues in a copy, `prunecli -p` runs a task on its own.")
-    ]
+    """Subagents are not supported; use /fork or `prunecli -p`."""
+    return [Say("prunecli has no subagents. /fork continues in a copy; `prunecli -p` runs a separate task.")]

@@ -1,7 +1,7 @@
-"""What a slash command is, which there are, and the effects that it answers with.
+"""Slash commands: the registry, and the effects that commands return.
 
-A command's file defines `run(runtime, arguments)`, whose docstring is its help, and may define `ALIASES`. It
-touches no screen: what should be seen or done there comes back as values.
+Each command's file defines `run(runtime, arguments)`; the first docstring line is the command's help. The file may
+define `ALIASES`. Commands never touch the screen: they return effects, and front ends carry them out.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from prunecli.paths import names_in
 from prunecli.runtime import Runtime
 
 NEAR = 0.6
-"""From which similarity on, 0 to 1, a command is suggested for an unknown word."""
+"""Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Lines for the user, plain text."""
+    """Plain-text lines for the user."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
@@ -29,9 +29,9 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings; cells are plain text, numbers already formatted. `right` names right-aligned columns.
+    """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
-    `note` stands below them; a front end that reads lines has `lines_note` in its place where there is one.
+    `note` appears below the rows; the plain interface shows `lines_note` instead where it is set.
     """
 
     title: str
@@ -44,14 +44,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ShowContext:
-    """Let the user look at the context and edit it. A front end without a screen for that shows the table."""
+    """Open the context inspector. A front end without a screen shows the table."""
 
     table: "Callable[[], Table]"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing to choose from: `value` is what the command gets as its arguments when it is chosen."""
+    """One option of a choice. Selecting it passes `value` to the command as its arguments."""
 
     value: str
     label: str
@@ -61,9 +61,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Let the user choose; the chosen value is run as `/command value`.
+    """Let the user choose; runs `/command value` with the chosen value.
 
-    `grave`: it allows something, so keys that were typed before it stood there must not choose. Esc means the last.
+    `grave`: the choice grants permission, so ignore keys typed before it appeared. Esc selects the last option.
     """
 
     title: str
@@ -74,29 +74,31 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class PickSession:
-    """Let the user look through all sessions and open one. `choose` gives a short list for where there is no screen;
-    it reads the folder, and raises nothing."""
+    """Let the user browse all sessions and open one.
+
+    `choose` returns a short list for front ends without a screen; it reads the session folder and raises nothing.
+    """
 
     choose: Callable[[], Choose]
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """Say this to the agent, as if typed."""
+    """Send this prompt to the agent, as if typed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetTheme:
-    """Use this theme from now on."""
+    """Switch to this theme."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EditFile:
-    """Open a file in $EDITOR; when it is closed, run `/then`."""
+    """Open a file in $EDITOR, then run `/then`."""
 
     path: Path
     then: str = ""
@@ -104,24 +106,24 @@ class EditFile:
 
 @dataclass(frozen=True, slots=True)
 class SwitchSession:
-    """Another session is in the runtime now: show it from its beginning."""
+    """The runtime has switched to another session; show it from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """Let the agent go on from where the session is, without a new prompt."""
+    """Continue the session without a new prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactNow:
-    """Have the model summarise the older part of the session, with this focus."""
+    """Summarise the older part of the session, with this focus."""
 
     focus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Put a text on the clipboard; `what` says in a few words which."""
+    """Copy a text to the clipboard; `what` describes it in a few words."""
 
     text: str
     what: str
@@ -129,19 +131,19 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Reconfigured:
-    """The configuration was read again: theme, keys and mouse follow it."""
+    """The configuration was reloaded; update theme, keys and mouse."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetMouse:
-    """Listen to the mouse from now on, or no longer."""
+    """Turn mouse support on or off."""
 
     on: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AskSecret:
-    """Ask for a line that nobody may read along; `then` gets it. Nothing is kept of it elsewhere."""
+    """Ask for a secret without showing or storing it, then pass it to `then`."""
 
     title: str
     then: "Callable[[str], Sequence[Effect]]"
@@ -149,14 +151,14 @@ class AskSecret:
 
 @dataclass(frozen=True, slots=True)
 class FillPrompt:
-    """Put a text into the prompt, to be changed and sent."""
+    """Put a text into the prompt for editing."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RewindNow:
-    """Go to the state right after record `seq`: the conversation, the files or both; then fill the prompt."""
+    """Restore the conversation, the files or both to the state after record `seq`, then fill the prompt."""
 
     seq: int
     conversation: bool
@@ -166,9 +168,9 @@ class RewindNow:
 
 @dataclass(frozen=True, slots=True)
 class InThread:
-    """Work that takes long: done in a thread while the keyboard goes on; then what it gives is done.
+    """Slow work: run `work` in a thread so the keyboard stays responsive, then carry out its effects.
 
-    `words` say what is being done. `work` may raise PrunecliError.
+    `words` describe the work. `work` may raise PrunecliError.
     """
 
     words: str
@@ -177,7 +179,7 @@ class InThread:
 
 @dataclass(frozen=True, slots=True)
 class Quit:
-    """Leave the program."""
+    """Exit the program."""
 
 
 Effect: TypeAlias = (
@@ -206,8 +208,8 @@ RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command by its name without the slash; `help` is one line. A `stand_in` only says what to use instead of
-    something that other agents have."""
+    """A slash command; `name` has no slash, `help` is one line. A `stand_in` names what to use
+    instead of a command of other agents."""
 
     name: str
     help: str
@@ -217,13 +219,13 @@ class Command:
 
 
 def command_names() -> tuple[str, ...]:
-    """The names of all commands, without importing any."""
+    """The names of all commands, found without importing any."""
     stems = names_in(Path(__file__).parent, ".py")
     return tuple(stem.replace("_", "-") for stem in stems if stem != "command")
 
 
 def load(name: str) -> Command:
-    """The command of that name. Raises ImportError for a name that is not listed."""
+    """Import a command by name. Raises ImportError if there is none."""
     module = import_module(f"prunecli.commands.{name.replace('-', '_')}")
     text = (module.run.__doc__ or "").strip().split("\n")[0]
     return Command(
@@ -237,7 +239,7 @@ def all_commands() -> tuple[Command, ...]:
 
 
 def find(word: str) -> Command | None:
-    """The command of a name or an alias."""
+    """The command with this name or alias, if any."""
     names = command_names()
     if word in names:
         return load(word)
@@ -245,14 +247,17 @@ def find(word: str) -> Command | None:
 
 
 def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
-    """Runs a typed line such as `/prune-config pi.prune_protect 20000`; errors come back as `Say`."""
+    """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
     command = find(word)
     if command is None:
         known = [name for one in all_commands() for name in (one.name, *one.aliases)]
         near = get_close_matches(word, known, 1, NEAR)
         return [
-            Say(f"There is no /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."), "error")
+            Say(
+                f"No command named /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."),
+                "error",
+            )
         ]
     try:
         return command.run(runtime, arguments.strip())
@@ -261,7 +266,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:
-    """Another session is there. What the one before was told and has not heard comes back into the prompt; entries
-    that it was to show again are that session's."""
+    """The effects of switching sessions: messages still queued in the old one go back into the prompt, except entries
+    to restore there."""
     said = [words for words in unheard if not words.startswith("/restore ")]
     return [SwitchSession(), *([FillPrompt("\n\n".join(said))] if said else [])]

@@ -1,4 +1,4 @@
-"""/compact: a summary of the older part of the session, now."""
+"""/compact: summarise the older part of the session."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from prunecli.runtime.thinking_cost import thinking_cost
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarise the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     plan = runtime.policy.plan_compaction(runtime.session.context, arguments)
     if plan is None:
-        return [Say("Nothing to compact yet")]
+        return [Say("Nothing to compact yet.")]
     block: dict[str, Json] | None = {} if plan.by_endpoint else None
     cost = thinking_cost(runtime, plan.event(runtime.session.context, "", block))
     return [*([Say(f"In the turns that stay, this{cost.lower()}")] if cost else []), CompactNow(arguments)]

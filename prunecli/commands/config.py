@@ -1,4 +1,4 @@
-"""/config: the user's configuration in the editor, then read again."""
+"""/config: edit the user's configuration, then reload it."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Edit config.toml in $EDITOR; it is checked and read when you come back."""
+    """Edit config.toml in $EDITOR, then reload it."""
     places = runtime.setup.places
     if not places.config_file.exists():
         init(places)

@@ -1,25 +1,25 @@
-"""/context: what the next request holds, in the inspector or as a table."""
+"""/context: the entries of the next request, in the inspector or as a table."""
 
 from collections.abc import Mapping, Sequence
 
 from prunecli.commands.command import Effect, ShowContext, Table
 from prunecli.context.exchange import Entry
-from prunecli.context.labels import summary_label
 from prunecli.context.state import Context
 from prunecli.figures import share, short
+from prunecli.inspector.labels import summary_label
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Look at the context and edit it: what fills the window, and what could go; /context table lists it."""
+    """Inspect and edit the context; /context table lists it."""
     if arguments == "table":
         return [table(runtime)]
     return [ShowContext(lambda: table(runtime))]
 
 
 def table(runtime: Runtime) -> Table:
-    """Every entry of the context with its tokens and state."""
+    """List every entry of the context with its tokens and state."""
     status = runtime.status()
     context, ledger = runtime.session.context, status.ledger
     rows = [_row(context, ledger.spared, entry) for item in context.items for entry in _parts(item)]
@@ -58,4 +58,4 @@ def _what(entry: Entry) -> str:
         return summary_label(entry)
     content = getattr(entry.event, "content", ())
     first = plain_text(content).strip().split("\n")[0][:56]
-    return ("> " if entry.kind in ("user", "command") else "") + (first or "calls")
+    return ("> " if entry.kind in ("user", "command") else "") + (first or "(tool calls)")

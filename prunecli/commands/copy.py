@@ -1,4 +1,4 @@
-"""/copy: text of the session on the clipboard, as it was written."""
+"""/copy: put text of the session on the clipboard as written."""
 
 import re
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from prunecli.context.exchange import Entry
 from prunecli.errors import UsageError
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.runtime.entries import entries_of
+from prunecli.runtime.entry_numbers import entries_of
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Copy the last answer, or its last code block: /copy code, /copy code 1, or an entry: /copy 17."""
+    """Copy the last answer, its last code block (/copy code) or an entry (/copy 17)."""
     words = arguments.split()
     if not words:
         return [Copy(_last_answer(runtime), "the last answer")]
@@ -30,12 +30,14 @@ def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:
         return [Say("The last answer has no code block.")]
     which = words[0] if words else str(len(blocks))
     if not which.isdigit() or not 1 <= int(which) <= len(blocks):
-        raise UsageError(f"there is no code block {which!r}", f"the last answer has {len(blocks)}, from 1")
+        raise UsageError(
+            f"no code block {which!r} in the last answer", f"choose a number from 1 to {len(blocks)}"
+        )
     return [Copy(blocks[int(which) - 1], f"code block {which} of {len(blocks)}")]
 
 
 def code_blocks(markdown: str) -> list[str]:
-    """The insides of fenced code blocks, in order; one that is not closed goes to the end of the text."""
+    """The contents of fenced code blocks, in order. An unclosed block runs to the end of the text."""
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in markdown.split("\n"):
@@ -52,11 +54,11 @@ def code_blocks(markdown: str) -> list[str]:
 
 
 def _last_answer(runtime: Runtime) -> str:
-    """The newest words of the model, whether pruned or not. Raises UsageError where it has said nothing."""
+    """The model's latest text, pruned or not. Raises UsageError if there is none."""
     for entry in reversed(runtime.session.context.entries.values()):
         if entry.kind == "assistant" and (text := _text(entry).strip()):
             return text
-    raise UsageError("there is no answer to copy yet")
+    raise UsageError("no answer to copy yet")
 
 
 def _text(entry: Entry) -> str:

@@ -1,29 +1,29 @@
-"""/cost: what was paid, per model and per request, and what pruning did to it."""
+"""/cost: cost per model and per request, and the effect of pruning."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
-from prunecli.context.spending import Paid, Pruning, paid, pruning
 from prunecli.figures import money, share, short
+from prunecli.inspector.spending import Paid, Pruning, paid, pruning
 from prunecli.runtime import Runtime
 
 _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned")
-"""Tokens: input beside the cache, read from and written to it; its share; what pruning kept out of the requests."""
+"""Token columns: uncached input, cache reads and writes, cache share, output, and tokens withheld by pruning."""
 
 UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
-"""Requests that are listed, the newest; `prunecli sessions audit` lists all."""
+"""How many requests to list, newest first; `prunecli sessions audit` lists all."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show tokens and cost per model and per request, and what pruning saved and cost."""
+    """Show tokens and cost per model and request, and the net effect of pruning."""
     choices = runtime.choices
     context = runtime.session.context
     told, thinking = context.counts.told_raw, context.unseen.cost_to
     responses = paid(runtime.session.records, choices.known_price, told, thinking)
     if not responses:
-        return [Say("Nothing was paid so far: no request has been answered.")]
+        return [Say("No cost yet: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
     rows = [
         _row(model or "(no name)", "", [one for one in responses if one.model == model]) for model in models
@@ -60,7 +60,7 @@ def _row(name: str, entry: str, responses: Sequence[Paid]) -> tuple[str, ...]:
 
 
 def _total(responses: Sequence[Paid]) -> str:
-    """The known cost; an unknown part of it is said."""
+    """The sum of the known costs, with "+ ?" if some are unknown."""
     known = [one.cost for one in responses if one.cost is not None]
     if not known:
         return UNKNOWN
@@ -81,19 +81,19 @@ def _note(found: Pruning, responses: Sequence[Paid]) -> str:
     unknown = sorted({one.model or "(no name)" for one in responses if one.cost is None})
     if unknown:
         names = ", ".join(unknown)
-        lines.append(f'No price is known for {names}: [models."NAME"] prices in config.toml.')
+        lines.append(f'No known price for {names}; set [models."NAME"] prices in config.toml.')
     if not found.withheld and not found.rewritten:
-        lines.append("Pruning withheld nothing from any request.")
+        lines.append("Pruning withheld nothing from requests.")
     elif found.saved is None or found.cost is None or found.net is None:
         lines.append(
-            f"Pruning withheld ~{short(found.withheld)} tokens from requests and had ~{short(found.rewritten)} "
-            "written again; $ unknown."
+            f"Pruning kept ~{short(found.withheld)} tokens out of requests and caused ~{short(found.rewritten)} "
+            "to be rewritten to the cache; prices unknown."
         )
     else:
         net = ("saved " if found.net >= 0 else "cost ") + f"~{money(abs(found.net))} net"
         lines.append(
-            f"Pruning kept ~{short(found.withheld)} tokens out of requests, which saved ~{money(found.saved)}; "
-            f"writing ~{short(found.rewritten)} tokens to the cache again cost ~{money(found.cost)}. It {net}."
+            f"Pruning kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}; "
+            f"rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}. It {net}."
         )
     if found.cleared:
         lines.append(f"The endpoint itself cleared ~{short(found.cleared)} of these tokens.")

@@ -1,4 +1,4 @@
-"""/doctor: what works here and what is missing, one line each."""
+"""/doctor: check the environment, one line per check."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from prunecli.commands.command import Effect, InThread, Say, Table
 from prunecli.context.repair import leave_out
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import MARKS, checkup, patient_of
-from prunecli.runtime.entries import entries_of
+from prunecli.runtime.entry_numbers import entries_of
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Check terminal, key, endpoint and more; /doctor 17 leaves out an entry that is refused."""
+    """Check terminal, key, endpoint and more; /doctor 17 removes a rejected entry."""
     if arguments:
         return [_leave_out(runtime, seq) for seq in entries_of(runtime, arguments.split())]
     setup, config = runtime.setup, runtime.config
@@ -19,7 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         found = checkup(patient_of(setup.places, setup.cwd, setup.environ, lambda: config))
         rows = tuple((MARKS[one.state], one.name, one.said) for one in found)
         hints = "\n".join(f"{one.name}: {one.hint}" for one in found if one.hint)
-        return [Table("Doctor", ("", "what", "how it is"), rows, note=hints)]
+        return [Table("Doctor", ("", "check", "result"), rows, note=hints)]
 
     return [InThread("Checking", work)]
 
@@ -28,6 +28,10 @@ def _leave_out(runtime: Runtime, seq: int) -> Say:
     context = runtime.session.context
     event = leave_out(runtime.policy.view(context), context.entries[seq])
     if event is None:
-        return Say(f"Entry {seq} stays: it is yours, in progress, or out already.", "warning")
+        return Say(
+            f"Entry {seq} was kept: it is a user message, still in progress, or already removed.", "warning"
+        )
     runtime.emit(event)
-    return Say(f"Entry {seq} is left out from now on. Enter on an empty prompt goes on; /undo takes it back.")
+    return Say(
+        f"Removed entry {seq} from the context. Enter on an empty prompt to continue; /undo to restore it."
+    )

@@ -1,4 +1,4 @@
-"""/export: the session as a file that others can read."""
+"""/export: write the session to a file in another format."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +15,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     first, _, rest = arguments.partition(" ")
     name, place = format_named(first or "markdown"), rest.strip()
     if not runtime.session.context.entries:
-        return [Say("Nothing was said yet.", "warning")]
+        return [Say("Nothing to export: the session is empty.", "warning")]
     path = Path(place or f"prunecli-{runtime.session.id}{ENDINGS[name]}").expanduser()
     path = path if path.is_absolute() else runtime.setup.cwd / path
     done = exported(runtime.session.records, name)
     write_new(path, done.text)
-    hidden = f"; {done.redacted} secrets were replaced" if done.redacted else ""
+    hidden = f"; {done.redacted} secrets replaced" if done.redacted else ""
     return [Say(f"Wrote {seen_from(str(path), runtime.setup.cwd)}{hidden}.")]

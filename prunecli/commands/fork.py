@@ -1,4 +1,4 @@
-"""/fork: a copy of this session that goes its own way."""
+"""/fork: continue in a copy of this session."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Continue in a copy of this session, from an entry's number on: /fork 17; a prompt is asked anew."""
+    """Continue in a copy of this session, optionally up to an entry: /fork 17."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     session = runtime.session
     if not session.records or session.path is None:
-        return [Say("Nothing to copy: this session is not kept, or nothing was said in it.", "warning")]
+        return [Say("Nothing to copy: this session is empty or not saved.", "warning")]
     if arguments and not arguments.isdigit():
-        raise UsageError(f"/fork {arguments}: expected an entry's number", "/context shows them")
+        raise UsageError(f"/fork {arguments}: expected an entry number", "/context lists them")
     at, again = int(arguments) if arguments else None, ""
     record = next((one for one in session.records if one.seq == at), None)
     if record and isinstance(record.event, UserMessage) and record.event.origin != "command":
@@ -27,5 +27,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         runtime.open_session(session.path, fork=True, at=at)
     except OSError as error:
         raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-    said = [*switched(unheard), Say(f"A copy of {before}; /resume {before} goes back to it.")]
+    said = [*switched(unheard), Say(f"This is a copy of {before}; /resume {before} to go back.")]
     return [*said, FillPrompt(again)] if again else said

@@ -7,16 +7,16 @@ from prunecli.commands.command import Effect, Table, all_commands
 from prunecli.runtime import Runtime
 
 _KEYS = (
-    ("submit", "sends (steers while the agent works)"),
-    ("follow_up", "queues"),
-    ("newline", "new line"),
-    ("interrupt", "interrupts"),
-    ("cycle_mode", "mode"),
-    ("show_keys", "keys"),
+    ("submit", "to send (steers while the agent works)"),
+    ("follow_up", "to queue"),
+    ("newline", "for a new line"),
+    ("interrupt", "to interrupt"),
+    ("cycle_mode", "to change mode"),
+    ("show_keys", "for all keys"),
 )
 _IN_LINES = (
-    "Enter sends · a line that ends in \\ goes on · !command runs in the shell and is shown to the model, "
-    "!!command is not · Tab completes a command · Ctrl+C interrupts · Ctrl+D leaves"
+    "Enter to send · end a line with \\ to continue it · !command runs in the shell and is shown to the model, "
+    "!!command is not · Tab to complete a command · Ctrl+C to interrupt · Ctrl+D to quit"
 )
 
 
@@ -29,7 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [
         Table(
             "Commands",
-            ("command", "what it does"),
+            ("command", "description"),
             tuple(rows),
             note=_note(Keys(runtime.config.ui.keys)),
             lines_note=_IN_LINES,
@@ -38,6 +38,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _note(keys: Keys) -> str:
-    """The main keys as they are bound now; of several the last, which more terminals have (Ctrl+J)."""
+    """The main keys as bound now. Of several bindings, show the last, which more terminals support (Ctrl+J)."""
     bound = [f"{shown(keys.of(name)[-1])} {what}" for name, what in _KEYS if keys.of(name)]
     return " · ".join([*bound, "@ file", "! shell"])

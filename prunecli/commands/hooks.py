@@ -1,4 +1,4 @@
-"""/hooks: other agents have it; what to use here."""
+"""/hooks: what to use instead of hooks."""
 
 from collections.abc import Sequence
 
@@ -10,5 +10,5 @@ STAND_IN = True
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Hooks: not supported; /permissions says what runs without asking."""
-    return [Say("prunecli runs no hooks. /permissions and its rules decide what a tool may do.")]
+    """Hooks are not supported; /permissions sets what runs without asking."""
+    return [Say("prunecli has no hooks. /permissions and its rules decide what tools may do.")]

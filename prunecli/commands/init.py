@@ -1,8 +1,8 @@
-"""/init: instructions for agents, written by the agent."""
+"""/init: have the agent write AGENTS.md."""
 
 from collections.abc import Sequence
 
-from prunecli.agent.prompt import INSTRUCTION_FILES
+from prunecli.agent.system_prompt import INSTRUCTION_FILES
 from prunecli.commands.command import Effect, Say, Submit
 from prunecli.runtime import Runtime
 
@@ -26,13 +26,13 @@ still holds, and keep it below 60 lines where you can."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Have the agent write AGENTS.md, or bring it up to date; words after it are a wish of yours."""
+    """Create or update AGENTS.md, with optional instructions."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     if not runtime.gatekeeper.trusted:
         return [Say("This directory is read-only until you trust it: /trust.", "warning")]
     if runtime.gatekeeper.mode == "plan":
-        return [Say("Plan mode changes nothing: Shift+Tab chooses another mode.", "warning")]
+        return [Say("Plan mode allows no changes. Shift+Tab to change mode.", "warning")]
     found = next((name for name in INSTRUCTION_FILES if (runtime.setup.cwd / name).is_file()), "")
     task = _IMPROVE.format(name=found) if found else _WRITE
     return [Submit(f"{task}\n\n{arguments}".strip())]

@@ -1,4 +1,4 @@
-"""/login: a key for the endpoint, kept in a file of the user's own."""
+"""/login: save an API key in a file that only the user can read."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Enter an API key; it goes into a key file that only you can read."""
+    """Enter an API key and save it in a file that only you can read."""
     if arguments:
         return [Say("Run /login without arguments; it asks for the key.", "error")]
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     places = runtime.setup.places
 
     def keep(key: str) -> Sequence[Effect]:
         if not key.strip():
-            return [Say("No key was entered; nothing changed.")]
+            return [Say("No key entered, nothing changed.")]
         keys = runtime.config.providers.keys(runtime.config.model.provider)
         file = save_key(places, key, keys)
         notices = runtime.reload()

@@ -1,4 +1,4 @@
-"""/mcp: other agents have it; what to use here."""
+"""/mcp: what to use instead of MCP servers."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,6 @@ STAND_IN = True
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """MCP servers: not supported; command-line tools work through bash."""
+    """MCP servers are not supported; run command-line programs through bash."""
     tools = ", ".join(runtime.tools)
-    return [Say(f"prunecli has no MCP servers. Tools: {tools}. Any command-line program works through bash.")]
+    return [Say(f"prunecli has no MCP servers. Tools: {tools}. The agent can run any program with bash.")]

@@ -1,8 +1,8 @@
-"""/memory: the instructions for agents in this directory, in the editor."""
+"""/memory: edit the agent instructions of this directory."""
 
 from collections.abc import Sequence
 
-from prunecli.agent.prompt import INSTRUCTION_FILES
+from prunecli.agent.system_prompt import INSTRUCTION_FILES
 from prunecli.commands.command import EditFile, Effect, Say
 from prunecli.runtime import Runtime
 
@@ -12,5 +12,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     folder = runtime.setup.cwd
     paths = [folder / name for name in INSTRUCTION_FILES]
     path = next((path for path in paths if path.is_file()), paths[0])
-    said = f"{path.name} is read when a session starts: /new to use what you change. /init has the agent write it."
+    said = (
+        f"Sessions read {path.name} when they start: /new to use your changes. /init lets the agent write it."
+    )
     return [Say(said), EditFile(path)]

@@ -1,4 +1,4 @@
-"""/model: which model answers."""
+"""/model: choose the model."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ _OFFERED = "--offered"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Choose the model of this session, or name it: /model sonnet."""
+    """Choose the model of this session: /model sonnet."""
     if arguments == _OFFERED:
         return [InThread("Asking the endpoint", lambda: _offered(runtime))]
     if arguments:
@@ -32,12 +32,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     table = _table(runtime)
     choices = [_choice(runtime, table, alias, f"{alias} → {table.resolve(alias)}") for alias in MODEL_ALIASES]
     choices += [_choice(runtime, table, name, name) for name in table.names()]
-    more = Choice(_OFFERED, "more …", "what the endpoint offers")
+    more = Choice(_OFFERED, "more …", "list the models of the endpoint")
     return [Choose("Model", "model", (*choices, more))]
 
 
 def _offered(runtime: Runtime) -> Sequence[Effect]:
-    """What the endpoint says that it has; for a thread."""
+    """List the endpoint's models. Runs in a thread."""
     setup, config = runtime.setup, runtime.config
     patient = patient_of(setup.places, setup.cwd, setup.environ, lambda: config)
     try:
@@ -45,7 +45,7 @@ def _offered(runtime: Runtime) -> Sequence[Effect]:
     except TimeoutError:
         return [Say("The endpoint did not answer in time. Run /doctor.", "warning")]
     if not found:
-        return [Say("The endpoint lists no models; any name can be given: /model NAME.")]
+        return [Say("The endpoint lists no models. Use any name with /model NAME.")]
     choices = tuple(
         Choice(name, name, f"{short(window)} tokens" if window else "", name == runtime.model_name)
         for name, window in found
@@ -58,15 +58,15 @@ def _table(runtime: Runtime) -> ModelTable:
 
 
 def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
-    """What may keep a model from answering, as far as it is known without asking."""
+    """Reasons why the model may not answer, as far as known without a request."""
     setup, config = runtime.setup, runtime.config
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)
-        yield f"No model of that name is known; it is asked for all the same{near and f'. Did you mean {near}?'}"
+        yield f"Unknown model name; it is sent as typed{near and f'. Did you mean {near}?'}"
     choices = runtime.choices
     if choices.wanted_effort and choices.wanted_effort not in choices.efforts:
-        taken = f"it takes {', '.join(choices.efforts)}" if choices.efforts else "it takes none"
-        yield f"Effort {choices.wanted_effort} is not for {info.name}: {taken}. Its own is used."
+        taken = f"it takes {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
+        yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
     if info.assumed:
         yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
     definition, connection = connection_for(info.name, config, setup.environ, setup.places)

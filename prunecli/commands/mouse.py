@@ -1,4 +1,4 @@
-"""/mouse: whether the mouse belongs to the program or to the terminal."""
+"""/mouse: handle the mouse in prunecli or leave it to the terminal."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,13 @@ from prunecli.config.save import save
 from prunecli.runtime import Runtime
 
 _SAID = {
-    True: "The mouse scrolls, clicks and selects here. /mouse off leaves it to the terminal.",
-    False: "The mouse is the terminal's: it selects as everywhere else. /mouse on brings it back.",
+    True: "Mouse on: it scrolls, clicks and selects here. /mouse off to leave it to the terminal.",
+    False: "Mouse off: the terminal selects text as usual. /mouse on to use it here.",
 }
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Listen to the mouse or leave it to the terminal: /mouse off; --save keeps it."""
+    """Turn mouse support on or off: /mouse off; --save keeps it."""
     words = [word for word in arguments.split() if word != "--save"]
     if words not in (["on"], ["off"], []):
         return [Say(f"/mouse takes on or off, not {arguments!r}", "error")]

@@ -1,4 +1,4 @@
-"""/new: another session."""
+"""/new: start another session."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ ALIASES = ("clear",)
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Begin a new session; the present one stays and can be resumed."""
+    """Start a new session; /resume returns to this one."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     unheard = runtime.status().waiting
     runtime.new_session()
     return switched(unheard)

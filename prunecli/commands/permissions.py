@@ -1,16 +1,16 @@
-"""/permissions: the mode and the rules in force."""
+"""/permissions: the permission mode and the rules in force."""
 
 from collections.abc import Sequence
 
-from prunecli.agent.permissions import MODES
+from prunecli.agent.permissions.judge import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.runtime import Runtime
 
 _WHAT = {
-    "ask": "reads and harmless commands pass, the rest is asked",
-    "edits": "edits inside the workspace pass too",
-    "plan": "only reads pass",
-    "auto": "all passes but what a deny rule names",
+    "ask": "runs reads and harmless commands, asks about the rest",
+    "edits": "also runs edits inside the workspace",
+    "plan": "runs reads only",
+    "auto": "runs everything except what deny rules block",
 }
 
 
@@ -22,7 +22,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             runtime.set_mode(mode)
             return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
     if arguments:
-        return [Say(f"There is no mode {arguments!r}: {', '.join(MODES)}", "error")]
+        return [Say(f"No mode named {arguments!r}: choose {', '.join(MODES)}", "error")]
     rules = keeper.rules
     lines = [
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts

@@ -1,4 +1,4 @@
-"""/plan: look first, change nothing, and end in a plan that the user approves."""
+"""/plan: plan mode, in which the agent only reads and ends with a plan to approve."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Plan mode: the agent only reads and ends in a plan to approve; /plan TASK begins at once."""
+    """Plan mode: the agent only reads, then proposes a plan; /plan TASK starts at once."""
     runtime.set_mode("plan")
     if arguments:
         return [Submit(arguments)]
-    return [Say("Mode plan: only reads pass, and the agent ends in a plan that you approve or deny.")]
+    return [Say("Plan mode: the agent only reads, then proposes a plan to approve or deny.")]

@@ -1,4 +1,4 @@
-"""/prune: prune now, for the next request, without minimum and gate; or see what that would do."""
+"""/prune: prune now, without a minimum and without the cost gate, or preview it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune now: everything the strategy does not protect. /prune preview shows what that would do."""
+    """Prune everything that the strategy does not protect. /prune preview only shows it."""
     if arguments not in ("", "preview"):
         raise UsageError(f"/prune {arguments}: unknown argument", "/prune prunes, /prune preview only shows")
     context = runtime.session.context
@@ -27,4 +27,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     for event in events:
         runtime.emit(replace(event, reason="the user asked for it"))
     thinking = f" This {found.thinking}." if found.thinking else ""
-    return [Say(f"Pruned {amount}.{thinking} /undo brings them back.")]
+    return [Say(f"Pruned {amount}.{thinking} /undo to restore them.")]

@@ -1,4 +1,4 @@
-"""/prune-config: the pruning options in effect and where each came from; changes one for the session."""
+"""/prune-config: show the pruning options and their sources; change one for the session."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show pruning options; "pi.prune_protect 20000" changes one for this session, --save keeps it."""
+    """Show pruning options; "pi.prune_protect 20000" sets one for this session, --save keeps it."""
     words = arguments.split()
     keep = "--save" in words
     rest = " ".join(word for word in words if word != "--save")
@@ -37,5 +37,5 @@ def _table(runtime: Runtime) -> Table:
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
-    note = "/prune-config NAME VALUE changes one for this session, with --save for good"
+    note = "/prune-config NAME VALUE sets an option for this session; --save keeps it"
     return Table("Pruning options", ("option", "value", "from"), rows, note=note)

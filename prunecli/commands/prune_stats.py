@@ -1,4 +1,4 @@
-"""/prune-stats: the ledger, and each prune and undo with what it cost and what came of it."""
+"""/prune-stats: what pruning did so far: the ledger, and the cost of each prune and undo."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -24,13 +24,13 @@ _HEADINGS = (
     "reason",
 )
 _NOTE = (
-    "before and after: the whole next request · cache cost: tokens written again because the prefix changed, "
-    "~ until the endpoint has reported the next request · re-reads: what was fetched again"
+    "before and after: the whole next request · cache cost: tokens rewritten because the prefix changed, "
+    "~ until the endpoint has reported the next request · re-reads: pruned content fetched again"
 )
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show what was scanned, pruned and protected, and every prune so far with its cost and re-reads."""
+    """Show tokens scanned, pruned and protected, and each prune with its cost and re-reads."""
     status = runtime.status()
     ledger, bill = status.ledger, status.bill
     tracked = list(runtime.session.context.prune_history.rows.values())
@@ -47,13 +47,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]
     if not tracked:
-        return [Say("\n".join(summary) + "\nno prune so far")]
+        return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
     summary.append(
-        f"rewritten  {short(sum(tokens for tokens, _ in costs)):>8} tokens by breaks of the cache, "
+        f"rewritten  {short(sum(tokens for tokens, _ in costs)):>8} tokens by cache breaks, "
         f"{money(sum(usd for _, usd in costs))}"
     )
-    summary.append(f"re-reads   {again:>8} of what was pruned")
+    summary.append(f"re-reads   {again:>8} of pruned content")
     live = runtime.session.context.pruns
     rows = tuple(
         _row(row, cost, runtime.setup.zone, in_force=row.undone or row.seq in live)
@@ -82,5 +82,5 @@ def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_fo
         share(row.share),
         f"{mark}{short(tokens)} {mark}{money(usd)}" if tokens else "-",
         again,
-        row.reason if in_force else f"{row.reason} (taken back)",
+        row.reason if in_force else f"{row.reason} (undone)",
     )

@@ -1,4 +1,4 @@
-"""/prune-toggle: automatic pruning on or off for this session."""
+"""/prune-toggle: turn automatic pruning on or off for this session."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,7 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Switch automatic pruning on or off for this session."""
+    """Turn automatic pruning on or off for this session."""
     if runtime.toggle_pruning():
-        return [Say("Pruning is on.")]
-    return [
-        Say("Pruning is off: no new edits by a strategy. What was pruned stays (/undo all brings it back).")
-    ]
+        return [Say("Automatic pruning is on.")]
+    return [Say("Automatic pruning is off. Existing prunes stay; /undo all restores them.")]

@@ -1,4 +1,4 @@
-"""/quit: leave."""
+"""/quit: leave the program."""
 
 from collections.abc import Sequence
 
@@ -9,5 +9,5 @@ ALIASES = ("exit",)
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Leave; the session is kept and `prunecli -c` continues it."""
+    """Quit; `prunecli -c` continues the session."""
     return [Quit()]

@@ -1,4 +1,4 @@
-"""/redo: what an undo took back is pruned again."""
+"""/redo: reapply what the last undo restored."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune again what the last /undo brought back."""
+    """Redo the prunes that the last /undo restored."""
     events = redo(runtime.policy.view(runtime.session.context), runtime.session.records)
     for event in events:
         runtime.emit(event)
     if not events:
-        return [Say("Nothing to redo: the last prune was not undone.")]
+        return [Say("Nothing to redo: the last prune is still in force.")]
     tokens = sum(event.tokens_removed for event in events)
     return [Say(f"Pruned again: {len(events)} prune{'s' * (len(events) > 1)}, ~{short(tokens)} tokens.")]

@@ -1,4 +1,4 @@
-"""/reload: the configuration again."""
+"""/reload: read the configuration again."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Reload the configuration; values set for this session stay."""
+    """Reload the config; values set for this session stay."""
     try:
         notices = runtime.reload()
     except ConfigError as error:
-        kept = "Nothing was changed: the values from before stay. /config opens it again."
+        kept = "Nothing changed: the previous values stay in force. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
     warnings: list[Effect] = [Say(notice, "warning") for notice in notices]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)

@@ -1,4 +1,4 @@
-"""/rename: the session's name."""
+"""/rename: name the session."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,6 @@ from prunecli.runtime import Runtime
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Name this session: /rename parser fix."""
     if not arguments:
-        return [Say(f"This session is called {runtime.session.name or runtime.session.id}.")]
+        return [Say(f"Session name: {runtime.session.name or runtime.session.id}.")]
     runtime.emit(SettingChanged("session.name", arguments))
-    return [Say(f"This session is called {arguments}.")]
+    return [Say(f"Session renamed to {arguments}.")]

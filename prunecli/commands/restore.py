@@ -1,19 +1,19 @@
-"""/restore: pruned entries come back."""
+"""/restore: restore pruned entries."""
 
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.context.cost_words import bill_forms, cache_forms
 from prunecli.figures import short
+from prunecli.inspector.cost_words import bill_forms, cache_forms
 from prunecli.runtime import Runtime
-from prunecli.runtime.entries import NUMBERS, bring_back, entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, bring_back, entries_of
 
 IN_PLACE = "in-place"
 USAGE = f"/restore 17 20-24 brings them back at the end, /restore 17 {IN_PLACE} where it was"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Bring pruned entries back: /restore 17 at the end, /restore 17 in-place where it was, at a price."""
+    """Restore pruned entries: /restore 17 at the end, /restore 17 in-place where it was, at a price."""
     words = arguments.split()
     where_they_were = IN_PLACE in words
     seqs = entries_of(runtime, [word for word in words if word != IN_PLACE], f"{USAGE}; {NUMBERS}")
@@ -27,6 +27,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             "; ".join([cache_forms(effect.change)[0], bill_forms(effect.change)[0]]) if effect.change else ""
         )
         said = "; ".join(filter(None, (price, effect.thinking)))
-        return [Say(f"Restored in place and pinned: {named}; {back} are back; {said}.")]
+        return [Say(f"Restored in place and pinned: {named} ({back}); {said}.")]
     when = "after the current tool calls" if runtime.running else "at the end"
-    return [Say(f"Restored {when} and pinned: {named}; {back} are back, and no cache is lost.")]
+    return [Say(f"Restored {when} and pinned: {named} ({back}). No cache is lost.")]

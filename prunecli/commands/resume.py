@@ -1,4 +1,4 @@
-"""/resume: an earlier session."""
+"""/resume: open an earlier session."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -9,9 +9,9 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Look through all sessions, or continue one: /resume ID; --fork opens a copy, --view only shows it."""
+    """Resume a session: /resume ID; --fork opens a copy, --view opens it read-only."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     if arguments:
         wanted, _, how = arguments.rpartition(" ")
         if how not in ("--fork", "--view"):
@@ -23,9 +23,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return [_offer(locked)]
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-        return switched(() if runtime.resuming else unheard)  # a long one hears it when it is read
+        return switched(() if runtime.resuming else unheard)  # a long session gets them once it is loaded
     if all(path == runtime.session.path for path in runtime.store.paths()):
-        return [Say("No earlier session.")]
+        return [Say("No earlier sessions.")]
     return [PickSession(lambda: _choose(runtime))]
 
 
@@ -47,13 +47,13 @@ def _choose(runtime: Runtime) -> Choose:
 
 
 def _offer(locked: SessionLocked) -> Choose:
-    """A session that another process writes to can be copied or looked at (LOG-11)."""
+    """Offer to copy or view a session that another process is writing to."""
     id_ = locked.path.stem
     return Choose(
         locked.message,
         "resume",
         (
-            Choice(f"{id_} --fork", "Open a copy", "goes on from what is there now, as a session of its own"),
-            Choice(f"{id_} --view", "Look at it", "read-only, as it is now"),
+            Choice(f"{id_} --fork", "Open a copy", "continue from here in a separate session"),
+            Choice(f"{id_} --view", "Look at it", "read-only"),
         ),
     )

@@ -1,4 +1,4 @@
-"""/review: the agent looks through the changes that are not committed yet."""
+"""/review: have the agent review uncommitted changes."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _UNCOMMITTED = "the uncommitted changes in this repository, staged, unstaged and
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Have the agent review your uncommitted changes, or what you name: /review the last commit."""
+    """Have the agent review your changes, or something else: /review the last commit."""
     if runtime.running:
-        return [Say("The agent is working: Esc to stop it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     return [Submit(_TASK.format(what=arguments or _UNCOMMITTED))]

@@ -1,4 +1,4 @@
-"""/rewind: back to before an earlier prompt, with the files or without; and forward again."""
+"""/rewind: return to the point before an earlier prompt, with or without the files; and forward again."""
 
 from collections.abc import Sequence
 
@@ -16,27 +16,27 @@ _NAMED = 3
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Go back to before an earlier prompt: conversation, files or both; and forward again."""
+    """Rewind to an earlier prompt: conversation, files or both; can be reversed."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     found = points_of(runtime)
     if not found:
-        return [Say("Nothing to go back to: nothing was said yet.")]
+        return [Say("Nothing to rewind yet.")]
     number, _, what = arguments.partition(" ")
     if not number:
-        return [InThread("Looking at the files", lambda: _picker(runtime, found))]
+        return [InThread("Checking the files", lambda: _picker(runtime, found))]
     point = next((one for one in found if number == str(one.seq)), None)
     if point is None or what not in (*WHAT, "show", ""):
-        raise UsageError(f"/rewind {arguments}: there is no such point", "/rewind shows the points")
+        raise UsageError(f"/rewind {arguments}: no such point", "/rewind lists them")
     if what in WHAT:
         conversation, files = WHAT[what]
         again = point.text if conversation and not point.forward else ""
         return [RewindNow(point.seq, conversation, files, again)]
-    return [InThread("Looking at the files", lambda: _asked(runtime, point, show=what == "show"))]
+    return [InThread("Checking the files", lambda: _asked(runtime, point, show=what == "show"))]
 
 
 def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
-    """What would happen to the files, and why that can't be told or done, or ""."""
+    """The file changes of a rewind to each point, and why they are unknown or impossible ("" if neither)."""
     if runtime.files.off:
         return [Outlook() for _ in seqs], runtime.files.off
     try:
@@ -52,8 +52,8 @@ def _picker(runtime: Runtime, found: Sequence[Point]) -> Sequence[Effect]:
         Choice(str(point.seq), _label(point), _detail(point, outlook, now))
         for point, outlook in zip(found, outlooks, strict=True)
     ]
-    note: list[Effect] = [Say(f"Only the conversation can go back: {why}.")] if why else []
-    return [*note, Choose("Go back to before …", "rewind", tuple(choices))]
+    note: list[Effect] = [Say(f"Only the conversation can be rewound: {why}.")] if why else []
+    return [*note, Choose("Rewind to before …", "rewind", tuple(choices))]
 
 
 def _label(point: Point) -> str:
@@ -74,33 +74,35 @@ def _counts(outlook: Outlook) -> str:
 
 
 def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
-    """Which of the two shall go back; directly where no file would change."""
+    """Ask what to rewind: conversation, files or both. Rewinds the conversation alone if no file would change."""
     (outlook,), why = _looked(runtime, [point.seq])
     left = ", ".join(map(well_formed, outlook.unknown))
     if show:
-        return [_table(outlook, f"can't be brought back: {left}" if left else "")]
-    unchanged = f"No file changes: {why or 'the agent changed none since'}."
+        return [_table(outlook, f"cannot be restored: {left}" if left else "")]
+    unchanged = f"No files to restore: {why or 'the agent has changed none since'}."
     if left:
-        unchanged = f"Not saved, so not brought back: {left}."
+        unchanged = f"Cannot restore unsaved files: {left}."
     if not outlook.changes:
         return [Say(unchanged), *run(runtime, f"{point.seq} conversation")]
     seq = point.seq
     choices = (
         Choice(f"{seq} both", "Conversation and files", _named(outlook)),
-        Choice(f"{seq} conversation", "Conversation only", "the files stay as they are"),
-        Choice(f"{seq} files", "Files only", "the conversation stays as it is"),
-        Choice(f"{seq} show", "Show what would change in the files", _counts(outlook)),
+        Choice(f"{seq} conversation", "Conversation only", "keep the files"),
+        Choice(f"{seq} files", "Files only", "keep the conversation"),
+        Choice(f"{seq} show", "Show the file changes", _counts(outlook)),
     )
-    where = "Forward to" if point.forward else "Back to before"
+    where = "Forward to" if point.forward else "Rewind to before"
     asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
-    return [Say(f"Not saved, so not brought back: {left}.", "warning"), asked] if left else [asked]
+    return [Say(f"Cannot restore unsaved files: {left}.", "warning"), asked] if left else [asked]
 
 
 def _named(outlook: Outlook) -> str:
-    names = [f"{well_formed(change.path)}{'' if change.new else ' (goes)'}" for change in outlook.changes]
+    names = [f"{well_formed(change.path)}{'' if change.new else ' (deleted)'}" for change in outlook.changes]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     foreign = (
-        f"; yours too: {', '.join(map(well_formed, outlook.foreign[:_NAMED]))}" if outlook.foreign else ""
+        f"; also edited by you: {', '.join(map(well_formed, outlook.foreign[:_NAMED]))}"
+        if outlook.foreign
+        else ""
     )
     return f"{', '.join(names[:_NAMED])}{more}{foreign}"
 
@@ -108,8 +110,8 @@ def _named(outlook: Outlook) -> str:
 def _table(outlook: Outlook, note: str) -> Table:
     rows = []
     for change in outlook.changes:
-        what = "comes back" if change.old is None else "is deleted" if change.new is None else "changes"
+        what = "restore" if change.old is None else "delete" if change.new is None else "change"
         lines = "binary" if change.added < 0 else f"+{change.added} −{change.removed}"
         yours = "changed by others since" if change.path in outlook.foreign else ""
         rows.append((well_formed(change.path), what, lines, yours))
-    return Table("What would change", ("file", "", "lines", ""), tuple(rows), (2,), note)
+    return Table("File changes", ("file", "", "lines", ""), tuple(rows), (2,), note)

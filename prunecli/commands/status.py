@@ -1,4 +1,4 @@
-"""/status: what this session runs with."""
+"""/status: the settings and state of this session."""
 
 from collections.abc import Sequence
 
@@ -31,4 +31,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ("sandbox", sandbox_words(setup.environ)),
         ("cost", f"{money(status.bill.cost)} · /cost"),
     )
-    return [Table("Status", ("what", "now"), rows)]
+    return [Table("Status", ("item", "value"), rows)]

@@ -1,4 +1,4 @@
-"""/theme: how the screen looks."""
+"""/theme: choose the theme."""
 
 import tomllib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         choices = (Choice(one, one, _about(places, one), current=one == current) for one in names)
         return [Choose("Theme", "theme", tuple(choices))]
     if name not in names:
-        return [Say(f"There is no theme {name!r}: {', '.join(names)}", "error")]
+        return [Say(f"No theme named {name!r}: choose {', '.join(names)}", "error")]
     runtime.use_config(runtime.config.with_value("ui.theme", name))
     effects: list[Effect] = [SetTheme(name)]
     if "--save" in words:
@@ -30,7 +30,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _about(places: Places, name: str) -> str:
-    """Light or dark, and what the theme says of itself; "" where its file can't be read, which using it would say."""
+    """The theme's shade and description; "" if its file cannot be read, which loading it reports."""
     file = f"{name}.toml"
     path = places.user_themes / file if (places.user_themes / file).exists() else places.themes / file
     try:

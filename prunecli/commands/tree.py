@@ -1,17 +1,17 @@
-"""/tree: the sessions of this directory, each under the one it was copied from."""
+"""/tree: the sessions of this directory, each below the session it was copied from."""
 
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.figures import age
 from prunecli.runtime import Runtime
-from prunecli.session.family import family
+from prunecli.session.session_tree import family
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Choose a session of this directory from the tree of copies; /rewind goes back inside of one."""
+    """Choose a session from the tree of copies in this directory."""
     if runtime.running:
-        return [Say("The agent is working: Esc stops it.", "warning")]
+        return [Say("The agent is working. Esc to stop it.", "warning")]
     now = runtime.setup.clock()
     choices = [
         Choice(
@@ -24,5 +24,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         for member in family(runtime.store.list(runtime.setup.cwd))
     ]
     if not choices:
-        return [Say("No session of this directory yet.")]
-    return [Choose("Sessions of this directory", "resume", tuple(choices))]
+        return [Say("No sessions in this directory yet.")]
+    return [Choose("Sessions in this directory", "resume", tuple(choices))]

@@ -1,4 +1,4 @@
-"""/trust: whether this directory is trusted."""
+"""/trust: trust this directory or keep it read-only."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Trust this directory: tools may change it, its AGENTS.md and .prunecli/ count."""
+    """Trust this directory: tools may change it, and AGENTS.md and .prunecli/ are loaded."""
     if runtime.gatekeeper.trusted:
         return [Say(f"{runtime.setup.cwd} is trusted.")]
     if arguments == "yes":
         said: list[Effect] = [Say(notice, "warning") for notice in runtime.trust()]
         return [
             *said,
-            Say(f"{runtime.setup.cwd} is trusted from now on. `prunecli trust --remove` takes it back."),
+            Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),
         ]
     if arguments == "no":
-        return [Say("Read-only: the agent may look, not change. /trust changes that.")]
+        return [Say("Read-only: no edits, no commands. /trust to change that.")]
     return [
         Choose(
             f"Do you trust {runtime.setup.cwd}?",
             "trust",
             (
-                Choice("yes", "Yes", "the agent may change files here; AGENTS.md and .prunecli/ count"),
-                Choice("no", "No", "read-only; nothing of this directory is run or obeyed"),
+                Choice("yes", "Yes", "Loads AGENTS.md and .prunecli/, allows edits"),
+                Choice("no", "No", "Read-only: no edits, no commands, project config ignored"),
             ),
             grave=True,
         )

@@ -1,4 +1,4 @@
-"""/undo: takes prunes back."""
+"""/undo: undo prunes."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from prunecli.runtime.thinking_cost import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Take the newest prune back, all of them, or one by its number in /prune-stats: /undo all, /undo 41."""
+    """Undo the last prune, all (/undo all) or one by its number in /prune-stats (/undo 41)."""
     live = runtime.session.context.live_pruns()
     if not live:
         return [Say("Nothing to undo: no prune is in force.")]
@@ -20,8 +20,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         chosen = [record for record in live if str(record.seq) == arguments]
     if not chosen:
         raise UsageError(
-            f"{arguments} is no prune that is in force",
-            "/prune-stats shows them with their numbers; /restore brings single entries back",
+            f"no prune numbered {arguments} is in force",
+            "/prune-stats lists prunes by number; /restore restores single entries",
         )
     counts = runtime.session.context.counts
     before = counts.context_tokens
@@ -30,4 +30,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     runtime.emit(event)
     tokens = max(0, counts.context_tokens - before)
     count = f"{len(chosen)} prune{'s' * (len(chosen) > 1)}"
-    return [Say(f"Undone: {count}, ~{short(tokens)} tokens are back.{thinking}")]
+    return [Say(f"Undid {count}, ~{short(tokens)} tokens restored.{thinking}")]

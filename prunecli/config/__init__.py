@@ -1,4 +1,4 @@
-"""The configuration: options from files, environment and flags, typed and checked, each with its origin."""
+"""The configuration: options from files, environment and flags, typed and checked, each with its source."""
 
 from prunecli.config.effective import Config, Item
 from prunecli.config.options import (

@@ -1,5 +1,4 @@
-"""What a provider is made from. Credentials come from the environment or a key file, never from TOML, and are never
-logged."""
+"""What a provider needs: its address and credential, from the environment or a key file, never from TOML or a log."""
 
 import stat
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ MAX_KEY_BYTES = 4096
 def connection_for(
     model: str, config: Config, environ: Mapping[str, str], places: Places
 ) -> tuple[Definition, Connection]:
-    """The provider that answers for a model, and what it is made from. Raises ConfigError as `credentials` does."""
+    """The provider of a model, and its connection. Raises ConfigError as `credentials` does."""
     name = config.providers.answering(model, config.model.provider)
     key = credentials(environ, places, config.providers.keys(name))
     connection = Connection(config.model.base_url, key, environ, config.provider_options(name))
@@ -26,7 +25,7 @@ def connection_for(
 
 
 def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:
-    """The provider that answers for a model. Raises ConfigError, or UsageError for a proxy that is not understood."""
+    """The provider of a model. Raises ConfigError, or UsageError for a malformed proxy variable."""
     definition, connection = connection_for(model, config, environ, places)
     return definition.make(connection)
 
@@ -34,8 +33,8 @@ def provider_for(model: str, config: Config, environ: Mapping[str, str], places:
 def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Credentials:
     """The token of the environment, else its key, else the key file.
 
-    Only one is sent: a gateway that is reached with a token has no business with the key of the account. Raises
-    ConfigError for a key file that others can read, and for what can't be a key; the message never quotes it.
+    Sends only one: a gateway that takes a token must not see the account's key. Raises ConfigError for a key file
+    that others can read and for a malformed key; the message never quotes it.
     """
     if token := environ.get(keys.token_variable, "").strip():
         return Credentials(auth_token=_checked(token, keys.token_variable), source=keys.token_variable)
@@ -47,35 +46,35 @@ def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Crede
 
 
 def save_key(places: Places, key: str, keys: Keys) -> str:
-    """Writes the key file, mode 0600, and gives its name to show. Raises ConfigError."""
+    """Write the key file with mode 0600 and return its name for display. Raises ConfigError."""
     checked, file = _checked(key.strip(), "the key"), places.config / keys.file
     try:
         places.config.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{places.config}: can't be made: {reason(error)}") from error
+        raise ConfigError(f"cannot create {places.config}: {reason(error)}") from error
     write_private(file, checked.encode() + b"\n")
     return places.shown(file)
 
 
 def _read(places: Places, keys: Keys) -> str | None:
     file = places.config / keys.file
-    name, anew = places.shown(file), "`prunecli login` writes a new one"
+    name, anew = places.shown(file), "run `prunecli login` to replace it"
     found = read_bytes(file, name, MAX_KEY_BYTES + 2, anew)
     if found is None:
         return None
     data, mode = found
     if mode & 0o077:
         raise ConfigError(
-            f"{name}: its mode is {stat.S_IMODE(mode):04o}, others can read the key", f"chmod 600 {name}"
+            f"{name}: other users can read the key (mode {stat.S_IMODE(mode):04o})", f"run `chmod 600 {name}`"
         )
     try:
         return _checked(data.decode("ascii").strip(), name)
     except UnicodeDecodeError:
-        raise ConfigError(f"{name}: holds no key", anew) from None
+        raise ConfigError(f"{name}: not an API key", anew) from None
 
 
 def _checked(key: str, source: str) -> str:
-    """The key, if it can stand in a header: printable ASCII in one word."""
+    """Return the key if it is valid in a header: one word of printable ASCII. Raises ConfigError."""
     if not key or len(key) > MAX_KEY_BYTES or not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{source}: holds no key", "a key is one word of printable ASCII")
+        raise ConfigError(f"{source}: not an API key", "a key is one word of printable ASCII")
     return key

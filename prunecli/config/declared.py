@@ -1,7 +1,7 @@
-"""Which keys a class of options declares: name, type, documentation, bounds and default of each field.
+"""The keys that a class of options declares: name, type, documentation, bounds and default.
 
-A class of options is a frozen dataclass. `Annotated[type, "doc"]` documents a field and a pair of numbers bounds
-it, None for no bound: `Annotated[float, "Share of the window.", (0, 1)]`.
+A class of options is a frozen dataclass. In `Annotated[float, "Share of the window.", (0, 1)]`, the text documents
+the field and the pair sets its bounds, None for no bound.
 """
 
 import types
@@ -12,11 +12,11 @@ from operator import or_
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 Key = tuple[str, ...]
-"""A dotted key in parts: ("pruning", "pi", "prune_protect")."""
+"""The parts of a dotted key: ("pruning", "pi", "prune_protect")."""
 
 
 class Declared(NamedTuple):
-    """One field. `type` is bare of Annotated and of None; `optional` says that None (unset) is a value."""
+    """One field. `type` is without Annotated and None; `optional`: None (unset) is allowed."""
 
     name: str
     type: Any
@@ -29,7 +29,7 @@ class Declared(NamedTuple):
 
 @cache
 def declared(options: type) -> Mapping[str, Declared]:
-    """The fields of a class of options, by name, in order."""
+    """The fields of a class of options by name, in order."""
     hints = get_type_hints(options, include_extras=True)
     found = {}
     for item in fields(options):
@@ -55,27 +55,27 @@ def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
 
 
 def is_union(hint: Any) -> bool:
-    """Whether this is `A | B`, however it was written."""
+    """Return whether this is a union, written as `A | B` or as `Union[A, B]`."""
     return get_origin(hint) in (Union, types.UnionType)
 
 
 def is_table(hint: Any) -> bool:
-    """Whether this type is a table of declared keys."""
+    """Return whether this type is a table of declared keys."""
     return is_dataclass(hint)
 
 
 def is_mapping(hint: Any) -> bool:
-    """Whether this type is a table of free keys, like `Mapping[str, str]`."""
+    """Return whether this type is a table of free keys, such as `Mapping[str, str]`."""
     return get_origin(hint) in (Mapping, dict)
 
 
 def is_list(hint: Any) -> bool:
-    """Whether this type is a list of one type of item, like `tuple[str, ...]`."""
+    """Return whether this type is a list of one item type, such as `tuple[str, ...]`."""
     return get_origin(hint) in (tuple, list)
 
 
 def choices(hint: Any) -> tuple[str, ...]:
-    """What an enumeration allows; empty for any other type."""
+    """The values of an enumeration; empty for any other type."""
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 

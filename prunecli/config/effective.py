@@ -1,6 +1,6 @@
-"""What is in effect: the layers merged, each value with where it came from.
+"""The values in effect: all layers merged, each value with its source.
 
-A `Config` is a value; a change for the session gives a new one, validated like everything else.
+A `Config` is immutable; a change for the session returns a new one, validated like everything else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,18 +28,18 @@ from prunecli.errors import ConfigError
 from prunecli.providers.registry import SHIPPED, Providers
 
 SESSION = "session"
-"""The origin of a value that the user set for this session."""
+"""The origin of values set for this session only."""
 
 
 class Found(NamedTuple):
-    """A merged value and the layers that made it, the one that counts most last."""
+    """A merged value and the layers that set it, in ascending order of precedence."""
 
     value: Any
     layers: tuple[Layer, ...]
 
 
 class Item(NamedTuple):
-    """One line of `config show`: `value` is None for what is unset."""
+    """One line of `config show`. `value` is None if unset."""
 
     key: str
     value: Any
@@ -48,9 +48,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Config:
-    """The effective configuration. `Config()` is the built-in one.
+    """The effective configuration. `Config()` holds the defaults.
 
-    `notices` are lines for the user about what was not read. `layers` go from the least to the most important.
+    `notices` are lines for the user about files that were not read. `layers` are in ascending order of precedence.
     """
 
     model: Model = field(default_factory=Model)
@@ -77,7 +77,7 @@ class Config:
         return _build(options, ("model", name), self.found) if options else None
 
     def origin(self, key: str) -> str:
-        """Where the value of a dotted key came from: "default", "~/.config/prunecli/config.toml:12",
+        """The source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",
         "environment PRUNECLI_MODEL", "flag --model", "session". Raises ConfigError for an unknown key."""
         return self._origin(self._key(key))
 
@@ -89,7 +89,7 @@ class Config:
         return item is not None and not is_table(item.type) and not is_mapping(item.type)
 
     def value(self, key: str) -> Any:
-        """The value of a dotted key, which may leave out `pruning`. Raises ConfigError for an unknown key."""
+        """The value of a dotted key, which may omit `pruning`. Raises ConfigError for an unknown key."""
         full = self._key(key)
         value: Any = self
         for at, name in enumerate(full):
@@ -102,9 +102,9 @@ class Config:
         return value
 
     def with_value(self, key: str, text: str, label: str = "", origin: str = SESSION) -> "Config":
-        """The configuration with one value changed for the session; the key may leave out `pruning`.
+        """Return the configuration with one value changed for the session. The key may omit `pruning`.
 
-        Raises ConfigError, as `label` if given, for an unknown key or a value that does not fit.
+        Raises ConfigError, prefixed with `label` if given, for an unknown key or an invalid value.
         """
         full, value = text_value(key, text, label, Schema(self.strategies, self.providers))
         return self._replaced("session", full, value, origin)
@@ -121,20 +121,20 @@ class Config:
         }
 
     def keeping(self, chosen: Mapping[Key, Any]) -> "Config":
-        """The configuration with values set for the session. Raises ConfigError where they no longer fit."""
+        """Return the configuration with these session values. Raises ConfigError if they no longer fit."""
         config = self
         for key, value in chosen.items():
             config = config._replaced("session", key, value, SESSION)
         return config
 
     def saved(self, key: Key, value: Any, place: str) -> "Config":
-        """The configuration with a typed value in settings.toml (`place`) and none for the session."""
+        """Return the configuration with a value saved in settings.toml (`place`), not for the session."""
         return self._replaced("settings", key, value, place)
 
     def items(self, strategies: Iterable[str] | None = None) -> Iterator[Item]:
         """Every value in effect, in the order of the sections.
 
-        Of the strategies those named here, or else those that run and those that some layer configures.
+        Includes the given strategies; by default, those that run and those that a layer configures.
         """
         for section, owner in SECTIONS.items():
             yield from self._items((section,), owner, getattr(self, section))
@@ -148,7 +148,7 @@ class Config:
                     yield from self._items(("model", name), type(options), options)
 
     def _replaced(self, kind: Kind, key: Key, value: Any, place: str) -> "Config":
-        """This with a value in the layer of one kind and in none above it that the user can't see."""
+        """Set a value in the layer of a kind and remove it from session layers above, where it would be hidden."""
         layer = next((layer for layer in self.layers if layer.kind == kind), Layer(kind, {}))
         rest = [other.without(key) if other.kind == "session" else other for other in self.layers]
         rest = [other for other in rest if other.kind != kind]
@@ -172,7 +172,7 @@ class Config:
         item = schema.find(full)
         if item is None or is_table(item.type) or is_mapping(item.type):
             near = nearest(text, [entry.key for entry in self.items()])
-            raise ConfigError(f"{shown(key or (text,))}: unknown key, the nearest is {near}")
+            raise ConfigError(f"{shown(key or (text,))}: unknown key (did you mean {near}?)")
         return full
 
     def _origin(self, key: Key) -> str:
@@ -196,9 +196,9 @@ def config_of(
     notices: tuple[str, ...] = (),
     providers: Providers = SHIPPED,
 ) -> Config:
-    """The configuration that the layers make, the last counting most.
+    """Merge layers into a configuration; later layers take precedence.
 
-    Raises ConfigError where values that fit one by one do not fit together.
+    Raises ConfigError if values that are valid on their own do not fit together.
     """
     found = merged(layers)
     sections = {name: _build(owner, (name,), found) for name, owner in SECTIONS.items()}
@@ -213,9 +213,9 @@ def config_of(
 
 
 def merged(layers: Iterable[Layer]) -> Mapping[Key, Found]:
-    """The values that any layer sets, by key, later layers counting more.
+    """Merge the values of all layers by key; later layers take precedence.
 
-    Permission rules add up; a project's value counts only where it is stricter, for the keys that have an order.
+    Permission rules add up. For keys with an order of strictness, a project's value applies only if it is stricter.
     """
     found = dict[Key, Found]()
     for layer in layers:
@@ -230,7 +230,7 @@ def merged(layers: Iterable[Layer]) -> Mapping[Key, Found]:
 
 
 def _current(key: Key, before: Found | None) -> Any:
-    """The value below a layer: what was found, or the built-in one."""
+    """The value below a layer: a merged one or the default."""
     if before:
         return before.value
     owner = SECTIONS.get(key[0])
@@ -238,7 +238,7 @@ def _current(key: Key, before: Found | None) -> Any:
 
 
 def _build(owner: Any, above: Key, found: Mapping[Key, Found]) -> Any:
-    """The value of a table's type from what was found below a key; the rest keeps its default."""
+    """Build a table's value from the values found below a key; other fields keep their defaults."""
     below = {key for key in found if key[: len(above)] == above}
     if is_mapping(owner):
         names = sorted({key[len(above)] for key in below})
@@ -253,7 +253,7 @@ def _build(owner: Any, above: Key, found: Mapping[Key, Found]) -> Any:
     }
     try:
         return owner(**given)
-    except ValueError as error:  # the class's own rule about its values
+    except ValueError as error:  # a rule in the class's __post_init__
         raise _unfit(above, below, found, str(error)) from error
 
 
@@ -264,7 +264,7 @@ def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
 
 
 def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
-    """The error of values that do not fit together; `what` may begin with a field, or an entry of its table."""
+    """The error for values that do not fit together. `what` may start with a field or an entry of its table."""
     name, colon, rest = what.partition(": ")
     parts = name.split(".")
     named = (*above, *parts)

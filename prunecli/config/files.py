@@ -1,7 +1,6 @@
-"""Reading a TOML file that anybody may have written: what can be wrong with it, and where in it a key stands.
+"""Reads TOML files that may be malformed or hostile, and finds the lines of their keys.
 
-A file that is missing is no error; anything else that can't be used is a ConfigError which names the file and,
-where there is one, the line (CFG-06).
+A missing file is not an error. Every other problem is a ConfigError that names the file and, if known, the line.
 """
 
 import os
@@ -18,12 +17,12 @@ from prunecli.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 MAX_PARTS = 16
-"""Parts of a dotted key. tomllib's time grows with their third power: 50,000 of them take it a minute."""
+"""Maximum parts of a dotted key. tomllib's time grows with their third power: 50,000 parts take a minute."""
 
 _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}"
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
 _DOTTED = rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+"
-# Compiled when a file is there to be read, by re's own cache.
+# Compiled by re's own cache when there is a file to read.
 _LONG_KEY = rf"(?s){_STRING}|#[^\n]*|({_DOTTED})"
 _STATEMENT = rf"[ \t]*(\[\[?)?[ \t]*({_DOTTED})[ \t]*(?:\]|=)"
 _PIECE = rf"(?s)({_STRING}|{_PART}|#[^\n]*)|(\n)|([\[{{])|([\]}}])|[^\"'#\n\[\]{{}}A-Za-z0-9_-]+|."
@@ -31,53 +30,53 @@ _PLACE = r" \(at (line \d+, column \d+|end of document)\)$"
 
 
 def read(path: Path, label: str) -> str | None:
-    """The text of a configuration file, None where there is none. Raises ConfigError as `label`."""
+    """The text of a configuration file, or None if it does not exist. Raises ConfigError with `label`."""
     found = read_bytes(path, label, MAX_BYTES + 1, str(path))
     if found is None:
         return None
     data, _ = found
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{label}: is larger than {MAX_BYTES:,} bytes", str(path))
+        raise ConfigError(f"{label}: larger than {MAX_BYTES:,} bytes", str(path))
     if data.startswith(b"\xef\xbb\xbf"):
         raise ConfigError(
-            f"{label}: line 1: begins with a byte order mark", f"save {path} as UTF-8 without one"
+            f"{label}: line 1: starts with a byte order mark", f"save {path} as UTF-8 without it"
         )
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{label}: line {line}: is not UTF-8", f"save {path} as UTF-8") from error
+        raise ConfigError(f"{label}: line {line}: not UTF-8", f"save {path} as UTF-8") from error
 
 
 def read_bytes(path: Path, label: str, limit: int, hint: str) -> tuple[bytes, int] | None:
-    """The first `limit` bytes of a regular file with its mode, None where there is none. Raises ConfigError."""
+    """The first `limit` bytes of a regular file and its mode, or None if there is none. Raises ConfigError."""
     try:
-        # Not to wait for a writer where the name is a FIFO.
+        # Opening a FIFO must not wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{label}: can't be read: {reason(error)}", hint) from error
+        raise ConfigError(f"cannot read {label}: {reason(error)}", hint) from error
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise ConfigError(f"{label}: is not a file", hint)
+            raise ConfigError(f"{label}: not a regular file", hint)
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(limit), mode
     except OSError as error:
-        raise ConfigError(f"{label}: can't be read: {reason(error)}", hint) from error
+        raise ConfigError(f"cannot read {label}: {reason(error)}", hint) from error
     finally:
         os.close(descriptor)
 
 
 def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:
-    """The table that a text holds. Raises ConfigError as `label`, with the line."""
-    import tomllib  # a start without files does not need it
+    """Parse TOML. Raises ConfigError with `label` and the line."""
+    import tomllib  # not needed if there are no files
 
     for match in re.finditer(_LONG_KEY, text):
         if match[1] and match[1].count(".") >= MAX_PARTS and len(re.findall(_PART, match[1])) > MAX_PARTS:
             line = text.count("\n", 0, match.start()) + 1
-            raise ConfigError(f"{label}: line {line}: a key of more than {MAX_PARTS} parts", str(path))
+            raise ConfigError(f"{label}: line {line}: a key has more than {MAX_PARTS} parts", str(path))
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -86,27 +85,27 @@ def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:
             what = f"{place[1]}: {what[: place.start()]}"
         raise ConfigError(f"{label}: {what}", str(path)) from error
     except RecursionError as error:
-        raise ConfigError(f"{label}: is nested too deeply", str(path)) from error
-    except ValueError as error:  # a number or a date which Python can't hold
+        raise ConfigError(f"{label}: nested too deeply", str(path)) from error
+    except ValueError as error:  # a number or date outside Python's range
         raise ConfigError(f"{label}: {str(error).partition(';')[0]}", str(path)) from error
 
 
 def reason(error: OSError | ValueError) -> str:
-    """What the system says, without the path: "Permission denied"."""
+    """The system's error text without the path, such as "Permission denied"."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 @lru_cache(maxsize=8)
 def lines(text: str) -> Mapping[Key, int]:
-    """The line, from 1, of each key and table header of a text that tomllib has accepted.
+    """The line, from 1, of each key and table header in valid TOML.
 
-    Keys inside an inline table are not listed; they stand on the line of the table's own key.
+    Keys inside an inline table are not listed; they have the line of the table's own key.
     """
     return dict(_statements(text))
 
 
 def line_of(text: str, key: Key) -> int | None:
-    """The line on which a key stands; else the first key below it, else the innermost table around it."""
+    """The line of a key, else of the first key below it, else of the innermost table around it."""
     known = lines(text)
     below = (line for name, line in known.items() if name[: len(key)] == key)
     around = (known[key[:end]] for end in range(len(key) - 1, 0, -1) if key[:end] in known)
@@ -130,7 +129,7 @@ def _statements(text: str) -> Iterator[tuple[Key, int]]:
 
 
 def _line_end(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
-    """Where the statement around `at` ends, and how many lines were passed."""
+    """The end of the statement around `at`, and the number of lines passed."""
     depth = passed = 0
     while at < len(text) and (piece := pattern.match(text, at)):
         string, newline, opening, closing = piece.groups()

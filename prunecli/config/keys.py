@@ -1,4 +1,4 @@
-"""Dotted keys: how they are read, written, and what to suggest for one that does not exist.
+"""Dotted keys: parsing, formatting, and suggestions for unknown ones.
 
 A part is a bare TOML key or quoted: `models."claude-3.5".context_window`.
 """
@@ -14,7 +14,7 @@ _SHOWN = 60
 
 
 def parse(text: str) -> Key | None:
-    """The parts of a dotted key, or None where it is not one."""
+    """The parts of a dotted key, or None if it is malformed."""
     parts, at = list[str](), 0
     while match := _PART.match(text, at):
         if (part := _unquoted(match[1])) is None:
@@ -30,18 +30,18 @@ def parse(text: str) -> Key | None:
 
 
 def dotted(key: Key) -> str:
-    """The key as text; parts that are not bare are quoted, so that no control character gets through."""
+    """Format a key, quoting parts that are not bare, so that no control character gets through."""
     return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in key)
 
 
 def shown(key: Key) -> str:
-    """The key as an error message shows it: as `dotted`, and short."""
+    """Format a key for an error message: like `dotted`, but short."""
     text = dotted(key)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def quoted(text: str) -> str:
-    """The text as a TOML string; whatever can't be seen is escaped."""
+    """Format a text as a TOML string, escaping everything invisible."""
     return '"' + "".join(_escaped(char) for char in text) + '"'
 
 
@@ -58,7 +58,7 @@ def _unquoted(part: str) -> str | None:
         return part[1:-1] if part[0] == "'" else part
     if "\\" not in part:
         return part[1:-1]
-    import tomllib  # only for a key with an escape in it
+    import tomllib  # only needed for a key with an escape
 
     try:
         value = tomllib.loads(f"key = {part}")["key"]
@@ -68,8 +68,8 @@ def _unquoted(part: str) -> str | None:
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
-    """The known name that is most like this one and at least so much (0 to 1); "" where there is none."""
-    from difflib import get_close_matches  # only on the way to an error
+    """The known name most similar to this one, with at least this likeness (0 to 1), or ""."""
+    from difflib import get_close_matches  # only needed for errors
 
     found = get_close_matches(name[:_SHOWN], known, 1, likeness)
     return found[0] if found else ""

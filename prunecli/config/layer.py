@@ -1,4 +1,4 @@
-"""One layer of the configuration: the values that one source sets, and where in it each one stands."""
+"""A layer of the configuration: the values from one source, each with its place in it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,14 +14,14 @@ from prunecli.errors import ConfigError
 
 Kind = Literal["user", "settings", "project", "environment", "flag", "session"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""The kinds of sources, the one that counts least first."""
+"""The kinds of sources, in ascending order of precedence."""
 
 
 class Layer(NamedTuple):
     """Typed values by full key.
 
-    A file has a `label`, as errors name it, a `place`, as people find it, and its `text`; for other sources `places`
-    says where each value came from.
+    A file has a `label` for errors, a `place` for people and its `text`. For other sources, `places` gives the source
+    of each value.
     """
 
     kind: Kind
@@ -32,22 +32,22 @@ class Layer(NamedTuple):
     places: Mapping[Key, str] = MappingProxyType({})
 
     def where(self, key: Key) -> str:
-        """Where the key's value came from: "~/.config/prunecli/config.toml:12", "flag --model"."""
+        """The source of a key's value: "~/.config/prunecli/config.toml:12", "flag --model"."""
         if key in self.places:
             return self.places[key]
         line = line_of(self.text, key)
         return f"{self.place}:{line}" if line else self.place
 
     def with_value(self, key: Key, value: Any, place: str) -> "Layer":
-        """This layer with one more value."""
+        """Return this layer with one more value."""
         return self._replace(values={**self.values, key: value}, places={**self.places, key: place})
 
     def without(self, key: Key) -> "Layer":
-        """This layer without a value."""
+        """Return this layer without a value."""
         return self._replace(values={name: value for name, value in self.values.items() if name != key})
 
     def error(self, key: Key, what: str, hint: str = "") -> ConfigError:
-        """The error of a key: the source by its label, the key, what is wrong; a file's line is in the hint."""
+        """The error for a key: names the source and the key; for a file, the hint gives the line."""
         if not self.label:
             source = self.places.get(key, "")
             return ConfigError(f"{source}: {shown(key)}: {what}" if source else f"{shown(key)}: {what}", hint)
@@ -57,7 +57,7 @@ class Layer(NamedTuple):
 
 
 def file_layer(kind: Kind, text: str, label: str, path: Path, place: str, schema: Schema) -> Layer:
-    """The layer of a file's text. Raises ConfigError as `label`, naming the key; the hint names the line."""
+    """Parse a file into a layer. Raises ConfigError that names `label` and the key; the hint gives the line."""
     empty = Layer(kind, {}, label, place, text)
 
     def fault(key: Key, what: str, hint: str) -> NoReturn:
@@ -67,12 +67,12 @@ def file_layer(kind: Kind, text: str, label: str, path: Path, place: str, schema
     if kind == "project":
         for key, value in values.items():
             if why := refusal(key, value):
-                fault(key, why, "your own config.toml can")
+                fault(key, why, "set it in your own config.toml")
     return empty._replace(values=values)
 
 
 def text_layer(kind: Kind, assignments: Iterable[tuple[str, str, str, str]], schema: Schema) -> Layer:
-    """The layer of (key, text, label, place) each, later ones counting. Raises ConfigError as the label."""
+    """The layer of (key, text, label, place) tuples; later ones win. Raises ConfigError with the label."""
     layer = Layer(kind, {})
     for key_text, text, label, place in assignments:
         key, value = text_value(key_text, text, label, schema)
@@ -81,7 +81,7 @@ def text_layer(kind: Kind, assignments: Iterable[tuple[str, str, str, str]], sch
 
 
 def text_value(key_text: str, text: str, label: str, schema: Schema) -> tuple[Key, Any]:
-    """The full key and the typed value of `key=text`. Raises ConfigError as `label`, which may be empty."""
+    """The full key and typed value of `key=text`. Raises ConfigError with `label`, which may be empty."""
     prefix = f"{label}: " if label else ""
 
     def fault(key: Key, what: str, hint: str) -> NoReturn:
@@ -89,6 +89,8 @@ def text_value(key_text: str, text: str, label: str, schema: Schema) -> tuple[Ke
 
     key = parse(key_text)
     if key is None:
-        raise ConfigError(f"{prefix}{key_text[:60]!r} is no dotted key", "like pruning.pi.prune_protect")
+        raise ConfigError(
+            f"{prefix}{key_text[:60]!r} is not a dotted key", "for example pruning.pi.prune_protect"
+        )
     key = schema.resolve(key)
     return key, schema.text_value(key, text, fault)

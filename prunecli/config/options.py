@@ -1,7 +1,7 @@
-"""What can be configured: one frozen class for each section of config.toml.
+"""The options: one frozen class for each section of config.toml.
 
-A field is `Annotated[type, "what it does"]`, with a pair (lowest, highest) where there are bounds; its default is
-the built-in value. sample-config.toml, `config show` and every error message are made from these classes.
+A field is `Annotated[type, "What it does."]`, with a pair (lowest, highest) if it has bounds, and its default value.
+sample-config.toml, `config show` and all error messages are derived from these classes.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ Size: TypeAlias = Annotated[int, (0, None)]
 Price: TypeAlias = Annotated[float, (0, None)]
 
 THINKING_FLOOR = 1024
-"""The endpoint refuses a smaller thinking budget."""
+"""The endpoint rejects a smaller thinking budget."""
 
 
 class Section:
-    """Equality and `repr` of the classes below, written once.
+    """Equality and `repr` for the classes below, written once.
 
-    A dataclass compiles its own for each class, which takes half of the time that importing this module takes, and
-    every start waits for it.
+    A dataclass compiles its own for each class, which doubles the import time of this module, and every start waits
+    for it.
     """
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Section:
         return type(self) is type(other) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash(type(self))  # a table inside can't be hashed; equal values do have equal hashes
+        return hash(type(self))  # a table inside is not hashable; equal values still have equal hashes
 
     def __repr__(self) -> str:
         names = (item.name for item in fields(self))
@@ -46,106 +46,102 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Model(Section):
-    """Which model answers, and where it is."""
+    """The model and its endpoint."""
 
-    name: Annotated[str, "A model's name, or an alias: opus, sonnet, haiku, demo."] = "sonnet"
-    provider: Annotated[
-        str, "The provider: anthropic (any server that speaks its protocol), or demo (no network)."
-    ] = "anthropic"
+    name: Annotated[str, "Model name or alias: opus, sonnet, haiku, demo."] = "sonnet"
+    provider: Annotated[str, "Provider: anthropic (any Messages API endpoint) or demo."] = "anthropic"
     base_url: Annotated[
-        str, "The endpoint's address; empty: the provider's own. Never from a project's file."
+        str, "URL of the endpoint; empty: the provider's default. Not allowed in project files."
     ] = ""
     max_tokens: Annotated[
-        Count | None, "Most tokens of one response, else what the model table says for the model."
+        Count | None, "Maximum tokens of one response; if unset, the model table decides."
     ] = None
     thinking: Annotated[
         Size,
-        "Most tokens of thinking for one response, 1024 or more; 0: none. Newer models decide by effort.",
+        "Thinking budget of one response in tokens: 0 (none) or at least 1024. Newer models use effort.",
     ] = 0
     effort: Annotated[
         Literal["default", "low", "medium", "high", "xhigh", "max"],
-        "How hard the model tries; /effort lists what the model in use takes.",
+        "How hard the model tries; /effort lists the levels of the current model.",
     ] = "default"
-    cache_ttl: Annotated[Literal["5m", "1h"], "How long the endpoint keeps a cached prefix."] = "5m"
+    cache_ttl: Annotated[Literal["5m", "1h"], "How long the endpoint keeps a cached prompt."] = "5m"
 
     def __post_init__(self) -> None:
         if 0 < self.thinking < THINKING_FLOOR:
             raise ValueError(f"thinking: expected 0 or at least {THINKING_FLOOR}, got {self.thinking}")
         if self.max_tokens is not None and self.thinking >= self.max_tokens:
             raise ValueError(
-                f"thinking: expected fewer than the {self.max_tokens} of max_tokens, got {self.thinking}"
+                f"thinking: expected fewer than max_tokens ({self.max_tokens}), got {self.thinking}"
             )
         if self.base_url and not _is_address(self.base_url):
-            raise ValueError(f"base_url: expected an http or https address, got {self.base_url!r}")
+            raise ValueError(f"base_url: expected an http or https URL, got {self.base_url!r}")
         if not self.name.strip() or not self.name.isprintable():
-            raise ValueError(f"name: expected the name of a model, got {self.name!r}")
+            raise ValueError(f"name: expected a model name, got {self.name!r}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Prices(Section):
-    """What a model costs, in US dollars for a million tokens. What is unset comes from the model table."""
+    """A model's prices in US dollars per million tokens. The model table fills in unset ones."""
 
-    input: Annotated[Price | None, "Input that was not cached."] = None
-    output: Annotated[Price | None, "Output, thinking included."] = None
-    cache_read: Annotated[Price | None, "Input that came from the cache."] = None
-    cache_write_5m: Annotated[Price | None, "Input that was cached for five minutes."] = None
-    cache_write_1h: Annotated[Price | None, "Input that was cached for an hour."] = None
+    input: Annotated[Price | None, "Uncached input."] = None
+    output: Annotated[Price | None, "Output, including thinking."] = None
+    cache_read: Annotated[Price | None, "Input read from the cache."] = None
+    cache_write_5m: Annotated[Price | None, "Input cached for five minutes."] = None
+    cache_write_1h: Annotated[Price | None, "Input cached for one hour."] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ModelFacts(Section):
-    """What the model table does not know, or knows wrongly, about one model."""
+    """Facts that the model table lacks or has wrong."""
 
-    context_window: Annotated[Count | None, "Tokens that fit into the model's context."] = None
-    prices: Annotated[Prices, "US dollars for a million tokens. Never from a project's file."] = Prices()
+    context_window: Annotated[Count | None, "Context window in tokens."] = None
+    prices: Annotated[Prices, "US dollars per million tokens. Not allowed in project files."] = Prices()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tools(Section):
-    """Which tools the model gets, and their bounds."""
+    """The model's tools and their limits."""
 
     enabled: Annotated[
         tuple[str, ...],
-        "The tools, by name; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
+        "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
     ] = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
-    max_output_bytes: Annotated[Count, "Most bytes of one result that reach the model."] = 100_000
-    bash_timeout: Annotated[float, (0.1, 86_400), "Seconds that a command may run."] = 120.0
+    max_output_bytes: Annotated[Count, "Maximum bytes of one tool result."] = 100_000
+    bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0
     snapshots: Annotated[
         bool,
-        "Whether files are saved before they are changed, for /rewind. Without git: those of edit and write.",
+        "Save files before they change, for /rewind. Without git, only those that edit and write change.",
     ] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pruning(Section):
-    """What is pruned from the working context, and when. Each strategy has its own [pruning.NAME]."""
+    """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
-    enabled: Annotated[
-        bool, "Whether strategies may prune by themselves; /prune and prun work either way."
-    ] = True
-    strategy: Annotated[str | tuple[str, ...], "A strategy's name, or a list to run in order."] = "auto"
+    enabled: Annotated[bool, "Prune automatically. /prune and prun work either way."] = True
+    strategy: Annotated[str | tuple[str, ...], "Strategy name, or a list of names to run in order."] = "auto"
     gate: Annotated[
         Literal["always", "cache_aware"],
-        "When a proposal is applied: at once, or when breaking the prompt cache is worth it.",
+        "When to prune: always at once, or when it is worth breaking the prompt cache.",
     ] = "cache_aware"
     engage_ratio: Annotated[
-        Ratio, "Share of the context window above which cache_aware applies whatever it costs."
+        Ratio, "Share of the context window above which cache_aware prunes at any cost."
     ] = 0.75
-    context_tokens: Annotated[Count, "Context window of a model about which nothing else is known."] = 200_000
+    context_tokens: Annotated[Count, "Context window in tokens for unknown models."] = 200_000
     estimator: Annotated[
         Literal["tiktoken", "chars4"],
-        "How tokens are estimated: a vocabulary, or characters divided by four.",
+        "Token estimator: a vocabulary, or characters divided by four.",
     ] = "tiktoken"
-    order: Annotated[
-        Literal["newest", "oldest"], "At which end the model's own prun calls begin to remove exchanges."
-    ] = "newest"
+    order: Annotated[Literal["newest", "oldest"], "Which exchanges the model's prun calls remove first."] = (
+        "newest"
+    )
     memo: Annotated[
-        Literal["once", "each"], "Whether a memo stands once for a prun call or for each dropped exchange."
+        Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange."
     ] = "once"
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The names of the strategies, in the order in which they run."""
+        """The names of the strategies in running order."""
         return (self.strategy,) if isinstance(self.strategy, str) else self.strategy
 
     def __post_init__(self) -> None:
@@ -155,58 +151,60 @@ class Pruning(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compaction(Section):
-    """When a summary by the model replaces the middle of a long session, and what it keeps."""
+    """When to summarise the middle of a long session, and what to keep."""
 
-    enabled: Annotated[bool, "Whether it happens by itself; /compact works either way."] = True
-    max_context_tokens: Annotated[Count, "Tokens; the model's window counts where it is smaller."] = 200_000
-    compact_at_pct: Annotated[Ratio, "Share of them at which a summary is made."] = 0.85
-    keep_first_turns: Annotated[Size, "User turns at the beginning that stay as they are."] = 2
-    keep_recent_turns: Annotated[Size, "User turns at the end that stay as they are."] = 4
-    keep_user_chars: Annotated[Size, "Characters of the user's own words that a summary keeps verbatim."] = (
-        20_000
-    )
+    enabled: Annotated[bool, "Compact automatically. /compact works either way."] = True
+    max_context_tokens: Annotated[
+        Count, "Context limit in tokens; the model's window if that is smaller."
+    ] = 200_000
+    compact_at_pct: Annotated[Ratio, "Share of the limit at which to compact."] = 0.85
+    keep_first_turns: Annotated[Size, "User turns to keep at the start."] = 2
+    keep_recent_turns: Annotated[Size, "User turns to keep at the end."] = 4
+    keep_user_chars: Annotated[Size, "Characters of user messages that the summary quotes verbatim."] = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Permissions(Section):
-    """What may happen without asking. Rules of all files add up; deny wins over ask, ask over allow."""
+    """What may run without asking. Rules from all files add up; deny beats ask, ask beats allow."""
 
     mode: Annotated[
         Literal["ask", "edits", "plan", "auto"],
-        "ask: reads and harmless commands pass. edits: edits in the workspace pass too. plan: only reads pass."
-        " auto: all passes but what a deny rule names. A project's file can only make it stricter.",
+        "ask: runs reads and harmless commands. edits: also runs edits in the workspace. plan: runs reads only."
+        " auto: runs everything except what deny rules block. A project file can only make it stricter.",
     ] = "ask"
-    allow: Annotated[tuple[str, ...], "Rules for calls that pass. Never from a project's file."] = ()
-    ask: Annotated[tuple[str, ...], "Rules for calls that are asked about."] = ()
+    allow: Annotated[
+        tuple[str, ...], "Rules for calls that run without asking. Not allowed in project files."
+    ] = ()
+    ask: Annotated[tuple[str, ...], "Rules for calls that need your approval."] = ()
     deny: Annotated[tuple[str, ...], "Rules for calls that never run."] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sandbox(Section):
-    """The walls around the commands that the model runs. A project's file can only make them thicker."""
+    """The sandbox for the model's commands. A project file can only make it stricter."""
 
     mode: Annotated[
         Literal["auto", "off", "require"],
-        "auto: a sandbox where one works. off: none. require: no start without one.",
+        "auto: use a sandbox if one works. off: use none. require: refuse to start without one.",
     ] = "auto"
-    network: Annotated[bool, "Whether commands reach the network."] = False
+    network: Annotated[bool, "Let commands use the network."] = False
     writable: Annotated[
         tuple[str, ...],
-        "Folders besides the workspace that commands may write to. Never from a project's file.",
+        "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ui(Section):
-    """How the terminal looks and what its keys do."""
+    """Appearance and keys of the terminal interface."""
 
-    theme: Annotated[str, "A theme's name; /theme lists them."] = "prune-dark"
-    mouse: Annotated[bool, "Whether the mouse scrolls, clicks and selects."] = True
-    show_thinking: Annotated[bool, "Whether thinking is unfolded."] = False
+    theme: Annotated[str, "Theme name; /theme lists them."] = "prune-dark"
+    mouse: Annotated[bool, "Use the mouse to scroll, click and select."] = True
+    show_thinking: Annotated[bool, "Show thinking unfolded."] = False
     keys: Annotated[
         Mapping[str, str],
-        'Other keys for an action: submit = "ctrl+s", several with commas, "none" for none. Never from a project\'s'
-        " file.",
+        'Keys for an action: submit = "ctrl+s"; several separated by commas; "none" for no key.'
+        " Not allowed in project files.",
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -224,11 +222,11 @@ SECTIONS: Mapping[str, Any] = {
     "sandbox": Sandbox,
     "ui": Ui,
 }
-"""The sections by name, in the order in which they are shown."""
+"""The sections by name, in the order of `config show`."""
 
 
 def _is_address(text: str) -> bool:
-    """Whether this is an http(s) address with a host and without a user: a key never stands in an address."""
+    """Return whether this is an http(s) URL with a host and without a user: no key belongs in a URL."""
     scheme, _, rest = text.partition("://")
     host = rest.split("/", 1)[0]
     plain = text.isprintable() and text.isascii() and " " not in text

@@ -1,8 +1,8 @@
-"""What a project's .prunecli/config.toml may set, and where such files are looked for.
+"""Project configuration: what .prunecli/config.toml may set, and where to look for it.
 
-A project's file is somebody else's text. It is read only after the directory was trusted, and even then it can't
-redirect the key, name code to run, or loosen what the user decided (FORMATS, CFG-01): that is an error, not a
-silence, so that nobody believes in a setting which does not act.
+Somebody else may have written a project file. It is read only in a trusted directory, and even then it cannot
+redirect the API key, name code to run, or loosen the user's settings. Trying is an error, so that nobody relies on a
+setting without effect.
 """
 
 from collections.abc import Mapping
@@ -15,58 +15,57 @@ PROJECT_FILE = Path(".prunecli", "config.toml")
 
 USER_ONLY: Mapping[Key, str] = {
     ("model", "base_url"): "it decides who gets the key",
-    ("permissions", "allow"): "it lets calls pass",
+    ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",
-    ("ui", "keys"): "it could move the key that allows a call",
+    ("ui", "keys"): "it could rebind the key that allows a call",
     ("pruning", "importance", "function"): "it names code to run",
     ("pruning", "semantic", "embedder"): "it names code to run",
 }
-"""Keys, with all below them, that only the user's own files, environment and flags can set, and why."""
+"""Keys, including all below them, that project files may not set, with the reason."""
 
 STRICTEST_FIRST: Mapping[Key, tuple[Any, ...]] = {
     ("permissions", "mode"): ("plan", "ask", "edits", "auto"),
     ("sandbox", "mode"): ("require", "auto", "off"),
     ("sandbox", "network"): (False, True),
 }
-"""Keys that a project can only make stricter than they are."""
+"""Keys that a project can only make stricter."""
 
 LOOSER_THAN_DEFAULT: Mapping[Key, tuple[Any, ...]] = {
     ("permissions", "mode"): ("edits", "auto"),
     ("sandbox", "mode"): ("off",),
     ("sandbox", "network"): (True,),
 }
-"""Values of those which would never act: an error where a project asks for them."""
+"""Values of those keys that could never take effect: an error in a project file."""
 
 ADDED_UP: frozenset[Key] = frozenset({("permissions", name) for name in ("allow", "ask", "deny")})
-"""Lists of which each file adds its own items: no file takes away another's deny rule."""
+"""Lists to which each file adds: no file can remove another's deny rule."""
 
 
 def refusal(key: Key, value: Any) -> str:
-    """Why a project's file can't set this, or "" where it can."""
+    """The reason why a project file may not set this, or ""."""
     if len(key) == 4 and key[0] == "models" and key[2] == "prices":
-        return "a project's file can't set this: it hides what a run costs"
+        return "not allowed in a project file: it hides the cost of a run"
     if len(key) > 2 and key[0] == "model":
-        return "a project's file can't set this: it belongs to the provider, which gets the key"
+        return "not allowed in a project file: it belongs to the provider, which gets the key"
     for end in range(1, len(key) + 1):
         if key[:end] in USER_ONLY:
-            return f"a project's file can't set this: {USER_ONLY[key[:end]]}"
+            return f"not allowed in a project file: {USER_ONLY[key[:end]]}"
     if value in LOOSER_THAN_DEFAULT.get(key, ()):
-        return f"a project's file can't set this to {str(value).lower()}: it can only be made stricter"
+        return f"not allowed in a project file: {str(value).lower()} is less strict than the default"
     return ""
 
 
 def is_stricter(key: Key, value: Any, current: Any) -> bool:
-    """Whether a project's value may replace the current one."""
+    """Return whether a project's value may replace the current one."""
     order = STRICTEST_FIRST.get(key)
     return order is None or order.index(value) < order.index(current)
 
 
 def project_files(cwd: Path) -> tuple[Path, ...]:
-    """Where a project's files for `cwd` would stand, the farthest first: at the repository's root, at `cwd` and
-    between. The root is the nearest folder with a `.git`; outside a repository `cwd` alone counts.
+    """The possible project files for `cwd`, from the repository's root down to `cwd`.
 
-    Links are followed before the walk, so that a link into a repository counts as that repository (CFG-05).
-    These are the files whose content the trust in a directory covers (CFG-03).
+    The root is the nearest folder with a `.git`; outside a repository, only `cwd` counts. Links are resolved first,
+    so a link into a repository counts as that repository. Trust in a directory covers the content of these files.
     """
     here = cwd.resolve()
     folders = [here]

@@ -1,7 +1,7 @@
-"""Functions of the user's that an option names as "package.module:name".
+"""The user's functions, named in options as "package.module:name".
 
-They are imported when they are first called, so that a start waits for none and a broken one can't prevent it.
-What they raise becomes FunctionFailed, which a strategy answers with no proposal (PRUNING.md section 10).
+They are imported at the first call, so that no start waits for them and a broken one cannot prevent a start. Their
+exceptions become FunctionFailed; the strategy then proposes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,28 +10,28 @@ from types import ModuleType
 from typing import Any
 
 from prunecli.config.effective import Config
-from prunecli.config.foreign import ForeignFailed, called
+from prunecli.config.user_code import ForeignFailed, called
 from prunecli.context.strategy import Chosen, FunctionFailed, Proposal
 from prunecli.context.view import View
 
 
 class Reference:
-    """The function behind "package.module:name"; `option` is the dotted key that names it. Called like it."""
+    """The function "package.module:name" of a dotted key (`option`). Called like the function itself."""
 
     def __init__(self, text: str, option: str) -> None:
         self._text = text
         self._option = option
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives. Raises FunctionFailed for whatever it raises, and where there is none."""
+        """Call the function. Raises FunctionFailed if it is missing or raises anything."""
         where = f"{self._option} ({self._text})"
         try:
             function = called(self._named)
             if not callable(function):
-                raise FunctionFailed(f"{where}: is no function")
+                raise FunctionFailed(f"{where}: not a function")
             return called(function, *arguments)
         except ForeignFailed as error:
-            hint = f"mend it, or set {self._option} to nothing"
+            hint = f"fix it, or clear {self._option}"
             raise FunctionFailed(f"{where}: {error}", hint) from error
 
     def _named(self) -> Any:
@@ -43,7 +43,7 @@ class Reference:
 
 
 class OwnStrategy:
-    """A strategy from the user's folder: what it raises and what it must not do become FunctionFailed."""
+    """A strategy from the user's folder. Exceptions and forbidden edits become FunctionFailed."""
 
     def __init__(self, name: str, module: ModuleType, options: type) -> None:
         self._name = name
@@ -51,32 +51,35 @@ class OwnStrategy:
         self.Options = options
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
-        """What the strategy proposes, checked."""
+        """Return the strategy's proposal after checking it."""
         try:
             proposal = called(lambda: self._module.propose(view, options, **functions))
         except ForeignFailed as error:
-            raise FunctionFailed(f"strategy {self._name}: {error}", "mend it, or choose another") from error
+            raise FunctionFailed(
+                f"strategy {self._name}: {error}", "fix it, or choose another strategy"
+            ) from error
         if not isinstance(proposal, Proposal):
             raise FunctionFailed(
-                f"strategy {self._name}: propose gave {type(proposal).__name__}, no Proposal"
+                f"strategy {self._name}: propose returned {type(proposal).__name__}, not Proposal"
             )
         for edit in proposal.edits:
             if wrong := view.forbids(edit):
-                raise FunctionFailed(f"strategy {self._name}: {edit.kind} of entry {edit.seq}: {wrong}")
+                raise FunctionFailed(f"strategy {self._name}: cannot {edit.kind} entry {edit.seq}: {wrong}")
         return proposal
 
 
 def functions_of(name: str, module: ModuleType, options: Any) -> Mapping[str, Callable[..., Any]]:
-    """The functions that the options of strategy `name` refer to, by option; its module's FUNCTIONS says which
-    options do."""
+    """The functions in a strategy's options, by option name. Its module lists these options in FUNCTIONS."""
     declared: tuple[str, ...] = getattr(module, "FUNCTIONS", ())
     texts = {option: getattr(options, option) for option in declared}
     return {option: Reference(text, f"pruning.{name}.{option}") for option, text in texts.items() if text}
 
 
 def import_own(config: Config) -> None:
-    """Imports the user's own strategies among the configured ones, before anything depends on them. Raises
-    ConfigError for one that can't be imported."""
+    """Import the user's own strategies that are configured. Raises ConfigError if that fails.
+
+    Fails early, before anything depends on them.
+    """
     shipped = config.strategies.only_shipped().names()
     for name in config.pruning.strategies:
         if name not in shipped:
@@ -84,8 +87,10 @@ def import_own(config: Config) -> None:
 
 
 def chosen(config: Config, name: str) -> Chosen:
-    """A strategy with its options in effect and the functions that they name. Raises ConfigError for an unknown
-    strategy, or one that can't be imported."""
+    """A strategy with its options in effect and their functions.
+
+    Raises ConfigError for a strategy that is unknown or cannot be imported.
+    """
     module, options = config.strategies.module(name), config.strategy_options(name)
     own = not config.strategies.only_shipped().has_module(name)
     strategy = OwnStrategy(name, module, type(options)) if own else module

@@ -1,7 +1,7 @@
-"""sample-config.toml, made from the classes of options: `python -m prunecli.config.sample > sample-config.toml`.
+"""Generates sample-config.toml from the classes of options.
 
-Each value is a comment with the built-in default, so that copying the file changes nothing and a later version's
-better default is not held back.
+Run `python -m prunecli.config.sample > sample-config.toml`. Each value is commented out with its default, so that a
+copy changes nothing and does not hold back a better default in a later version.
 """
 
 import sys
@@ -20,19 +20,19 @@ from prunecli.providers.registry import SHIPPED, Providers
 WIDTH = 100
 
 HEADER = """\
-prunecli's configuration, every key with its default. Copy what you need to
-$XDG_CONFIG_HOME/prunecli/config.toml (~/.config/prunecli/config.toml), or write it all there with
-`prunecli config init`, and take the # away from what you change. `prunecli config show` shows what is in effect
-and where each value came from, `prunecli config check` whether every file is right.
+prunecli's configuration: every key with its default. Copy keys to $XDG_CONFIG_HOME/prunecli/config.toml
+(~/.config/prunecli/config.toml), or create that file with `prunecli config init`; then remove the # from
+the lines you change. `prunecli config show` lists the values in effect and their sources, `prunecli config
+check` checks every file.
 
-What counts more stands further right: defaults, config.toml, settings.toml beside it (the program's own, written by
---save), .prunecli/config.toml of a trusted project (of several up to the repository's root the nearest), the
-environment, flags and --set KEY=VALUE. Rules in [permissions] add up instead.
+Precedence, lowest first: defaults; config.toml; settings.toml beside it, which --save writes;
+.prunecli/config.toml of a trusted project, from the repository's root down to the current directory; the
+environment; flags and --set KEY=VALUE. Rules in [permissions] add up instead.
 
-A credential never stands here: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or what `prunecli login` keeps."""
+Never put a credential here. Use ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or `prunecli login`."""
 
 EXAMPLES: Mapping[Key, str] = {("models",): "my-model", ("ui", "keys"): "submit"}
-"""A name for each table of free keys."""
+"""An example name for each table of free keys."""
 
 UNSET: Mapping[str, Any] = {
     "max_tokens": 32_000,
@@ -43,11 +43,11 @@ UNSET: Mapping[str, Any] = {
     "cache_write_5m": 3.75,
     "cache_write_1h": 6.0,
 }
-"""What stands for a value that is unset by default, so that every line is valid once its # is gone."""
+"""Example values for keys that are unset by default, so that every line is valid without its #."""
 
 
 def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
-    """The text of sample-config.toml, with the options of these strategies and providers."""
+    """The text of sample-config.toml, including the options of these strategies and providers."""
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
@@ -81,7 +81,7 @@ def _strategy(name: str, strategies: Strategies) -> Iterator[str]:
 def _section(key: Key, hint: Any) -> Iterator[str]:
     if is_mapping(hint):
         inner = item_type(hint)
-        yield from _comment(f"{inner.__doc__} One table for each name.")
+        yield from _comment(f"{inner.__doc__} One table per name.")
         yield f"#[{key[0]}.{EXAMPLES[key]}]"
         yield from _fields((*key, EXAMPLES[key]), inner)
     else:
@@ -91,7 +91,7 @@ def _section(key: Key, hint: Any) -> Iterator[str]:
 
 
 def _fields(key: Key, options: type, prefix: Key = ()) -> Iterator[str]:
-    """The fields of a table; those of a table inside it follow as dotted keys."""
+    """The fields of a table; fields of nested tables become dotted keys."""
     for item in declared(options).values():
         name = (*prefix, item.name)
         if is_table(item.type):
@@ -107,7 +107,7 @@ def _fields(key: Key, options: type, prefix: Key = ()) -> Iterator[str]:
 
 
 def _doc(doc: str, item: Any) -> str:
-    """The field's documentation with what it takes, where that is not plain from the default."""
+    """The field's documentation with its allowed values, unless the default makes them clear."""
     plain = is_mapping(item.type) or item.type is bool or (item.type is str and not item.optional)
     unset = "; unset by default" if item.default is None else ""
     return doc if plain else f"{doc} ({expected(item)}{unset})".strip()

@@ -1,6 +1,6 @@
-"""Keeping a value: `--save` writes settings.toml, `config init` writes a first config.toml.
+"""Saves values: `--save` writes settings.toml, `config init` creates config.toml.
 
-Files of the user are written whole beside their place and renamed, mode 0600; what a person wrote is never touched.
+Files are written next to their place and renamed, mode 0600. Files that the user wrote are never changed.
 """
 
 import fcntl
@@ -21,10 +21,10 @@ from prunecli.paths import Places
 
 
 def save(places: Places, config: Config, key: str, text: str) -> str:
-    """Writes one value to settings.toml. Answers with a note on what sets the key too and counts more, or "".
+    """Write one value to settings.toml. Returns a note if another source overrides it, or "".
 
-    `key` and `text` are as for `Config.with_value`; the text "null" takes a value out that can be unset. Raises
-    ConfigError for a value that does not fit, alone or with the others, and for a file that can't be written.
+    `key` and `text` are as for `Config.with_value`; the text "null" unsets a value that may be unset. Raises
+    ConfigError for an invalid value, alone or with others, and for a file that cannot be written.
     """
     full, value = text_value(key, text, "", Schema(config.strategies, config.providers))
     place = places.shown(places.settings_file)
@@ -34,25 +34,25 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
         written = read(places.settings_file, label)
         table = {} if written is None else parse_toml(written, label, places.settings_file)
         _put(table, full, value)
-        import tomli_w  # only here: a start does not need it
+        import tomli_w  # only needed here, not at start
 
         write_private(places.settings_file, tomli_w.dumps(table).encode())
     found = after.found[full]
     if any(layer.kind == "settings" for layer in found.layers):
         return ""
-    return f"here {found.layers[-1].where(full)} sets {dotted(full)} too, and counts more"
+    return f"but {found.layers[-1].where(full)} also sets {dotted(full)} and takes precedence"
 
 
 def init(places: Places) -> Path:
-    """Writes the sample as the user's config.toml. Raises ConfigError where there is one already."""
+    """Write the sample as the user's config.toml. Raises ConfigError if the file exists."""
     target = places.config_file
     if os.path.lexists(target):
-        raise ConfigError(f"{places.shown(target)}: is there already", "prunecli config path names all files")
+        raise ConfigError(f"{places.shown(target)} already exists", "edit it, or move it away first")
     try:
         sample = places.sample_config.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"{places.sample_config}: can't be read: {reason(error)}", "install again"
+            f"cannot read {places.sample_config}: {reason(error)}", "reinstall prunecli"
         ) from error
     with _locked(places.config):
         write_private(target, sample)
@@ -60,7 +60,7 @@ def init(places: Places) -> Path:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Writes a file of mode 0600 whole or not at all; a link stays a link. Raises ConfigError."""
+    """Write a file of mode 0600 completely or not at all; follows a link. Raises ConfigError."""
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -74,18 +74,18 @@ def write_private(path: Path, data: bytes) -> None:
         os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise ConfigError(f"{path}: can't be written: {reason(error)}", "nothing was changed") from error
+        raise ConfigError(f"cannot write {path}: {reason(error)}", "nothing was changed") from error
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One writer at a time, so that of two sessions which save none undoes the other. Makes the folder, mode 0700."""
+    """Lock the folder, so that two sessions that save keep each other's values. Creates it with mode 0700."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise ConfigError(
-            f"{folder}: can't be used: {reason(error)}", "it holds the configuration"
+            f"cannot use {folder}: {reason(error)}", "the configuration is kept there"
         ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -95,7 +95,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _put(table: dict[str, Any], key: Key, value: Any) -> None:
-    """Sets a value in nested tables, or takes it out where it is None."""
+    """Set a value in nested tables, or remove it if it is None."""
     for name in key[:-1]:
         table = table.setdefault(name, {})
     if value is None:

@@ -1,6 +1,6 @@
-"""Which dotted keys exist: the sections, with the options of each strategy below `pruning`.
+"""The valid dotted keys: the sections, and the options of each strategy below `pruning`.
 
-Turns a table of a file into typed values by key, and names what is wrong with it.
+Turns a table of a file into typed values by key and reports errors.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,20 +15,20 @@ from prunecli.errors import ConfigError
 from prunecli.providers.registry import SHIPPED, Providers
 
 Fault = Callable[[Key, str, str], NoReturn]
-"""(key, what is wrong, hint): raises the ConfigError that names the source too."""
+"""(key, problem, hint): raises the ConfigError, which also names the source."""
 
 SECRETS = ("api_key", "auth_token", "key", "token", "apikey", "secret", "password")
-"""What people call a credential when they look for its place in a configuration file."""
+"""Names that people use when they look for the place of a credential."""
 
 
 class Schema(NamedTuple):
-    """The keys that exist, given the strategies and the providers that exist."""
+    """The valid keys, given the strategies and providers."""
 
     strategies: Strategies
     providers: Providers = SHIPPED
 
     def member(self, owner: Any, name: str) -> Declared | None:
-        """The field `name` of a table's type; of the root with `owner` None. None where there is none."""
+        """The field `name` of a table type, or of the root if `owner` is None; None if there is none."""
         if owner is None:
             return from_hint(name, SECTIONS[name]) if name in SECTIONS else None
         if is_mapping(owner):
@@ -44,7 +44,7 @@ class Schema(NamedTuple):
         return None
 
     def names(self, owner: Any) -> tuple[str, ...]:
-        """The names that a table of this type can have; none for a free table."""
+        """The valid names in a table of this type; none for a free table."""
         if owner is None:
             return tuple(SECTIONS)
         if not is_table(owner):
@@ -55,7 +55,7 @@ class Schema(NamedTuple):
         return (*declared(owner), *extra)
 
     def find(self, key: Key) -> Declared | None:
-        """What stands at a key, a value or a table; None where nothing can."""
+        """The value or table at a key; None if the key is not valid."""
         item: Declared | None = None
         for name in key:
             item = self.member(item.type if item else None, name)
@@ -64,14 +64,14 @@ class Schema(NamedTuple):
         return item
 
     def resolve(self, key: Key) -> Key:
-        """The full key for one that may leave out `pruning`: ("pi", "prune_protect") (PRUNING.md section 8)."""
+        """Return the full key of one that may omit `pruning`: ("pi", "prune_protect")."""
         longer = ("pruning", *key)
         if key and key[0] not in SECTIONS and key[0] in self.names(Pruning):
             return longer
         return key
 
     def text_value(self, key: Key, text: str, fault: Fault) -> Any:
-        """The value of `key=text`, typed as it is declared."""
+        """The value of `key=text` as its declared type."""
         item = Declared("", None)
         for at, name in enumerate(key):
             member = self.member(item.type, name)
@@ -79,7 +79,7 @@ class Schema(NamedTuple):
                 self._unknown(item.type, key[: at + 1], fault)
             item = member
         if is_table(item.type) or is_mapping(item.type):
-            fault(key, "is a table, expected a key inside it", _all(self.names(item.type)))
+            fault(key, "is a table; expected a key inside it", _all(self.names(item.type)))
         try:
             value = from_text(item, text)
         except MistypedError as error:
@@ -90,11 +90,11 @@ class Schema(NamedTuple):
     def values(
         self, table: Mapping[str, Any], fault: Fault, owner: Any = None, above: Key = ()
     ) -> Iterator[tuple[Key, Any]]:
-        """The values of a table by full key, typed as they are declared."""
+        """The values of a table by full key, as their declared types."""
         for name, value in table.items():
             key = (*above, name)
             if owner is Pruning and value == {} and name in self.strategies.names():
-                continue  # an empty [pruning.NAME], as in the sample: no reason to import the strategy
+                continue  # an empty [pruning.NAME], as in the sample, need not import the strategy
             item = self.member(owner, name)
             if item is None:
                 self._unknown(owner, key, fault)
@@ -111,13 +111,13 @@ class Schema(NamedTuple):
             yield key, typed
 
     def _check(self, key: Key, value: Any, fault: Fault) -> None:
-        """The rules that no declared type can state. Imports only what a layer sets."""
+        """Check rules that no declared type can express. Imports only what a layer sets."""
         if key == ("pruning", "strategy"):
             known = self.strategies.names()
             for name in (value,) if isinstance(value, str) else value:
                 if name not in known:
                     near = nearest(name, known)
-                    fault(key, f"there is no strategy {got(name)}, the nearest is {near}", _all(known))
+                    fault(key, f"no strategy named {got(name)} (did you mean {near!r}?)", _all(known))
 
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
@@ -129,11 +129,11 @@ class Schema(NamedTuple):
                 if name not in tools and name not in ALIASES:
                     fault(
                         key,
-                        f"there is no tool {got(name)}, the nearest is {nearest(name, tools)}",
+                        f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
         if key[0] == "permissions" and key[1] != "mode":
-            from prunecli.agent.judging.rules import parse_rule
+            from prunecli.agent.permissions.rules import parse_rule
 
             for rule in value:
                 try:
@@ -142,19 +142,19 @@ class Schema(NamedTuple):
                     fault(key, error.message, error.hint)
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
-        """Names the nearest valid key: among the neighbours, or the same name in another table."""
+        """Report an unknown key with the nearest valid one: in the same table, or of that name in another."""
         name, names = key[-1], self.names(owner)
         if name.lower() in SECRETS:
-            fault(key, "a credential never stands in a configuration file", "prunecli login keeps it safely")
+            fault(key, "credentials do not belong in a configuration file", "use `prunecli login`")
         close = nearest(name, names, 0.6)
         near = dotted((*key[:-1], close)) if close else self._elsewhere(name)
         near = near or dotted((*key[:-1], nearest(name, names)))
         if names:
-            fault(key, f"unknown key, the nearest is {near}", _all(names))
-        fault(key, "unknown key", "its table has no keys")
+            fault(key, f"unknown key (did you mean {near}?)", _all(names))
+        fault(key, "unknown key", "this table has no keys")
 
     def _elsewhere(self, name: str) -> str:
-        """The full key of another section that has this name: somebody forgot, or mistook, the section."""
+        """The full key with this name in another section, for a forgotten or mistaken section."""
         for section, owner in SECTIONS.items():
             if name in self.names(owner):
                 return dotted((section, name))
@@ -162,4 +162,4 @@ class Schema(NamedTuple):
 
 
 def _all(names: tuple[str, ...]) -> str:
-    return f"there are {', '.join(names)}" if names else ""
+    return f"choose from {', '.join(names)}" if names else ""

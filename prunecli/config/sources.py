@@ -1,4 +1,4 @@
-"""Which files, variables and flags make the configuration, and in which order they count.
+"""The files, variables and flags that make up the configuration, and their order of precedence.
 
 Built-in < config.toml < settings.toml < the project's files < environment < flags and --set.
 """
@@ -24,7 +24,7 @@ VARIABLES: Mapping[str, str] = {
     "PRUNECLI_STRATEGY": "pruning.strategy",
     "PRUNECLI_THEME": "ui.theme",
 }
-"""The environment variables that set a key; an empty one sets nothing."""
+"""The environment variables that set a key; an empty variable sets nothing."""
 
 FLAGS: Mapping[str, str] = {
     "--model": "model.name",
@@ -36,7 +36,7 @@ FLAGS: Mapping[str, str] = {
     "--allowed-tools": "permissions.allow",
     "--disallowed-tools": "permissions.deny",
 }
-"""The flags that set a key. Their values are text as --set takes it, a list being JSON."""
+"""The flags that set a key. Their values are text as for --set; lists are JSON."""
 
 
 def load(
@@ -51,12 +51,12 @@ def load(
     strategies: Strategies | None = None,
     providers: Providers = SHIPPED,
 ) -> Config:
-    """The configuration for a directory.
+    """Load the configuration for a directory.
 
-    `flags` maps a flag ("--model") or a dotted key to its text, `sets` are the KEY=VALUE of --set in order.
-    `config_file` (--config) is read instead of the user's config.toml and settings.toml and has to exist.
-    Without `trusted` no project file is opened; a notice says that there is one.
-    Raises ConfigError for whatever is wrong in any of them: there is no start with half a configuration (CFG-06).
+    `flags` maps a flag ("--model") or a dotted key to its text; `sets` are the KEY=VALUE texts of --set in order.
+    `config_file` (--config) replaces the user's config.toml and settings.toml and must exist. Without `trusted`,
+    project files are not opened, and a notice mentions each one. Raises ConfigError for any error in any source:
+    prunecli does not start with half a configuration.
     """
     strategies = strategies or Strategies.of(places)
     schema = Schema(strategies, providers)
@@ -70,7 +70,7 @@ def load(
             layers += _layer("project", path, name, places, Schema(strategies.only_shipped(), providers))
         elif os.path.lexists(path):
             notices.append(
-                f"{places.shown(path)} is not read: this directory is not trusted (prunecli trust)"
+                f"{places.shown(path)} was not read: this directory is not trusted (run `prunecli trust`)"
             )
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
@@ -78,15 +78,17 @@ def load(
 
 
 def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:
-    """The user's files, whether or not they exist, the one that counts less first: `config path`."""
+    """The user's files, existing or not, in ascending order of precedence."""
     return (config_file,) if config_file else (places.config_file, places.settings_file)
 
 
 def assignment(text: str, label: str = "--set") -> tuple[str, str]:
-    """The key and the value's text of KEY=VALUE: everything after the first "=" as it stands."""
+    """Split KEY=VALUE at the first "=" into the key and the value's text."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise ConfigError(f"{label}: expected KEY=VALUE, got {text[:60]!r}", "like --set pruning.gate=always")
+        raise ConfigError(
+            f"{label}: expected KEY=VALUE, got {text[:60]!r}", "for example --set pruning.gate=always"
+        )
     return key.strip(), value
 
 
@@ -94,7 +96,7 @@ def _user_layers(places: Places, config_file: Path | None, schema: Schema) -> It
     if config_file:
         found = _layer("user", config_file, str(config_file), places, schema)
         if not found:
-            raise ConfigError(f"{config_file}: there is no such file", "--config names a file that exists")
+            raise ConfigError(f"{config_file}: no such file", "--config needs an existing file")
         yield from found
     else:
         yield from _layer("user", places.config_file, places.config_file.name, places, schema)

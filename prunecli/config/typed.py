@@ -1,6 +1,6 @@
-"""What a value of a file or of the command line means for a declared type, and what to say when it means nothing.
+"""Converts values of files and of the command line to declared types, and describes mismatches.
 
-In text, a string is everything as it stands; numbers, booleans and lists are JSON.
+In text, a string is taken as it is; numbers, booleans and lists are JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ from prunecli.config.declared import (
 from prunecli.config.keys import quoted
 
 INT_LIMIT = 2**63
-"""TOML's integers have 64 bits."""
+"""TOML integers have 64 bits."""
 
 _SHOWN = 40
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
@@ -28,11 +28,11 @@ _PLURALS = {bool: "booleans", int: "integers", float: "numbers", str: "strings"}
 
 
 class MistypedError(ValueError):
-    """A value that does not fit; the text is "expected X, got Y"."""
+    """A value does not fit its type; the text is "expected X, got Y"."""
 
 
 def from_toml(item: Declared, value: Any) -> Any:
-    """The value of a TOML file as the declared type. Raises MistypedError."""
+    """Convert a TOML value to the declared type. Raises MistypedError."""
     if is_union(item.type):  # a name or a list of names
         for one in get_args(item.type):
             if is_list(one) == isinstance(value, list) and (is_list(one) or type(value) is one):
@@ -52,7 +52,7 @@ def from_toml(item: Declared, value: Any) -> Any:
 
 
 def from_text(item: Declared, text: str) -> Any:
-    """The value of `key=text` as the declared type; `null` unsets what can be unset. Raises MistypedError."""
+    """Convert the text of `key=text` to the declared type; `null` unsets an optional key. Raises MistypedError."""
     if item.optional and text == "null":
         return None
     listed = is_union(item.type) and text.lstrip().startswith("[")
@@ -63,12 +63,12 @@ def from_text(item: Declared, text: str) -> Any:
         return from_toml(item, json.loads(text))
     except MistypedError as error:
         raise error from None
-    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or nested too deeply
+    except (ValueError, RecursionError):  # not JSON, a number with too many digits, or nested too deeply
         _refuse(item, text)
 
 
 def expected(item: Declared) -> str:
-    """What the declared type takes: "an integer of at least 1", "one of always, cache_aware"."""
+    """The values that a type accepts: "an integer of at least 1", "one of always, cache_aware"."""
     if is_table(item.type) or is_mapping(item.type):
         return "a table"
     if is_union(item.type):
@@ -86,7 +86,7 @@ def expected(item: Declared) -> str:
 
 
 def got(value: Any) -> str:
-    """The value as an error message shows it: short, one line, every control character escaped."""
+    """Format a value for an error message: short, on one line, with control characters escaped."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
@@ -102,7 +102,7 @@ def got(value: Any) -> str:
 
 
 def in_toml(value: Any) -> str:
-    """The value as one line of TOML, which is also what `key=text` takes for it; "" for what is unset."""
+    """Format a value as one line of TOML, which `key=text` accepts too; "" if unset."""
     if isinstance(value, tuple):
         return f"[{', '.join(in_toml(item) for item in value)}]"
     if isinstance(value, str):
@@ -118,7 +118,7 @@ def _items(item: Declared, value: Any) -> tuple[Any, ...]:
         return tuple(from_toml(inner, part) for part in value)
     except MistypedError:
         wrong = next(part for part in value if not _fits(inner, part))
-        raise MistypedError(f"expected {expected(item)}, got {got(wrong)} in it") from None
+        raise MistypedError(f"expected {expected(item)}, but one item is {got(wrong)}") from None
 
 
 def _fits(item: Declared, value: Any) -> bool:
@@ -130,7 +130,7 @@ def _fits(item: Declared, value: Any) -> bool:
 
 
 def _in_bounds(item: Declared, value: Any) -> bool:
-    if isinstance(value, str):  # half a surrogate pair can't be written to any file
+    if isinstance(value, str):  # a lone surrogate cannot be written to a file
         return not any("\ud800" <= char <= "\udfff" for char in value)
     if isinstance(value, int) and abs(value) >= INT_LIMIT:
         return False

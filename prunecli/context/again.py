@@ -1,4 +1,7 @@
-"""What was withheld, shown again at the end: nothing before it changes, no cache breaks and no thinking is lost."""
+"""Pruned content, shown again at the end.
+
+Earlier messages stay unchanged, so the cache is not broken and no thinking is lost.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -17,7 +20,7 @@ _ARGUMENT_CHARS = 80
 
 
 def readable(content: Iterable[Block]) -> tuple[Block, ...]:
-    """What may stand in a message of the user's or a tool's: calls as text, thinking left out, all else as it is."""
+    """The blocks as allowed in a user message or tool result: calls as text, no thinking."""
     found = (_called(block) if isinstance(block, ToolUse) else block for block in content)
     return tuple(block for block in found if render.is_said(block))
 
@@ -28,7 +31,7 @@ def _called(call: ToolUse) -> Text:
 
 
 def original(entry: Entry) -> tuple[Block, ...]:
-    """An entry's original under a line that says what it is; a `/restore` has such lines already."""
+    """An entry's original under a line that names it. A `/restore` already has such lines."""
     content = getattr(entry.event, "content", ())
     if isinstance(entry.event, UserMessage) and entry.event.restores:
         return readable(content[1:])
@@ -52,8 +55,10 @@ def _heading(entry: Entry) -> str:
 
 
 def withheld(context: "Context", seqs: Iterable[int]) -> list[Entry]:
-    """Which of these entries the next request does not hold whole, in their order: edited, dropped or compacted. The
-    answer of an exchange that is gone stands for all of it."""
+    """The entries that the next request does not contain whole, in order.
+
+    They were edited, dropped or compacted. The answer of a dropped exchange represents all of it.
+    """
     found: dict[int, Entry] = {}
     for seq in seqs:
         entry = context.entries[seq]
@@ -72,7 +77,7 @@ def _is_gone(context: "Context", entry: Entry) -> bool:
 
 
 def shown_in(context: "Context", seq: int) -> int:
-    """The entry in which a `/restore` shows this one whole, -1 for none."""
+    """The seq of the entry in which a `/restore` shows this one whole, -1 if there is none."""
     at = context.again.get(seq, -1)
     while at >= 0 and (not context.is_shown(at) or context.text_edit(at) is not None):
         at = context.again.get(at, -1)
@@ -80,14 +85,14 @@ def shown_in(context: "Context", seq: int) -> int:
 
 
 def shown_again(entries: Iterable[Entry], typed: str) -> UserMessage:
-    """The message that shows the originals of these entries, below what was typed."""
+    """The message that shows the originals of these entries below the typed command."""
     found = list(entries)
     content = (block for entry in found for block in original(entry))
     return UserMessage((Text(typed), *content), "command", tuple(entry.seq for entry in found))
 
 
 def amount_of(context: "Context", event: UserMessage) -> Amount:
-    """What a message that shows entries again will take. Their own texts are counted already."""
+    """Tokens of a message that shows entries again. The entries' own texts are already counted."""
     counts = context.counts
     entries = [context.entries[seq] for seq in event.restores]
     tokens = sum(map(counts.counter.count, _new_texts(event, entries)))
@@ -96,7 +101,7 @@ def amount_of(context: "Context", event: UserMessage) -> Amount:
 
 
 def _new_texts(event: UserMessage, entries: Iterable[Entry]) -> Iterator[str]:
-    """What stands in it beside the texts of results, of which the most is."""
+    """The text in such a message besides the results, which are most of it."""
     yield from (block.text for block in event.content[:1] if isinstance(block, Text))
     for entry in entries:
         if entry.kind == "result":

@@ -9,10 +9,11 @@ from prunecli.model.messages import Usage
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Totals so far; `cost` in USD. The cache fields are reported ones, 0 where the endpoint reports none.
+    """Totals so far; `cost` in USD.
 
-    `model` is the one that was asked last, "" where nothing was sent from here (an imported session). Since then
-    `model_read` of `model_prompt` prompt tokens were read from its cache: each model has a cache of its own.
+    The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the one used last, "" if
+    nothing was sent from here (an imported session). `model_read` of its
+    `model_prompt` prompt tokens since the switch to it came from the cache: each model has its own cache.
     """
 
     requests: int = 0
@@ -27,7 +28,7 @@ class Bill:
     model_prompt: int = 0
 
     def after(self, record: Record, price: Callable[[str, Usage], float]) -> "Bill":
-        """The bill after a record; `price` gives USD of a model's usage."""
+        """Return the bill after a record; `price` gives the USD cost of a model's usage."""
         event = record.event
         if isinstance(event, RequestSent) and event.model != self.model:
             return replace(self, model=event.model, model_read=0, model_prompt=0)
@@ -59,5 +60,5 @@ class Bill:
 
     @property
     def model_hit_share(self) -> float:
-        """`hit_share` since the model that was asked last is asked."""
+        """`hit_share` since the switch to the current model."""
         return self.model_read / self.model_prompt if self.model_prompt else 0.0

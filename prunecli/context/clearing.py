@@ -1,7 +1,7 @@
-"""What the endpoint itself cleared from its copy of a request: the figures it reports, and where they belong.
+"""What the endpoint cleared from its own copy of a request.
 
-It says how many tokens it cleared, oldest results first, and not which: they are laid on the oldest results of the
-request that was answered, so that parts still add up to wholes.
+The endpoint reports how many tokens it cleared, oldest results first, but not which ones. They are attributed to the
+oldest results of the answered request, so that parts still add up to wholes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 
 _MOST = 10**9
-"""More tokens than any prompt has."""
+"""An upper bound: more tokens than any prompt has."""
 
 
 class Clearing(NamedTuple):
@@ -24,7 +24,7 @@ class Clearing(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What happened, for a person."""
+        """A one-line summary for the user."""
         uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
         return f"endpoint cleared {uses}, ~{short(self.tokens)}"
 
@@ -33,7 +33,7 @@ NO_CLEARING = Clearing()
 
 
 def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
-    """The sums over the edits that a response reports, unknown kinds too where they have the same figures."""
+    """Sum the edits a response reports, including unknown kinds that have the same figures."""
     edits = applied_edits or ()
     return Clearing(_sum(edits, "cleared_input_tokens"), _sum(edits, "cleared_tool_uses"))
 
@@ -44,7 +44,7 @@ def _sum(edits: Sequence[Mapping[str, Json]], key: str) -> int:
 
 
 class Shown(Protocol):
-    """An item as it is shown: its entries, and the edits over them."""
+    """An item as shown: its entries and the edits on them."""
 
     parts: tuple[Entry, ...]
     edits: Mapping[int, Edit]
@@ -60,8 +60,11 @@ class Tokens(Protocol):
 def shares(
     cleared: int, items: Iterable[tuple[Shown | None, Shown | None]], tokens: Tokens
 ) -> dict[int, int]:
-    """What of so many cleared tokens belongs to which entry, by seq. `items` are (as sent, as shown now), the oldest
-    first: what a prune has withheld since then can't be cleared again. Costs O(items cleared)."""
+    """Attribute cleared tokens to entries, by seq.
+
+    `items` are (as sent, as shown now), oldest first. Content pruned since then can't be cleared again. Costs O(items
+    cleared).
+    """
     found: dict[int, int] = {}
     left, answers = cleared, list[tuple[Entry, Shown, Shown | None]]()
 
@@ -81,20 +84,20 @@ def shares(
                 lay(part, then, now)
             elif part.kind == "assistant":
                 answers.append((part, then, now))
-    for part, then, now in answers:  # arguments of calls are cleared too
+    for part, then, now in answers:  # call arguments are cleared too
         lay(part, then, now)
     return found
 
 
 def under(share: int, part: Entry, now: Shown | None, tokens: Tokens) -> int:
-    """What is left of a share once the item is shown like this."""
+    """The part of a share that remains if the item is shown like this."""
     if now is None or now.hidden:
         return 0
     return min(share, tokens(part, now.edits.get(part.seq)))
 
 
 def sum_of(cleared: Mapping[int, int], items: Iterable[Entry]) -> int:
-    """What of the cleared tokens belongs to these items of the context, by their heads."""
+    """The cleared tokens of these context items, by their heads."""
     if not cleared:
         return 0
     parts = (part for item in items for part in (item.exchange.entries if item.exchange else (item,)))

@@ -1,12 +1,12 @@
-"""Compaction: a summary by the model replaces the middle of a session, or all of it up to the recent turns.
+"""Compaction: a summary replaces the middle of a session, or everything before the recent turns.
 
-Pure: what is to be summarised, what is said to the model, and the event that its answer becomes. Never called
-pruning; pruning goes first.
+This module chooses the range, writes the instructions for the model, and turns its answer into an event. Compaction
+is separate from pruning, which goes first.
 
-Where the endpoint offers it, it makes the summary (`by_endpoint`) and signs it. Then the thinking of the turns that
-stay is still valid, but only while nothing stands before the signed block and nothing between it and those turns. So
-the first turns go too, the range ends where a user message follows an answer, and the user's own words are sent where
-the compaction happened, behind the turns that stay.
+If the endpoint offers it, it makes the summary itself (`by_endpoint`) and signs it. The thinking of the kept turns
+then stays valid, but only if nothing precedes the signed block and nothing comes between it and those turns. So the
+first turns are summarised too, the range ends where a user message follows an answer, and the user's messages are
+sent where the compaction happened, after the kept turns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ MAX_INSTRUCTIONS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """When and what: the options of `[compaction]`."""
+    """The options of `[compaction]`."""
 
-    enabled: Annotated[bool, "Whether it happens by itself."] = True
-    max_context_tokens: Annotated[int, "Tokens; the window counts where it is smaller."] = 200_000
-    compact_at_pct: Annotated[float, "Share of them at which a summary is made."] = 0.85
-    keep_first_turns: Annotated[int, "User turns at the beginning that stay."] = 2
-    keep_recent_turns: Annotated[int, "User turns at the end that stay."] = 4
-    keep_user_chars: Annotated[int, "Characters of the user's words that are kept verbatim."] = 20_000
+    enabled: Annotated[bool, "Compact automatically."] = True
+    max_context_tokens: Annotated[int, "Tokens of context, at most the model's window."] = 200_000
+    compact_at_pct: Annotated[float, "Share of these tokens at which to compact."] = 0.85
+    keep_first_turns: Annotated[int, "User turns kept at the beginning."] = 2
+    keep_recent_turns: Annotated[int, "User turns kept at the end."] = 4
+    keep_user_chars: Annotated[int, "Characters of user messages kept verbatim."] = 20_000
 
     def threshold(self, window: int) -> int:
         """Tokens of context at which a compaction is due."""
@@ -44,10 +44,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """The range to be summarised: after entry `head_end` and before `tail_start`, both of which stay.
+    """The range to summarise: after entry `head_end` and before `tail_start`, both kept.
 
-    `words` are the user's in that range, verbatim as far as they are kept. `by_endpoint`: the endpoint makes the
-    summary.
+    `words` are the user's messages in that range, kept verbatim as far as they fit. With `by_endpoint` the endpoint
+    makes the summary.
     """
 
     head_end: int
@@ -57,11 +57,11 @@ class CompactionPlan:
     by_endpoint: bool = False
 
     def request_text(self) -> str:
-        """What the model is asked for in a message."""
+        """The prompt that asks the model for a summary."""
         return f"[This is prunecli, not the user.] {self._asked(self.focus)}"
 
     def instructions(self) -> str:
-        """What the endpoint is asked for: they replace its own prompt, so they say everything."""
+        """The instructions for the endpoint. They replace its own prompt, so they are complete."""
         return self._asked(self.focus[: MAX_INSTRUCTIONS - len(self._asked("-"))])
 
     def _asked(self, focus: str) -> str:
@@ -77,8 +77,10 @@ class CompactionPlan:
     def event(
         self, context: Context, summary: str, block: Mapping[str, Json] | None = None
     ) -> CompactionApplied:
-        """The event of an answer; what it will look like to the model stands in it whole. `block` is the answer of
-        the endpoint, where it made the summary."""
+        """The event for an answer, with the summary exactly as the model will see it.
+
+        `block` is the endpoint's own block, if it made the summary.
+        """
         words = self.words if block else ""
         text = render.summary(summary, "" if block else self.words)
         event = CompactionApplied(
@@ -92,7 +94,7 @@ class CompactionPlan:
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
-    """The endpoint's summary of a response, None where it has none that says something and can be sent back."""
+    """The endpoint's summary in a response, None if it is empty or can't be sent back."""
     for block in content:
         if isinstance(block, Opaque) and render.is_signed(block.json):
             return block.json
@@ -102,10 +104,10 @@ def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
 def plan_compaction(
     context: Context, options: Options, window: int, focus: str = "", *, by_endpoint: bool = False
 ) -> CompactionPlan | None:
-    """The middle user turns, or in one long turn the older exchanges; None where nothing lies between. With
-    `by_endpoint` everything before the recent turns, where the conditions for it are met.
+    """The range to summarise: the middle user turns, or the older exchanges of one long turn.
 
-    Never the exchange in progress, and never a range that overlaps an earlier one in part.
+    None if there is nothing in between. With `by_endpoint`, everything before the recent turns if the conditions
+    hold. The range never includes the exchange in progress and never partly overlaps an earlier one.
     """
     threshold = options.threshold(window)
     if by_endpoint and (found := _before_recent(context, options, threshold)):
@@ -125,19 +127,19 @@ def plan_compaction(
 
 
 def due(context: Context, options: Options, window: int) -> bool:
-    """Whether the context has reached the threshold, and the user said something since the last compaction."""
+    """Whether the context is over the threshold and the user spoke since the last compaction."""
     if not options.enabled or context.counts.context_tokens < options.threshold(window):
         return False
     return last_word(context) > context.boundary
 
 
 def last_word(context: Context) -> int:
-    """The seq of the newest user message, -1 for none."""
+    """The seq of the newest user message, -1 if there is none."""
     return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
 
 
 def _between_turns(context: Context, options: Options) -> tuple[int, int] | None:
-    """The last entry of the first turns and the first of the recent ones, with something between them."""
+    """The last entry of the first turns and the first entry of the recent ones, if any lie between."""
     starts = [item.seq for item in context.items if item.kind in ("user", "command")]
     first, recent = max(0, options.keep_first_turns), max(1, options.keep_recent_turns)
     if len(starts) <= first + recent:
@@ -146,11 +148,11 @@ def _between_turns(context: Context, options: Options) -> tuple[int, int] | None
 
 
 def _before_recent(context: Context, options: Options, threshold: int) -> tuple[int, int] | None:
-    """The range before the recent turns that the endpoint can summarise so that their thinking stays valid; None
-    where there is none, or where what stays would be too much.
+    """The range before the recent turns that the endpoint can summarise with their thinking valid.
 
-    It ends where a user message follows an answer: else the endpoint would take the message before the cut and the
-    one behind it for one. A turn of the model that the endpoint broke off must stay the last message.
+    None if there is no such range or if the rest would be too large. The range ends where a user message follows an
+    answer: otherwise the endpoint would merge the messages on both sides of the cut. A model turn that the endpoint
+    paused must stay the last message.
     """
     starts = [item for item in context.items if item.kind in ("user", "command")]
     last = context.items[-1].event if context.items else None
@@ -166,7 +168,7 @@ def _before_recent(context: Context, options: Options, threshold: int) -> tuple[
 
 
 def _cut_before(context: Context, start: Entry) -> int | None:
-    """Where what stays begins if this user message is its first; None where the endpoint can't cut there."""
+    """Where the kept part begins if this user message is its first; None if no cut is possible."""
     at = context.group_of(start.seq)
     if at == 0 or not start.is_sent:
         return None
@@ -175,12 +177,12 @@ def _cut_before(context: Context, start: Entry) -> int | None:
     if before.role != "assistant" or (seq != start.seq and context.entries[seq].kind != "summary"):
         return None
     if context.entries[before.seqs[-1]].kind == "summary":
-        return None  # nothing but an earlier summary stands before it
+        return None  # only an earlier summary precedes it
     return seq
 
 
 def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | None:
-    """The first user message, and the oldest of the newest exchanges that fit: at least one is kept."""
+    """The first user message and the oldest of the newest exchanges that fit. Keeps at least one."""
     opening = next((item for item in context.items if item.kind in ("user", "command", "summary")), None)
     shown = [e for e in context.exchanges if context.is_shown(e.seq) and not context.dropped(e)]
     if opening is None or len(shown) < 2:
@@ -197,7 +199,7 @@ def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | 
 
 
 def _last_before(context: Context, seq: int) -> int:
-    """The last entry before a user message: results of its exchange count as theirs."""
+    """The last entry before a user message, including results of its exchange."""
     return max((entry.seq for entry in context.entries.values() if entry.seq < seq), default=seq - 1)
 
 
@@ -206,7 +208,10 @@ def _tail_tokens(context: Context, start: int) -> int:
 
 
 def _words(context: Context, head_end: int, tail_start: int, limit: int | None) -> str:
-    """The user's words in the range, in order, newest kept first where they are too long; cuts are named."""
+    """The user's messages in the range, in order.
+
+    If they are too long, the newest are kept and cuts are marked.
+    """
     said = [
         (item.seq + 1, block.text)
         for item in context.items
@@ -217,7 +222,7 @@ def _words(context: Context, head_end: int, tail_start: int, limit: int | None) 
         if isinstance(block, Text)
     ]
     said += [
-        (one.event.tail_start, one.event.words)  # said before all that stayed when they were put there
+        (one.event.tail_start, one.event.words)  # older than the turns kept then
         for one in context.beside
         if head_end < one.seq < tail_start and isinstance(one.event, CompactionApplied)
     ]

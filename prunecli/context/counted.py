@@ -1,4 +1,4 @@
-"""What the running sums keep of each item of the context, and what the endpoint reported of an answer."""
+"""What the running sums keep for each item, and what the endpoint reported for an answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from prunecli.model.messages import thinking_blocks
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """What an item of the context shows at some moment. Only its sums are filled in later."""
+    """What a context item shows at some moment. Only its sums are filled in later."""
 
     head: Entry
     parts: tuple[Entry, ...]
@@ -30,23 +30,26 @@ class Item:
     fixed: int = 0
 
     def hides(self, part: Entry) -> bool:
-        """Whether an edit keeps this part, or some of it, out of the context."""
+        """Whether an edit keeps some or all of this part out of the context."""
         return self.hidden or part.seq in self.edits
 
     def grew_from(self, then: "Item | None") -> bool:
-        """Whether what it showed `then` stands in it unchanged."""
+        """Whether the content shown `then` is still included unchanged."""
         return then is None or then.look == self.look
 
     @property
     def look(self) -> tuple[object, ...]:
-        """How its parts are shown."""
+        """The edits on its parts."""
         return self.edits, self.memos, self.hidden, self.silent
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A prompt that the endpoint reported, what had changed since the report before (items then and now), and what
-    the endpoint had cleared from its copy."""
+    """A reported prompt.
+
+    With it: the changes since the previous report (items before and after), and what the endpoint cleared from its
+    copy.
+    """
 
     prompt: int
     changes: tuple[tuple[Item | None, Item | None], ...]
@@ -54,8 +57,10 @@ class Report:
 
 
 def output_tokens(entry: Entry) -> int:
-    """Output tokens of an answer as the endpoint reported them, hidden thinking included; 0 where there is no report
-    that can be one. (Some agents' files have the count of a stream's beginning.)"""
+    """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible.
+
+    Some agents' files record the count at the start of the stream.
+    """
     event = entry.event
     if not isinstance(event, AssistantMessage) or event.usage.output_tokens * 10 < entry.size[0]:
         return 0
@@ -63,7 +68,7 @@ def output_tokens(entry: Entry) -> int:
 
 
 def reported_thinking(entry: Entry) -> int | None:
-    """Tokens of an answer's thinking as far as it is reported: none where it has no thinking."""
+    """Reported tokens of an answer's thinking; 0 without thinking."""
     event, output = entry.event, output_tokens(entry)
     if not output or not isinstance(event, AssistantMessage):
         return None
@@ -76,25 +81,27 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
 
 
 SHIPPED = "tiktoken"
-"""The name of the counter whose counts the log holds."""
+"""The name of the counter whose counts are in the log."""
 WORDS = ("user", "summary")
-"""Kinds of entries whose tokens are estimated from their bytes: no strategy prunes them."""
+"""Kinds of entries whose tokens are estimated from bytes, because strategies never prune them."""
 
 
 class EntryTokens:
-    """Counts the tokens of single entries. `factor_of` gives a model's tokens for one raw token as far as its name
-    tells."""
+    """Count the tokens of single entries.
+
+    `factor_of` gives a model's tokens per raw token, estimated from its name.
+    """
 
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
         self.counter = counter
         self._factor_of = factor_of
 
     def thinking(self, entry: Entry) -> Amount:
-        """What the thinking of an answer takes where the model sees it."""
+        """Tokens of an answer's thinking, if the model sees it."""
         return self.amount(entry).minus(self.amount(entry, silent=True))
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
-        """What an entry takes under an edit, or as it is; an answer perhaps without its thinking."""
+        """Tokens of an entry under an edit or as is, with or without an answer's thinking."""
         output = output_tokens(entry) if edit is None else 0
         if silent and edit is None and isinstance(entry.event, AssistantMessage):
             return self._spoken(entry, entry.event, output)
@@ -104,7 +111,7 @@ class EntryTokens:
         return Amount(words=tokens) if entry.kind in WORDS else Amount(tokens)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
-        """What an answer takes without its thinking: the rest of what was reported, or an estimate of its words."""
+        """Tokens of an answer without its thinking: the reported rest, or an estimate."""
         if (thinking := reported_thinking(entry)) is not None:
             return Amount(exact=max(0, output - thinking))
         if entry.spoken_tokens < 0:
@@ -114,7 +121,7 @@ class EntryTokens:
         return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
-        """Characters that an entry shows, images aside: of an answer its text, thinking and inputs as JSON."""
+        """Characters shown of an entry, without images. For an answer: text, thinking and inputs as JSON."""
         if edit is not None:
             return sum(map(len, [*entry.typed, edit.text or ""]))
         names = (
@@ -125,7 +132,7 @@ class EntryTokens:
         return entry.size[0] - names
 
     def recorded(self, entry: Entry, tokens: int | None) -> None:
-        """The log holds the entry's count by the shipped tokenizer."""
+        """Whether the log holds the entry's count by the shipped tokenizer."""
         if tokens is not None and self.counter.name == SHIPPED:
             entry.tokens = tokens
 
@@ -139,7 +146,7 @@ class EntryTokens:
         return entry.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
-        """Raw estimate of what an entry shows under an edit, or as it is. A recorded edit carries its count."""
+        """Raw estimate of an entry under an edit or as is. A recorded edit carries its count."""
         if edit is None:
             return self.tokens(entry)
         if edit.tokens_after and self.counter.name == SHIPPED:

@@ -1,6 +1,6 @@
-"""Cutting texts: never between a character and its combining marks, variation selector or joiner.
+"""Cut texts without splitting a character from its combining marks or joiners.
 
-A cut moves inward to the nearest boundary (PRUNING.md section 4). Lengths are code points.
+A cut moves inward to the nearest boundary. Lengths are code points.
 """
 
 from unicodedata import combining
@@ -25,7 +25,7 @@ def _joined(text: str, at: int) -> bool:
 
 
 def head(text: str, length: int) -> str:
-    """The first `length` characters, or fewer where the cut would separate what belongs together."""
+    """The first `length` characters, or fewer to avoid splitting a character sequence."""
     end = max(0, length)
     if end >= len(text):
         return text

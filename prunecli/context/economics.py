@@ -1,6 +1,6 @@
-"""What breaking the prompt cache costs, and what it gains.
+"""What breaking the prompt cache costs and gains.
 
-A break at some place means that everything behind it is written again instead of read back; what was pruned is no
+After a break, everything behind it is written to the cache again instead of read. In return, pruned content is no
 longer read with each later request.
 """
 
@@ -15,9 +15,9 @@ Gate: TypeAlias = Literal["always", "cache_aware"]
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """What the gate goes by. Prices in USD per million tokens, times in unix ms, None where nothing is known.
+    """The inputs of the gate. Prices in USD per million tokens, times in unix ms, None if unknown.
 
-    An endpoint that reports no cache fields has no prices: its cache counts as latency only.
+    An endpoint without cache fields has no prices: its cache only affects latency.
     """
 
     now: int | None = None
@@ -30,12 +30,11 @@ class Market:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What changing the context at some place does to the prompt cache and to the bill.
+    """What changing the context at some place does to the prompt cache and the bill.
 
-    `rewritten`: tokens behind that place which the cache holds now and which will be new. `cost` in USD, once;
-    `gain` in USD with each request from the next one on, negative where tokens come back; None without prices.
-    `cold` says why nothing is cached anyway, "" for a warm cache, which `warm` describes. `at_end`: it only
-    adds to the end, and nothing that is cached changes.
+    `rewritten`: cached tokens behind that place that become new. `cost`: USD, once; `gain`: USD per request from the
+    next one on, negative if tokens come back; both None without prices. `cold` says why nothing is cached, "" for a
+    warm cache, which `warm` describes. `at_end`: only adds to the end, no cached content changes.
     """
 
     rewritten: int
@@ -47,15 +46,17 @@ class Break:
 
     @property
     def even_after(self) -> int | None:
-        """After how many requests it has paid; None where it never does or no price is known."""
+        """The number of requests after which it pays off; None if never or if a price is unknown."""
         if self.cost is None or self.gain is None or self.gain <= 0:
             return None
         return max(1, ceil(self.cost / self.gain))
 
 
 def breaking(context: Context, first: int | None, saved: int, market: Market) -> Break:
-    """The break that a change of entry `first` makes, or None where something is only added to the end; `saved` are
-    the tokens that it withholds, as the endpoint counts them. What comes back is written once."""
+    """The break caused by changing entry `first`; None if content is only appended.
+
+    `saved` are the withheld tokens as the endpoint counts them. Restored content is written once.
+    """
     still = cold(context, market)
     rewritten = 0 if still or first is None else _cached_behind(context, first)
     cost = gain = None
@@ -66,7 +67,7 @@ def breaking(context: Context, first: int | None, saved: int, market: Market) ->
 
 
 def _cached_behind(context: Context, seq: int) -> int:
-    """Tokens that the endpoint has cached from this entry's message on: what changing it makes it take in again."""
+    """Cached tokens from this entry's message on, which a change here would invalidate."""
     exchange = context.entries[seq].exchange if seq in context.entries else None
     head = exchange.seq if exchange else seq
     start = context.position(head) if context.is_shown(head) else 0
@@ -74,9 +75,9 @@ def _cached_behind(context: Context, seq: int) -> int:
 
 
 def cold(context: Context, market: Market) -> str:
-    """Why the endpoint has nothing cached of this session, or ""."""
+    """Why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
-        return "nothing is cached yet"
+        return "nothing cached yet"
     before = context.requested or context.last_model  # an endpoint may answer an alias with a longer name
     if market.model and before and before != market.model:
         return "the model changed: its cache is cold"

@@ -1,13 +1,13 @@
 """How much an exchange is worth keeping: the built-in score of `importance`.
 
-    score = its place among the exchanges, 1 point for each one it is newer than
+    score = its rank by age, 1 point for each exchange it is newer than
           + EDITED      a file that one of its calls read, wrote or edited is edited or written later
-          + QUOTED      a line of one of its results stands in a later answer or call
+          + QUOTED      a line of one of its results appears in a later answer or call
           + UNRESOLVED  one of its calls failed, and the same call has not succeeded since
 
-A line is quoted when it has at least QUOTE_CHARS characters, white space folded, and stands as a whole line in what
-the model wrote. Two calls are the same when tool and first argument (path, command, pattern, query) are. Later means
-in a later exchange; what was dropped since still happened.
+A line is quoted if it has at least QUOTE_CHARS characters, with white space folded, and the model wrote it as a whole
+line. Two calls are the same if their tool and first argument (path, command, pattern, query) are. Later means in a
+later exchange, dropped or not.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,14 +26,16 @@ QUOTE_CHARS = 40
 _HIGHEST = EDITED + QUOTED + UNRESOLVED
 
 Sign: TypeAlias = tuple[str, str]
-"""("file", path), ("line", folded text) or ("call", tool and argument): what may be met again later."""
+"""A ("file", path), ("line", folded text) or ("call", tool and argument) to look for later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Of an exchange. `shown`: the files that its calls touched and the lines of its results; `failed`: its calls
-    that did; `met`: the files that its calls changed, the lines of what the model wrote, and the calls that
-    succeeded."""
+    """The signs of one exchange.
+
+    `shown`: the files its calls touched and the lines of its results. `failed`: its failed calls. `met`: the files
+    its calls changed, the lines the model wrote, and its successful calls.
+    """
 
     shown: frozenset[Sign]
     failed: frozenset[Sign]
@@ -43,9 +45,10 @@ class Signs:
 def scores(
     exchanges: Sequence[Exchange], wanted: Collection[Exchange], signs: Mapping[Exchange, Signs], most: int
 ) -> dict[Exchange, int]:
-    """The scores of those wanted that may be among the `most` best. `exchanges` are all of the session, oldest first.
+    """Scores of the wanted exchanges that may be among the `most` best.
 
-    Walks from the newest on, until what is older cannot reach the score of the last of `most` any more.
+    `exchanges` are all of the session, oldest first. Walks from the newest until older ones can no longer reach the
+    score of the last of `most`.
     """
     among, met, reached = set(wanted), set[Sign](), len(exchanges) + _HIGHEST
     found: dict[Exchange, int] = {}
@@ -87,7 +90,7 @@ def signs_of(exchange: Exchange) -> Signs:
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
-    """The lines of texts that are long enough to be told apart, white space folded."""
+    """The lines of texts that are long enough to be distinctive, with white space folded."""
     for text in texts:
         for line in text.splitlines():
             folded = " ".join(line.split())
@@ -101,7 +104,7 @@ def _call(call: ToolUse) -> str:
 
 
 def _said(head: Entry) -> Iterator[str]:
-    """What the model wrote: its text and the strings in its calls."""
+    """The text the model wrote, including the strings in its calls."""
     for block in getattr(head.event, "content", ()):
         if isinstance(block, Text):
             yield block.text
@@ -110,7 +113,7 @@ def _said(head: Entry) -> Iterator[str]:
 
 
 def _strings(value: Json) -> Iterator[str]:
-    """The strings inside a JSON value; nesting is bounded by the reader of the log."""
+    """The strings inside a JSON value. The log reader bounds the nesting."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -1,7 +1,7 @@
 """Entries and exchanges as the fold keeps them.
 
 An entry is a message of the log, named by its `seq`. An exchange is an assistant message with all of its tool
-results: the unit of dropping (PRUNING.md section 1).
+results: the unit of dropping.
 """
 
 from collections.abc import Callable, Container, Mapping, MutableMapping, Sequence
@@ -28,17 +28,17 @@ from prunecli.model.touches import Touches, named
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
 
 IMAGE_TOKENS = 1_600
-"""Raw estimate of an image of unknown size; w*h/750 where the size is known (PRUNING.md section 10)."""
+"""Raw estimate for an image of unknown size; w*h/750 if the size is known."""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
     """One message of the log. `text` joins its text blocks by newlines.
 
-    `tokens` is the raw estimate of the original, `spoken_tokens` that without thinking, -1 until asked for. For a
-    result, `call` is the tool use that it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
-    touches, None where nobody knows; `origin` is the result that a recall or a `/restore` of it alone brought back.
-    `is_sent`: there is something of it to send at all.
+    `tokens` is the raw estimate of the original, `spoken_tokens` that without thinking, -1 until first used. For a
+    result, `call` is the tool use it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
+    touches, None if unknown; `origin` is the one result that a recall or a `/restore` brought back. `is_sent` is
+    false if nothing of it can be sent.
     """
 
     seq: int
@@ -57,14 +57,16 @@ class Entry:
 
     @property
     def wire(self) -> tuple[bytes, ...]:
-        """Its canonical blocks, made once, when they are first asked for: what a compaction took out of the
-        context before anything was sent costs neither time nor memory."""
+        """Its canonical blocks, made on first use.
+
+        Content that was compacted before anything was sent therefore costs neither time nor memory.
+        """
         if self._wire is None:
             self._wire = self._made()
         return self._wire
 
     def forget_wire(self) -> None:
-        """It left the context, with its results: their blocks are made again should they come back."""
+        """Free the blocks of an entry and its results that left the context. They are made again if needed."""
         self._wire = None
         if self.exchange and self.exchange.head is self:
             for result in self.exchange.results:
@@ -85,23 +87,23 @@ class Entry:
 
     @property
     def block(self) -> bytes | None:
-        """Of a summary that the endpoint made: its canonical block, which may only be sent first of all."""
+        """The canonical block of a summary by the endpoint, which may only be sent first."""
         return render.signed(self.event) if isinstance(self.event, CompactionApplied) else None
 
     @property
     def words(self) -> tuple[bytes, ...]:
-        """Of such a summary: the words of the user in the range it replaces, as sent where its record stands."""
+        """The user's messages in the range of such a summary, sent where its record stands."""
         said = self.event.words if isinstance(self.event, CompactionApplied) else ""
         return (render.text(render.users_words(said)),) if said else ()
 
     @property
     def ids(self) -> Ids:
-        """The ids on the wire of its exchange's calls where they are not their own."""
+        """The wire ids of its exchange's calls, where they differ from their own."""
         return self.exchange.ids if self.exchange else {}
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Characters of `countable`, how many texts it has, and the raw estimate of its images."""
+        """Characters of `countable`, the number of its texts, and the raw estimate of its images."""
         if self._size is None:
             texts = self.countable
             self._size = sum(map(len, texts)), len(texts), self.image_tokens
@@ -109,11 +111,11 @@ class Entry:
 
     @property
     def prunable(self) -> bool:
-        """Whether its text may be cleared or trimmed: a tool result, or the output of a `!cmd`."""
+        """Whether its text can be cleared or trimmed: a tool result or the output of a `!cmd`."""
         return self.kind in ("result", "command")
 
     def takes(self, kind: EditKind) -> bool:
-        """Whether an edit of this kind may have it as its target."""
+        """Whether an edit of this kind can target it."""
         match kind:
             case "drop" | "memo" | "strip":
                 return self.kind == "assistant"
@@ -124,7 +126,7 @@ class Entry:
 
     @property
     def tool_name(self) -> str:
-        """The tool that made it, or the original of what was recalled; "" for anything but a result."""
+        """The tool that made it, or made the recalled original; "" for anything but a result."""
         call = self.origin.call if self.origin else self.call
         return call.name if call else ""
 
@@ -135,7 +137,7 @@ class Entry:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that an edit would replace: of a `!cmd` its output only."""
+        """The texts that an edit would replace: for a `!cmd`, only its output."""
         if isinstance(self.event, CompactionApplied):
             return [self.event.summary]
         content = self.event.content[1:] if self.kind == "command" else self.event.content
@@ -148,12 +150,12 @@ class Entry:
 
     @property
     def chars(self) -> int:
-        """Code points of the texts, without what joins them."""
+        """Code points of the texts, without separators."""
         return sum(map(len, self.texts))
 
     @property
     def images(self) -> int:
-        """How many images it holds."""
+        """The number of its images."""
         content = () if isinstance(self.event, CompactionApplied) else self.event.content
         return sum(map(is_image, content))
 
@@ -164,7 +166,7 @@ class Entry:
 
     @property
     def countable(self) -> list[str]:
-        """Everything of it that costs tokens, as texts."""
+        """Everything in it that costs tokens, as texts."""
         if not isinstance(self.event, AssistantMessage):
             return [*self.typed, *self.texts]
         found: list[str] = []
@@ -182,14 +184,14 @@ class Entry:
 
     @property
     def spoken(self) -> list[str]:
-        """Everything of an answer that costs tokens but its thinking, as texts."""
+        """Everything in an answer that costs tokens except its thinking, as texts."""
         content = self.event.content if isinstance(self.event, AssistantMessage) else ()
         words = [block.text for block in content if isinstance(block, Text)]
         return [*words, *(call.name + render.compact(call.input) for call in tool_uses(content))]
 
     @property
     def typed(self) -> list[str]:
-        """What the user typed, which no edit replaces: the command of a `!cmd`, the words beside a summary."""
+        """The user's own text, which no edit replaces: the command of a `!cmd`, the text beside a summary."""
         if isinstance(self.event, CompactionApplied):
             return [self.event.words] if self.event.words else []
         if self.kind != "command" or not isinstance(self.event, UserMessage):
@@ -199,10 +201,10 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """An assistant message (`head`) with the results that came for its calls, in log order.
+    """An assistant message (`head`) with the results of its calls, in log order.
 
-    `started` holds what each call that was started touches, None where its record does not say; `ids` are those of
-    calls that are sent as another.
+    `started` holds what each started call touches, None if its record does not say. `ids` are the calls sent under
+    another id.
     """
 
     head: Entry
@@ -227,8 +229,10 @@ class Exchange:
         return [self.head, *self.results]
 
     def claim(self, owners: MutableMapping[str, "Exchange"]) -> set[str]:
-        """Makes it the owner of its calls' ids; gives those that are sent. What answers a response that must not be
-        replayed is no answer to an earlier call of the same id."""
+        """Own the ids of its calls and return those that are sent.
+
+        A result for a response that must not be replayed does not answer an earlier call with the same id.
+        """
         content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
         for call in tool_uses(content):
             owners.pop(call.id, None)
@@ -237,14 +241,14 @@ class Exchange:
 
     @property
     def begins_with_thinking(self) -> bool:
-        """Whether what is sent of its assistant message begins with thinking, edits aside."""
+        """Whether the sent form of its assistant message begins with thinking, ignoring edits."""
         content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
         first = content[0] if content and self.head.is_sent else None
         return isinstance(first, RedactedThinking) or (isinstance(first, Thinking) and bool(first.signature))
 
     @property
     def unanswered(self) -> tuple[ToolUse, ...]:
-        """The calls that have no result yet."""
+        """The calls without a result so far."""
         if len(self.results) == len(self.calls):
             return ()
         answered = {result.call.id for result in self.results if result.call}
@@ -252,7 +256,7 @@ class Exchange:
 
 
 def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry]) -> Entry:
-    """The entry of a user message, or of a `!cmd` with its output. `entries` are those before it."""
+    """The entry of a user message or of a `!cmd` with its output. `entries` are the earlier ones."""
     if event.origin == "command" and len(event.content) > 1:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
         command = command.removeprefix("!").strip()
@@ -265,8 +269,10 @@ def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry])
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:
-    """The entry of a response, with its exchange. What must not be replayed has no wire form. `taken` are the ids
-    on the wire of earlier calls."""
+    """The entry of a response, with its exchange. Blocks that must not be replayed have no wire form.
+
+    `taken` are the wire ids of earlier calls.
+    """
     is_sent = event.stop_reason != "refusal" and render.is_answer(event.content)
     entry = Entry(record.seq, record.timestamp, "assistant", event, is_sent)
     calls = tool_uses(event.content) if is_sent else ()
@@ -277,7 +283,7 @@ def assistant_entry(record: Record, event: AssistantMessage, taken: Container[st
 def result_entry(
     record: Record, event: ToolResult, exchange: Exchange, entries: Mapping[int, Entry]
 ) -> Entry:
-    """The entry of a tool result, not yet among the exchange's results. `entries` are those before it."""
+    """The entry of a tool result, not yet added to its exchange. `entries` are the earlier ones."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
     wanted = call.input.get("entry") if call.name == "recall" else None
     return Entry(
@@ -293,7 +299,7 @@ def result_entry(
 
 
 def _origin(shown: Entry | None) -> Entry | None:
-    """Whose original what is shown again is."""
+    """The entry whose original is shown again."""
     return (shown.origin or shown) if shown and shown.call else None
 
 
@@ -303,7 +309,7 @@ def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:
 
 
 def image_tokens(content: Sequence[Block]) -> int:
-    """Raw estimate of the images among these blocks."""
+    """Raw estimate of the images in these blocks."""
     return sum(
         [
             (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
@@ -314,12 +320,12 @@ def image_tokens(content: Sequence[Block]) -> int:
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:
-    """The entry that stands for a compacted range."""
+    """The entry that replaces a compacted range."""
     return Entry(record.seq, record.timestamp, "summary", event)
 
 
 def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
-    """The first of path, command, pattern, query that is a string in a call's input: (name, value) or None."""
+    """The first of path, command, pattern, query in a call's input, as (name, value), or None."""
     for name in ("path", "command", "pattern", "query"):
         if isinstance(given.get(name), str):
             return name, given[name]

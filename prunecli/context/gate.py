@@ -1,6 +1,6 @@
 """The gate: whether breaking the prompt cache now is worth what a proposal saves.
 
-*When* is separate from *what*: strategies propose, the gate lets their edits pass or holds them.
+Strategies decide what to prune; the gate decides when.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from prunecli.context.state import Context
 from prunecli.model.events import PrunApplied
 
 FEWEST_REQUESTS, MOST_REQUESTS = 5, 50
-"""Bounds of how many further requests are expected: as many again as there have been (Lindy's law)."""
+"""Bounds for the expected further requests: as many again as so far (Lindy's law)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a proposal is applied now, and why, in plain words."""
+    """Whether a proposal is applied now, and why, in plain text."""
 
     apply: bool
     reason: str
 
 
 def judge(context: Context, events: Sequence[PrunApplied], window: int, market: Market) -> Decision:
-    """The gate's word on these prunes: cold cache, pressure, an already broken cache, or break-even."""
+    """Judge these prunes: cold cache, pressure, an already broken cache, or break-even."""
     found = impact(context, events, market)
     decision = _judged(context, found, window, market)
     return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))
@@ -38,11 +38,11 @@ def _judged(context: Context, found: Impact, window: int, market: Market) -> Dec
         return Decision(True, f"the context fills {used:.0%} of the window")
     broken, saved = found.change, found.freed
     if broken is None or broken.rewritten <= 0:
-        return Decision(True, "the cache breaks here anyway")
+        return Decision(True, "the cache is already broken here")
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
         return Decision(
             False,
-            f"held {_k(saved)}: cache {broken.warm}; pruning now makes {_k(broken.rewritten)} tokens new",
+            f"held {_k(saved)}: cache {broken.warm}; pruning now rewrites {_k(broken.rewritten)} tokens",
         )
     further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
     if broken.gain * further > broken.cost:

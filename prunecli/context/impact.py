@@ -1,6 +1,6 @@
-"""What planned events would do to tokens, cache, cost and thinking, worked out before any of them is recorded.
+"""What planned events would do to tokens, cache, cost and thinking.
 
-The edits are laid over the context's own; nothing is folded. Prices come from the function that the gate uses.
+The edits are laid over the context's own, nothing is folded or recorded. Prices come from the function the gate uses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,9 +24,12 @@ NO_THINKING = ThinkingSum()
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """`before` and `after`: tokens of the whole next request. `withheld`: tokens that the ledger's "pruned" grows by,
-    negative where something comes back. `change` is None for a pin. `lost`: thinking that the model no longer sees
-    though its answers stay, `back`: thinking that it sees again."""
+    """The effect of planned events.
+
+    `before` and `after`: tokens of the whole next request. `withheld`: tokens added to the ledger's "pruned",
+    negative if something comes back. `change` is None for a pin. `lost`: thinking the model no longer sees though its
+    answers stay; `back`: thinking it sees again.
+    """
 
     before: int
     after: int
@@ -37,12 +40,12 @@ class Impact:
 
     @property
     def freed(self) -> int:
-        """Tokens of the window that get free, negative where something comes back."""
+        """Freed tokens of the window, negative if something comes back."""
         return self.before - self.after
 
     @property
     def price(self) -> str:
-        """What it costs once and saves with each request, in dollars; "" where that is not known."""
+        """What it costs once and saves per request, in dollars; "" if unknown."""
         change = self.change
         if change is None or change.cost is None or change.gain is None:
             return ""
@@ -51,22 +54,24 @@ class Impact:
 
     @property
     def thinking(self) -> str:
-        """What it does to thinking, in plain words; "" for nothing."""
+        """What it does to thinking, in plain text; "" for nothing."""
         lost = f"drops {self.lost}" if self.lost.blocks else ""
         back = f"brings back {self.back}" if self.back.blocks else ""
         return ", ".join(filter(None, (lost, back)))
 
 
 class _Moves(NamedTuple):
-    """The answers whose thinking goes out of sight, and those whose thinking comes back."""
+    """The answers whose thinking is lost, and those whose thinking comes back."""
 
     lost: list[Entry]
     back: list[Entry]
 
 
 def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
-    """What these events would do now. Costs O(their edits), and what is behind the first of them for its bytes; where
-    there is bound thinking, O(answers) as well."""
+    """Work out what these events would do now.
+
+    Costs O(their edits) plus the bytes behind the first one; with bound thinking also O(answers).
+    """
     planned = list(events)
     overlay = Overlay(context, planned)
     heads = {head.seq: head for head in overlay.heads()}
@@ -96,7 +101,7 @@ def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
 
 
 def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
-    """Tokens that the endpoint is thought to clear of an item and could not once it is so edited."""
+    """Tokens the endpoint would clear of an item but could not once it is edited like this."""
     cleared = counts.cleared
     parts = head.exchange.entries if head.exchange else [head]
     found = [part for part in parts if part.seq in cleared]
@@ -121,12 +126,12 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
 
 
 def lost_blocks(context: Context, events: Iterable[Event]) -> int:
-    """How many thinking blocks the model would no longer see: what `Impact.lost` counts, without any tokens."""
+    """The number of thinking blocks the model would no longer see, as in `Impact.lost`."""
     overlay = Overlay(context, events)
     moves = _moves(context, overlay, overlay.dropped(), [head.seq for head in overlay.heads()])
     return context.unseen.blocks(moves.lost)
 
 
 def foretold(context: Context, event: PrunApplied) -> PrunApplied:
-    """A prune that is about to be recorded, with the number of thinking blocks that it costs."""
+    """A prune about to be recorded, with the number of thinking blocks it costs."""
     return replace(event, thinking_blocks=lost_blocks(context, [event]))

@@ -1,4 +1,4 @@
-"""The one ledger: status bar, `/prune-stats`, `/context` and replay take their figures from here (PRUNING.md 10)."""
+"""The one ledger behind the status bar, `/prune-stats`, `/context` and replay."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,13 +14,14 @@ from prunecli.model.messages import Json
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Tokens since the compaction boundary, as the endpoint counts them; `context_tokens` is the whole next request,
-    `window` what fits.
+    """Tokens since the compaction boundary, as the endpoint counts them.
 
-    scanned: originals of all tool results, and of answers that prunes dropped. pruned: net tokens withheld now.
-    cleared: what the endpoint itself is thought to leave out of its copy of the next request; not part of `pruned`.
-    protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out when
-    they are asked for, which has to be before the context changes.
+    `context_tokens` is the whole next request, `window` the limit.
+    scanned: originals of all tool results and of answers that prunes dropped.
+    pruned: net tokens withheld now.
+    cleared: tokens the endpoint is expected to clear from its copy of the next request; not part of `pruned`.
+    protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out on
+    first use, which must be before the context changes.
     """
 
     scanned_tokens: int = 0
@@ -35,18 +36,19 @@ class Ledger:
 
     @property
     def clearing(self) -> Clearing:
-        """What the endpoint is thought to clear itself."""
+        """Tokens the endpoint is expected to clear itself."""
         return Clearing(self.cleared_tokens, self.cleared_tool_uses)
 
     def to_json(self) -> dict[str, Json]:
-        """The figures under their names of FORMATS.md."""
+        """The figures under their public names."""
         return {key: value for key, value in asdict(replace(self, spared={})).items() if key != "spared"}
 
 
 def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
-    """The ledger of now. What only a minimum or the gate holds back is not protected.
+    """Work out the present ledger.
 
-    Costs what the strategies cost, and a sum over the live results.
+    Results held back only by a minimum or the gate are not protected. Costs what the strategies cost, plus a sum over
+    the live results.
     """
     counts = view.context.counts
     tokens = view.measured("tokens", view.tokens)
@@ -78,7 +80,7 @@ def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
 
 
 class _Spared(Mapping[int, str]):
-    """Why each protected result is, by seq; worked out when it is asked for."""
+    """The reason for each protected result, by seq; worked out on first use."""
 
     def __init__(self, view: View, proposals: Sequence[Proposal], touched: set[int]) -> None:
         self._view = view
@@ -108,9 +110,9 @@ def prun_applied(
     memo: str | None = None,
     reason: str = "",
 ) -> PrunApplied:
-    """The event of a decided prune, with the four fields of phi-core's record worked out from its edits.
+    """The event of a decided prune, with phi-core's four fields derived from its edits.
 
-    Where thinking that no longer fits is left out, the event does so too: an undo brings both back.
+    If thinking that no longer fits is left out, the same event does that too, so that an undo restores both.
     """
     context = view.context
     seqs: dict[int, None] = {}

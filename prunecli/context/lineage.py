@@ -1,7 +1,7 @@
-"""Which records lead to the present: a rewind goes back to the state as of an earlier record.
+"""The records that lead to the present: a rewind returns to the state of an earlier record.
 
-`Rewound(t)` makes the context what it was right after record t, rewinds before it included; so a rewind can be
-undone by rewinding to a record of the branch that was left.
+`Rewound(t)` makes the context what it was right after record t, including earlier rewinds. So a rewind can be undone
+by rewinding to a record of the abandoned branch.
 """
 
 from array import array
@@ -19,15 +19,15 @@ from prunecli.model.events import (
 )
 
 _ASIDE = (FilesSaved, RequestSent, RunEnded, SessionStarted, SettingChanged)
-"""Events of no branch: they hold whatever was rewound."""
+"""Events that belong to no branch: rewinds do not affect them."""
 
 
 class Lineage:
-    """The tree of records that matter to the context, and its present branch."""
+    """The tree of records that affect the context, and its present branch."""
 
     def __init__(self) -> None:
         self._records: list[Record] = []
-        self._parents = array("q")  # places of records, as are heads; numbers are kept small: there are many
+        self._parents = array("q")  # indices of records, as are heads; compact, as there are many
         self._times = array("q")
         self._heads = array("q")
 
@@ -37,14 +37,14 @@ class Lineage:
         return self._heads[-1] if self._heads else -1
 
     def append(self, record: Record) -> None:
-        """The present branch goes on with this record."""
+        """Add this record to the present branch."""
         self._parents.append(self._head)
         self._times.append(record.seq)
         self._heads.append(len(self._records))
         self._records.append(record)
 
     def rewind(self, seq: int, to_seq: int) -> list[Record]:
-        """Record `seq` goes back to the state as of `to_seq`; the records of that branch, oldest first."""
+        """Rewind at record `seq` to the state of `to_seq`; return that branch's records, oldest first."""
         at = bisect_right(self._times, to_seq)
         self._times.append(seq)
         self._heads.append(self._heads[at - 1] if at else -1)
@@ -57,8 +57,7 @@ class Lineage:
 
 
 def branch(records: Iterable[Record]) -> tuple[list[Record], list[int]]:
-    """The records that lead to the present, and the ends of the branches that rewinds have left and that are not
-    part of it, the newest rewind first."""
+    """The records that lead to the present, and the ends of abandoned branches, newest rewind first."""
     lineage, present, left = Lineage(), list[Record](), list[int]()
     for record in records:
         if isinstance(record.event, Rewound):

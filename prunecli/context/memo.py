@@ -1,7 +1,7 @@
-"""What was worked out of entries and exchanges, kept until a record touches them.
+"""Values derived from entries and exchanges, cached until a record touches them.
 
-Strategies walk over all results or exchanges for each request. That is fast enough because everything dear about an
-entry (its tokens, whether it is locked, the edit that would clear it) is worked out once and looked up from then on.
+Strategies walk over all results or exchanges for each request. That is fast because everything expensive about an
+entry (its tokens, its lock, the edit that would clear it) is worked out once and then looked up.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from prunecli.context.state import Context
 
 MOST_KEPT = 32
-"""So many of either kind are kept; the one that was not asked for the longest goes first."""
+"""Cache size of each kind; the least recently used goes first."""
 
 Item = TypeVar("Item", Entry, Exchange)
 Value = TypeVar("Value")
 
 
 class Measures(dict[Item, Value], Generic[Item, Value]):
-    """A value for each entry or exchange, worked out when it is first looked up."""
+    """A value per entry or exchange, worked out on first lookup."""
 
     make: Callable[[Item], Value]
     pending: Iterable[int] = ()
-    """Targets of the pending edits that the values were worked out with."""
+    """Targets of the pending edits used to work out the values."""
 
     def __missing__(self, item: Item) -> Value:
         value = self[item] = self.make(item)
         return value
 
     def forget(self, items: Iterable[Any]) -> None:
-        """These values are worked out again when they are looked up."""
+        """Drop these values, so that they are worked out again."""
         for item in items:
             if item in self:
                 del self[item]
 
 
 class Memo:
-    """The memos of one branch of a session. A rewind begins anew, a compaction forgets everything."""
+    """The caches of one branch of a session. A rewind starts new ones, a compaction clears them."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}
@@ -57,14 +57,14 @@ class Memo:
         self._due: dict[int, list[int]] = {}
 
     def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The object under this key, made now if there is none. Records do not change it."""
+        """The object under this key, made on first use. Records do not change it."""
         value: Value = _newest(self._kept, key, make)
         return value
 
     def measured(
         self, context: "Context", pending: dict[int, Edit], key: Hashable, make: Callable[[Item], Value]
     ) -> Measures[Item, Value]:
-        """The values under this key, with these pending edits as applied."""
+        """The values under this key, with these pending edits applied."""
         measures: Measures[Item, Value] = _newest(self._measures, key, Measures)
         measures.make = make
         if measures.pending or pending:
@@ -73,11 +73,13 @@ class Memo:
         return measures
 
     def touched_by(self, record: Record, context: "Context") -> list[int]:
-        """The seqs of which a record may change what they show, or what locks them. To be asked before the record
-        is folded, for `forget` afterwards."""
+        """The seqs whose content or lock a record may change.
+
+        Call it before the record is folded, and `forget` afterwards.
+        """
         match record.event:
             case UserMessage():
-                return self._due.pop(context.turns + 1, [])  # shelter by an undo ends here
+                return self._due.pop(context.turns + 1, [])  # protection by an undo ends here
             case AssistantMessage():
                 return _seen_now(context)
             case ToolResult():
@@ -98,7 +100,7 @@ class Memo:
                 return []
 
     def forget(self, context: "Context", seqs: Iterable[int]) -> None:
-        """Forgets the values of these entries and of those that share their state."""
+        """Drop the values of these entries and of those that share their state."""
         if self._measures and (items := _sharing(context, seqs)):
             for measures in self._measures.values():
                 measures.forget(items)
@@ -112,13 +114,13 @@ def _newest(where: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) 
 
 
 def _targets(context: "Context", seq: int) -> list[int]:
-    """What an undo of a prune, or a restore of an entry, brings back."""
+    """The entries that undoing a prune or restoring an entry brings back."""
     event = context.pruns[seq].event if seq in context.pruns else None
     return [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else [seq]
 
 
 def _seen_now(context: "Context") -> list[int]:
-    """What an answer of the model takes out of progress: the last exchange, and commands run since."""
+    """The items no longer in progress once the model answers: the last exchange and later commands."""
     seen = [context.exchanges[-1].seq] if context.exchanges else []
     for item in reversed(context.items):
         if item.kind == "assistant":
@@ -129,7 +131,7 @@ def _seen_now(context: "Context") -> list[int]:
 
 
 def _sharing(context: "Context", seqs: Iterable[int]) -> list[Entry | Exchange]:
-    """The entries of these seqs with their exchanges; of an assistant message its results too."""
+    """The entries of these seqs with their exchanges, including results of assistant messages."""
     found: list[Entry | Exchange] = []
     for seq in seqs:
         if entry := context.entries.get(seq):

@@ -1,4 +1,4 @@
-"""A context as it would be after some events, none of them recorded: edits laid over its own. Nothing is folded."""
+"""A context as it would be after unrecorded events: edits laid over its own, nothing folded."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,12 +10,14 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import CompactionApplied, Event, PrunApplied, PrunReverted, SettingChanged
 
 _PLANNED = 1 << 60
-"""Stands for the seq of a PrunApplied that is not recorded yet; the next one's is one more."""
+"""A stand-in seq for the first unrecorded PrunApplied; later ones count up from it."""
 
 
 class Overlay:
-    """The edits of some targets as they would be, each with the seq of its prune, a summary that would be there, and
-    the model that would be asked. Costs O(edits), or O(the context) for a compaction."""
+    """The planned state: edits with the seq of their prune, a new summary, the next model.
+
+    Costs O(edits), or O(the context) for a compaction.
+    """
 
     def __init__(self, context: Context, events: Iterable[Event] = ()) -> None:
         self._context = context
@@ -30,7 +32,7 @@ class Overlay:
             self.apply(event)
 
     def apply(self, event: Event) -> None:
-        """One more event is planned."""
+        """Add one planned event."""
         match event:
             case PrunApplied(edits=edits):
                 for edit in edits:
@@ -53,7 +55,7 @@ class Overlay:
         context = self._context
         left = (item.seq for item in context.items if not covers(event, item))
         self._left = frozenset(left)
-        if event.block is None:  # behind one by the endpoint earlier thinking stays valid
+        if event.block is None:  # the endpoint's own summary keeps thinking valid
             self._place, self._summary = event.head_end + 0.5, (event.summary, event.tail_start)
 
     def _revert(self, seq: int) -> None:
@@ -68,7 +70,7 @@ class Overlay:
             if edit.kind == "drop" and record and isinstance(record.event, PrunApplied):
                 for memo in record.event.edits:
                     if memo.kind == "memo":
-                        self._edits_of(memo.seq)  # its memo may go with the last of its drops
+                        self._edits_of(memo.seq)  # a memo goes with the last of its drops
         self._edits[seq] = []
 
     def _edits_of(self, seq: int) -> list[tuple[int, Edit]]:
@@ -78,7 +80,7 @@ class Overlay:
         return self._memos.setdefault(seq, self._context.memos_of(seq))
 
     def heads(self) -> list[Entry]:
-        """The items that these targets belong to and that are shown."""
+        """The shown items of these targets."""
         found: dict[int, Entry] = {}
         for seq in (*self._edits, *self._memos):
             entry = self._context.entries.get(seq)
@@ -88,7 +90,7 @@ class Overlay:
         return list(found.values())
 
     def of(self, head: Entry) -> tuple[dict[int, Edit], list[Edit], bool]:
-        """Edits by entry, memos and whether it is dropped, of an item as it would be."""
+        """An item's planned edits by entry, its memos, and whether it is dropped."""
         parts = head.exchange.entries if head.exchange else [head]
         texts = {part.seq: edit for part in parts if (edit := self._text_edit(part.seq))}
         return texts, self._live_memos(head), self._is_dropped(head.seq)
@@ -119,7 +121,7 @@ class Overlay:
     # Thinking ------------------------------------------------------------------------------------------------
 
     def stale(self) -> tuple[int, ...]:
-        """The answers whose thinking would be sent and no longer fit."""
+        """The answers whose thinking would be sent but would no longer fit."""
         return self._context.thoughts.stale_with(self._forms(), self._thinks, self._reader)
 
     def dropped(self) -> frozenset[int]:
@@ -127,11 +129,11 @@ class Overlay:
         return self._context.thoughts.dropped_with(self._forms(), self._thinks, self._reader)
 
     def lacks(self, seq: int) -> bool:
-        """Whether edits would leave out the thinking of an answer of which the rest is sent."""
+        """Whether edits would leave out an answer's thinking while the rest is sent."""
         return self.is_sent(seq) and left_out_by(self._context.entries[seq], self._stack(seq))
 
     def is_sent(self, seq: int) -> bool:
-        """Whether an answer would be part of the request at all."""
+        """Whether an answer would be in the request at all."""
         if self._left is not None and seq not in self._left:
             return False
         there = self._context.is_shown(seq) and self._context.entries[seq].is_sent

@@ -1,11 +1,13 @@
-"""A message of the user's that is too large: nothing may prune it, so only a way around it helps."""
+"""The way out when one of the user's messages is too large, since nothing may prune it."""
 
 from prunecli.context.state import Context
 
 
 def way_around(context: Context) -> str:
-    """How a session goes on whose requests are too long because of one message of the user's: the message, its size
-    and what to do; "" where no message is half of the request."""
+    """Explain how to continue when one user message makes every request too long.
+
+    Names the message, its size and the fix; "" if no message is half of the request.
+    """
     said = [entry for entry in context.items if entry.kind in ("user", "command") and entry.is_sent]
     sizes = {entry.seq: sum(map(len, entry.wire)) for entry in said}
     largest = max(sizes, key=lambda seq: sizes[seq], default=-1)
@@ -16,6 +18,6 @@ def way_around(context: Context) -> str:
     shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
     who = context.started.id if context.started else "ID"
     return (
-        f"your message {largest} has {shown}: /rewind to before it, "
-        f"or copy what came before: prunecli -r {who}@{largest - 1} --fork"
+        f"your message {largest} is too large ({shown}): /rewind to before it, "
+        f"or copy the session up to it: prunecli -r {who}@{largest - 1} --fork"
     )

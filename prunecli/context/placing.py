@@ -1,4 +1,4 @@
-"""Where entries stand: sorted lists of them, and the items once a summary has replaced a range."""
+"""The order of entries: sorted lists, and the items once a summary has replaced a range."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -8,13 +8,13 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.events import CompactionApplied
 
 if TYPE_CHECKING:
-    from prunecli.context.state import Context
+    from prunecli.context.fold import Fold
 
 _Filed = TypeVar("_Filed", Entry, Exchange)
 
 
-def refile(context: "Context", head: Entry) -> None:
-    """Puts an exchange and its results into, or out of, what strategies see."""
+def refile(context: "Fold", head: Entry) -> None:
+    """Add an exchange and its results to what strategies see, or remove them."""
     if head.seq < context.boundary:
         return
     dropped = head.exchange is not None and context.dropped(head.exchange)
@@ -37,7 +37,7 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
 
 
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
-    """The items in their order with a compacted range, and the summaries in it, replaced by its summary."""
+    """The items in order, with a compacted range and its summaries replaced by the new summary."""
     left: list[Entry] = []
     for item in items:
         if covers(event, item):
@@ -48,7 +48,7 @@ def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplie
 
 
 def place(item: Entry) -> int:
-    """Where an item stands among the others: a summary behind the last entry before what it replaces."""
+    """The sort key of an item; a summary sorts as the last entry before its range."""
     return item.event.head_end if isinstance(item.event, CompactionApplied) else item.seq
 
 
@@ -60,12 +60,12 @@ def covers(event: CompactionApplied, item: Entry) -> bool:
 
 
 def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Entry]:
-    """Of summaries with words of the user beside them, those whose words a later compaction does not replace."""
+    """Of the summaries with user messages beside them, those a later compaction did not replace."""
     return [one for one in summaries if not event.head_end < one.seq < event.tail_start]
 
 
 def words_behind(items: Sequence[Entry], summaries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """By item, the summaries whose words of the user stand behind it: the last one before their record."""
+    """By item, the summaries whose user messages follow it: the last item before their record."""
     found: dict[int, list[Entry]] = {}
     for one in summaries:
         before = (item for item in reversed(items) if item is one or place(item) < one.seq)

@@ -1,7 +1,7 @@
-"""The last resort without the model: making room when the context is about to outgrow its window.
+"""The last resort without the model: make room when the context is about to exceed its window.
 
-Clears the oldest live results until the next request fits, whatever a strategy protects; never what is in
-progress or pinned, never the user's words. Every agent measured waits for the endpoint's refusal instead.
+Clears the oldest live results until the next request fits, even ones that a strategy protects. Never touches content
+that is in progress or pinned, or the user's messages.
 """
 
 from prunecli.context.exchange import Entry
@@ -12,23 +12,23 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import UserMessage
 
 TRIGGER = 0.9
-"""Share of the window, less the reserve for the answer, at which room is made."""
+"""Share of the window, less the answer's reserve, at which room is made."""
 TARGET = 0.7
-"""Share of it that is left in use afterwards, so that the cache is not broken again with each request."""
+"""Share of it still in use afterwards, so that the cache is not broken again with each request."""
 
 
 def room(window: int, max_tokens: int) -> int:
-    """Tokens that a prompt may take: the window less what the answer may need, at least half of the window."""
+    """The most tokens a prompt may take: the window less the answer's reserve, at least half the window."""
     return max(window // 2, window - max_tokens)
 
 
 def pressing(view: View, max_tokens: int) -> bool:
-    """Whether the next request comes too near to the window."""
+    """Whether the next request comes too close to the window."""
     return view.context.counts.context_tokens > TRIGGER * room(view.window, max_tokens)
 
 
 def in_tool_round(context: Context) -> bool:
-    """Whether the model is at work on the newest prompt: it has called tools since and has not answered finally."""
+    """Whether the model is working on the newest prompt: it called tools and has not finished."""
     last = context.exchanges[-1] if context.exchanges else None
     if last is None or not (last.calls or getattr(last.head.event, "stop_reason", "") == "pause_turn"):
         return False
@@ -37,15 +37,15 @@ def in_tool_round(context: Context) -> bool:
 
 
 def _is_aside(entry: Entry) -> bool:
-    """Whether the user said this without asking for anything new: while the model works, or to a shell."""
+    """Whether the user message asks for nothing new: sent while the model works, or a shell command."""
     return isinstance(entry.event, UserMessage) and entry.event.origin in ("steering", "command")
 
 
 def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
-    """Clears from the oldest result on until the request takes `TARGET` of the room.
+    """Clear the oldest results until the request takes `TARGET` of the room.
 
-    `hard` is for after a refusal: the estimate was wrong then, so at least its share goes whatever it says, and
-    whole exchanges are dropped, oldest first, where clearing is not enough.
+    `hard` is for after a refusal: the estimate was too low, so at least its share is removed anyway, and whole
+    exchanges are dropped, oldest first, if clearing is not enough.
     """
     counts = view.context.counts
     excess = counts.context_tokens - round(TARGET * room(view.window, max_tokens))

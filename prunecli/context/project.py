@@ -1,7 +1,7 @@
-"""The slow, obvious projection: the messages of the next request, worked out from all records at once.
+"""The slow, obvious projection: the next request's messages, worked out from all records at once.
 
-It shares with the fold only how a single block is rendered. `Context` must always agree with it; a property
-test says so.
+It shares only the rendering of single blocks with the fold. `Context` must always agree with it; a property test
+checks that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded, FilesSaved)
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
-    """The messages that the fold of these records shows."""
+    """The messages that folding these records gives."""
     branch = _branch(records)
     edits, ids = _live_edits(branch), _call_ids(branch)
     out = _Messages()
@@ -55,7 +55,7 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
 
 
 def _branch(records: Sequence[Record]) -> list[Record]:
-    """The records of the present branch: a rewind makes it what it was at an earlier record."""
+    """The records of the present branch. A rewind returns to an earlier record."""
     history: dict[int, list[Record]] = {}
     branch: list[Record] = []
     for record in records:
@@ -70,7 +70,7 @@ def _branch(records: Sequence[Record]) -> list[Record]:
 
 
 def _results(branch: list[Record]) -> dict[int, list[tuple[int, ToolResult]]]:
-    """The results of each assistant message: each call's first one that comes after it."""
+    """The results of each assistant message: for each call the first later one."""
     found: dict[int, list[tuple[int, ToolResult]]] = {}
     owner: dict[str, int] = {}
     for record in branch:
@@ -151,14 +151,14 @@ def _may(edit: Edit, target: Event | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The user's words beside a summary by the endpoint: they stand where its record does."""
+    """The user's messages beside a summary by the endpoint, placed at its record."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Something that is shown: the record it comes from, and what."""
+    """A shown item: its record and its content."""
 
     seq: int
     event: UserMessage | AssistantMessage | CompactionApplied | _Words
@@ -198,7 +198,7 @@ def _user(seq: int, event: UserMessage, edits: _LiveEdits) -> Iterable[bytes]:
 
 
 def _call_ids(branch: list[Record]) -> dict[int, dict[str, str]]:
-    """The ids of calls that are sent as another, by assistant message; of all, whether they are shown or not."""
+    """The calls sent under another id, by assistant message, whether shown or not."""
     taken: set[str] = set()
     found: dict[int, dict[str, str]] = {}
     for record in branch:
@@ -233,7 +233,7 @@ def _assistant(
 
 
 class _Messages:
-    """Messages under construction: results first in theirs, neighbours of one role become one."""
+    """Messages under construction: results come first, neighbours of one role are merged."""
 
     def __init__(self) -> None:
         self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []

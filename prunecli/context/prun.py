@@ -1,7 +1,7 @@
-"""The model-directed prune: planning a `prun` call and turning the plan into edits (PRUNING.md sections 5, 10).
+"""The model-directed prune: plan a `prun` call and turn the plan into edits.
 
-A plan is made while the call executes and stands in its result's details; exactly it is applied at the gap
-before the next request.
+A plan is made while the call executes and is stored in the details of its result. Exactly this plan is applied before
+the next request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ MAX_MEMO_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PrunPlan:
-    """What one prun call will remove: `exchanges` are the seqs of the assistant messages, oldest first.
+    """What one prun call will remove.
 
-    `tokens` is the net gain in raw tokens, `message` what the model is told; an empty plan removes nothing and says
-    why.
+    `exchanges` are the seqs of the assistant messages, oldest first. `tokens` is the net gain in raw tokens,
+    `message` the reply to the model. An empty plan removes nothing and says why.
     """
 
     exchanges: tuple[int, ...]
@@ -35,12 +35,12 @@ class PrunPlan:
     message: str
 
     def to_json(self) -> dict[str, Json]:
-        """The plan as it stands in a ToolResult's details under "prun"."""
+        """The plan as stored in a ToolResult's details under "prun"."""
         return {"exchanges": list(self.exchanges), "tokens": self.tokens, "memo": self.memo}
 
     @staticmethod
     def from_json(value: Mapping[str, Json]) -> "PrunPlan":
-        """The plan that a ToolResult's details recorded."""
+        """The plan recorded in a ToolResult's details."""
         return PrunPlan(tuple(value["exchanges"]), int(value["tokens"]), value.get("memo"), "")
 
 
@@ -53,10 +53,10 @@ def plan_prun(
     copies: MemoCopies = "once",
     earlier: Sequence[PrunPlan] = (),
 ) -> PrunPlan:
-    """What a call for `tokens` would remove, against the state of now and earlier calls of the same message.
+    """Plan a call for `tokens` against the present state and earlier calls of the same message.
 
-    Whole exchanges from the newest (or oldest) on, over pinned ones, until what the context holds of them, less
-    the memo, reaches `tokens`; at the end there it takes what there is.
+    Takes whole exchanges from the newest (or oldest) on, skips pinned ones, and stops when their tokens, less the
+    memo, reach `tokens`. If there are not enough, takes all it can.
     """
     taken = {seq for plan in earlier for seq in plan.exchanges}
     free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.is_sent]
@@ -89,7 +89,7 @@ def plan_prun(
 
 
 def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -> list[Exchange]:
-    """The chosen exchanges, less the one without which the open tool loop would not begin with thinking."""
+    """The chosen exchanges, except one whose thinking must begin the open tool loop."""
     before = view.after([view.drop(exchange) for exchange in view.exchanges if exchange.seq in taken])
     drops = before.keeping_thinking([before.drop(exchange) for exchange in chosen])
     stay = {edit.seq for edit in drops}
@@ -97,7 +97,7 @@ def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -
 
 
 def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tuple[Edit, ...]:
-    """The edits of a plan: the memos at their places, and a drop for each exchange that is still there."""
+    """The edits of a plan: the memos, and a drop for each exchange that still exists."""
     chosen = [exchange for exchange in view.exchanges if exchange.seq in set(plan.exchanges)]
     if not chosen:
         return ()
@@ -106,9 +106,9 @@ def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tu
 
 
 def entry_ranges(view: View, exchanges: Sequence[Exchange]) -> str:
-    """The entries of these exchanges as runs: `12-14,18-20` where another entry lies between, kept or dropped before.
+    """The entries of these exchanges as ranges: `12-14,18-20` if another entry lies between.
 
-    Records that are no entries (a tool's start, a request) break no run.
+    Records that are not entries (a tool's start, a request) do not split a range.
     """
     entries, position = view.context.entries, view.context.position
     places = {exchange.seq: position(exchange.seq) for exchange in exchanges}

@@ -1,8 +1,8 @@
-"""What each prune and undo did and what came of it: the figures of `/prune-stats` and of the log.
+"""What each prune and undo did and cost: the figures of `/prune-stats` and of the log.
 
-Kept by the fold, in O(1) for most records, so that the same records always give the same figures. A prune breaks
-the prompt cache at its first edit: what still stands behind it has to be written again. That is estimated until the
-endpoint has reported the next request, then measured.
+Kept by the fold, in O(1) for most records, so that the same records always give the same figures. A prune breaks the
+prompt cache at its first edit: everything behind it is written again. That cost is estimated until the endpoint has
+reported the next request, then measured.
 """
 
 from collections.abc import Callable, Hashable
@@ -28,17 +28,17 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, Usage
 
 if TYPE_CHECKING:
-    from prunecli.context.state import Context
+    from prunecli.context.fold import Fold
 
 
 @dataclass(frozen=True, slots=True)
 class PruneStats:
-    """One prune, or one undo (`undone`). Tokens before and after are those of the whole next request, estimated.
+    """One prune, or one undo (`undone`).
 
-    `rewritten`: tokens that the prompt cache had to take in again because of it, an estimate until `measured`.
-    `idle_ms`: time from the last response to the next request, None where nothing was cached before. `rereads` are
-    the results that fetched again what this took, and what a `/restore` showed again of it, each once;
-    `reread_tokens` what they brought back.
+    Tokens before and after are estimates of the whole next request. `rewritten`: tokens written to the prompt cache
+    again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next request,
+    None if nothing was cached before. `rereads`: results that fetched the pruned content again, and what a `/restore`
+    showed again, each once; `reread_tokens`: the tokens they brought back.
     """
 
     seq: int
@@ -59,19 +59,19 @@ class PruneStats:
 
     @property
     def removed(self) -> int:
-        """Tokens that went of the context; negative for an undo."""
+        """Tokens removed from the context; negative for an undo."""
         return self.tokens_before - self.tokens_after
 
     @property
     def share(self) -> float:
-        """What went of the context, 0 to 1; below 0 for an undo."""
+        """The share removed from the context, 0 to 1; below 0 for an undo."""
         return (self.tokens_before - self.tokens_after) / self.tokens_before if self.tokens_before else 0.0
 
     def cache_cost(self, price: Callable[[str, Usage], float], ttl_ms: int) -> tuple[int, float]:
-        """Tokens written again because of it, and the USD that this took more than reading them.
+        """Tokens written again because of it, and the USD that cost beyond reading them.
 
-        Nothing where the endpoint reports no cache, or had forgotten it anyway after `ttl_ms`. `price` gives USD of
-        a model's usage.
+        0 if the endpoint reports no cache or had expired it after `ttl_ms`. `price` gives the USD cost of a model's
+        usage.
         """
         if not self.caches or self.idle_ms is None or self.idle_ms > ttl_ms:
             return 0, 0.0
@@ -85,7 +85,7 @@ class PruneStats:
 
 
 class PruneHistory:
-    """The rows so far, by the seq of their record. `news` are the seqs of those that the last record changed."""
+    """The rows so far, by the seq of their record. `news`: the seqs the last record changed."""
 
     def __init__(self) -> None:
         self.rows: dict[int, PruneStats] = {}
@@ -97,8 +97,8 @@ class PruneHistory:
         self._calls: dict[Hashable, set[int]] = {}
         self._reads: dict[str, dict[int, Lines]] = {}
 
-    def before(self, record: Record, context: "Context") -> None:
-        """A record is about to be folded."""
+    def before(self, record: Record, context: "Fold") -> None:
+        """Note a record about to be folded."""
         self.news = []
         match record.event:
             case PrunApplied() | PrunReverted():
@@ -111,8 +111,8 @@ class PruneHistory:
             case _:
                 pass
 
-    def after(self, record: Record, context: "Context") -> None:
-        """A record was folded."""
+    def after(self, record: Record, context: "Fold") -> None:
+        """Note a record just folded."""
         match record.event:
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
@@ -129,7 +129,7 @@ class PruneHistory:
             case AssistantMessage(usage=usage) if usage.prompt_tokens:
                 self._reported = usage.prompt_tokens
             case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
-                self._reported = self._known = 0  # these break the cache themselves
+                self._reported = self._known = 0  # these records break the cache themselves
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:
@@ -140,7 +140,7 @@ class PruneHistory:
     # What the cache took in again ----------------------------------------------------------------------------
 
     def _note(
-        self, record: Record, context: "Context", said: tuple[str, str, str], *, undone: bool = False
+        self, record: Record, context: "Fold", said: tuple[str, str, str], *, undone: bool = False
     ) -> None:
         before, after = self._before, context.counts.context_tokens
         behind = context.items[self._first : self._known]
@@ -161,8 +161,8 @@ class PruneHistory:
         self._pending.append(record.seq)
         self.news.append(record.seq)
 
-    def _first_of(self, event: PrunApplied | PrunReverted, context: "Context") -> int:
-        """The place of the first item that this changes; after all of them where it changes nothing."""
+    def _first_of(self, event: PrunApplied | PrunReverted, context: "Fold") -> int:
+        """The index of the first item this changes; past the end if it changes nothing."""
         seqs = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else list(event.seqs)
         for seq in tuple(seqs) if isinstance(event, PrunReverted) else ():
             undone = context.pruns[seq].event if seq in context.pruns else None
@@ -171,7 +171,7 @@ class PruneHistory:
         places = (context.position(seq) for seq in heads if context.is_shown(seq))
         return min(places, default=len(context.items))
 
-    def _sent(self, record: Record, context: "Context") -> None:
+    def _sent(self, record: Record, context: "Fold") -> None:
         self._known = len(context.items)
         last = context.last_response
         for seq in self._pending:
@@ -179,9 +179,11 @@ class PruneHistory:
                 self.rows[seq], idle_ms=None if last is None else record.timestamp - last
             )
 
-    def _measure(self, event: AssistantMessage | CompactionApplied, context: "Context") -> None:
-        """The endpoint says how much it read back: what it might have read beside that is shared out among the
-        prunes since the request before, in proportion to their estimates."""
+    def _measure(self, event: AssistantMessage | CompactionApplied, context: "Fold") -> None:
+        """Compare with the cache reads the endpoint reported.
+
+        The part that was not read is split among the prunes since the last request, in proportion to their estimates.
+        """
         rows = [self.rows[seq] for seq in self._pending]
         read = event.usage.cache_read_input_tokens
         if read is None:
@@ -201,7 +203,7 @@ class PruneHistory:
     # What was fetched again ----------------------------------------------------------------------------------
 
     def _take(self, entry: Entry) -> None:
-        """A result, or an exchange with its results, is withheld from now on."""
+        """Note that a result, or an exchange with its results, is now withheld."""
         if entry.exchange and entry.kind == "assistant":
             self._out.add(entry.seq)
             for result in entry.exchange.results:
@@ -211,15 +213,17 @@ class PruneHistory:
         if entry.call is None or entry.is_error:
             return
         if entry.touches and (entry.touches.changes or entry.touches.is_nothing):
-            return  # repeated, the call fetches nothing again; a recall names what it fetches
+            return  # repeating such a call re-reads nothing; a recall names its entry
         if shows_file(entry):
             self._reads.setdefault(file_of(entry), {})[entry.seq] = lines_shown(entry)
         else:
             self._calls.setdefault(_same(entry.call), set()).add(entry.seq)
 
-    def _came(self, entry: Entry, context: "Context") -> None:
-        """A result came. After a change to a file nothing that was taken of it is the same, nor is a search or a
-        command."""
+    def _came(self, entry: Entry, context: "Fold") -> None:
+        """Note a new result.
+
+        After a file changes, earlier content of it counts as outdated, and so do searches and commands.
+        """
         if not self._out or entry.call is None:
             return
         if changes_files(entry):
@@ -231,8 +235,8 @@ class PruneHistory:
             return
         self._fetch(entry.seq, self._fetched(entry, entry.call), context)
 
-    def _fetch(self, by: int, wanted: set[int], context: "Context") -> None:
-        """Entry `by` shows these again: a re-read of each prune that withholds some of them."""
+    def _fetch(self, by: int, wanted: set[int], context: "Fold") -> None:
+        """Note that entry `by` shows these again: a re-read for each prune that withholds one of them."""
         weights: dict[int, int] = {}
         for seq in wanted & self._out:
             if (prun := _taken_by(context, seq)) >= 0:
@@ -250,7 +254,7 @@ class PruneHistory:
             self.news.append(prun)
 
     def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
-        """The earlier results that this one of a call shows again, withheld or not."""
+        """The earlier results that this result of a call shows again, withheld or not."""
         if call.name == "recall":
             wanted = call.input.get("entry")
             return {wanted} if isinstance(wanted, int) else set()
@@ -262,12 +266,12 @@ class PruneHistory:
 
 
 def _same(call: ToolUse) -> Hashable:
-    """What calls with the same tool and arguments have in common."""
+    """A key shared by calls with the same tool and arguments."""
     return call.name, canonical(dict(call.input))
 
 
-def _result_tokens(context: "Context", seq: int) -> int:
-    """Raw tokens of a result, which the log has; 0 for anything else: counting may take long."""
+def _result_tokens(context: "Fold", seq: int) -> int:
+    """Raw tokens of a result, from the log; 0 for anything else, since counting may take long."""
     entry = context.entries[seq]
     return context.counts.tokens(entry) if entry.kind == "result" else 0
 
@@ -276,8 +280,8 @@ def _head(entry: Entry) -> int:
     return entry.exchange.seq if entry.exchange else entry.seq
 
 
-def _taken_by(context: "Context", seq: int) -> int:
-    """The newest prune that withholds an entry now, -1 where none does."""
+def _taken_by(context: "Fold", seq: int) -> int:
+    """The newest prune that withholds an entry now, -1 if there is none."""
     entry = context.entries.get(seq)
     head = _head(entry) if entry else -1
     if entry is None or not context.is_shown(head):
@@ -287,8 +291,7 @@ def _taken_by(context: "Context", seq: int) -> int:
 
 
 def _shared(total: int, weights: list[int]) -> list[int]:
-    """A total in parts that add up to it, in proportion to the weights; all of it is the first one's where none
-    weighs anything."""
+    """Split a total in proportion to the weights; the first part gets all if every weight is 0."""
     whole = sum(weights)
     ends = [total * sum(weights[: index + 1]) // whole if whole else total for index in range(len(weights))]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,4 +1,4 @@
-"""What a call touched: which file, and of a read which of its lines."""
+"""What a call touched: which file, and for a read which lines."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ from prunecli.model.events import ToolResult
 from prunecli.model.touches import named
 
 DEFAULT_LINES = 2_000
-"""Lines of a read that names no limit."""
+"""The number of lines of a read without a limit."""
 _CUT = ("truncated", "continue with offset=")
 _CUT_NOTE_CHARS = 300
 _CUT_NOTE_LINES = 2
 END = 1 << 62
-"""A line after every line."""
+"""A line number past the end of any file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """What a read shows: lines `first` to `last`, counted from 1.
 
-    `reaches` is the last line that it surely shows, END where the file ends there; `asked` the window asked for.
+    `reaches` is the last line it certainly shows, END if the file ends there; `asked` is the requested range.
     """
 
     first: int
@@ -28,18 +28,18 @@ class Lines:
     asked: tuple[int, int]
 
     def covers(self, other: "Lines") -> bool:
-        """Whether this, being later, makes the other superfluous."""
+        """Whether this later read makes the other one redundant."""
         if self.asked == other.asked:
             return True
         return self.first <= other.first and self.reaches >= other.last
 
     def meets(self, other: "Lines") -> bool:
-        """Whether they have a line in common."""
+        """Whether the ranges overlap."""
         return self.first <= other.last and other.first <= self.last
 
 
 def lines_shown(entry: Entry) -> Lines:
-    """The lines that a read's result shows: what the tool noted of them, else what call and text tell."""
+    """The lines that a read's result shows, from the tool's own note or from call and text."""
     given = entry.call.input if entry.call else {}
     offset = _positive(given.get("offset"), 1)
     limit = _positive(given.get("limit"), DEFAULT_LINES)
@@ -59,26 +59,26 @@ def _positive(value: object, default: int) -> int:
 
 
 def changes_files(entry: Entry) -> bool:
-    """Whether the call of a result changes files that it names."""
+    """Whether a result's call changes files it names."""
     return entry.touches is not None and bool(entry.touches.changes)
 
 
 def shows_file(entry: Entry) -> bool:
-    """Whether a result shows lines of one file: its tool reads one, and noted its path or is a `read` by name."""
+    """Whether a result shows lines of one file: its tool noted a path, or it is a `read`."""
     if entry.touches is None or entry.call is None or changes_files(entry) or not entry.touches.file:
         return False
     return bool(_noted(entry)) or named(entry.call.name, entry.call.input) is not None
 
 
 def path_of(entry: Entry) -> str:
-    """The one file that a call reads or changes, without what makes no difference; "" for none and for several."""
+    """The one file a call reads or changes, normalized; "" for none or several."""
     path = entry.touches.file if entry.touches else ""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
 def file_of(entry: Entry) -> str:
-    """The same file as its tool noted it, else as its call names it."""
+    """The same file as its tool noted it, otherwise as its call names it."""
     path = path_of(entry)
     return (path and _noted(entry)) or path
 

@@ -1,7 +1,4 @@
-"""Redo: what an undo took back is pruned again, with the same texts, as a decision of its own.
-
-Source: PRUNING.md section 10.
-"""
+"""Redo: prune again what an undo restored, with the same texts, as a new decision."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +11,7 @@ REDONE = "the user wanted it again"
 
 
 def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
-    """The prunes that the newest undo took back and that were not pruned again; none after another prune."""
+    """The prunes reverted by the newest undo and not redone; none after another prune."""
     applied: dict[int, PrunApplied] = {}
     stack: list[tuple[PrunApplied, ...]] = []
     for record in records:
@@ -35,7 +32,7 @@ def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
 
 
 def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
-    """The events that prune again what the newest undo took back, as far as it may still be pruned."""
+    """The events that redo the prunes of the newest undo, as far as they are still possible."""
     events: list[PrunApplied] = []
     for event in undone(records):
         edits = [edit for edit in event.edits if edit.kind == "memo" or _may(view, edit.seq)]
@@ -49,7 +46,7 @@ def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
 
 
 def _may(view: View, seq: int) -> bool:
-    """Whether the user may have this pruned again: it shows, and is not pinned or in progress."""
+    """Whether this can be pruned again: it is shown, and not pinned or in progress."""
     entry = view.context.entries.get(seq)
     if entry is None or not view.shows(entry):
         return False

@@ -1,9 +1,8 @@
-"""Texts as vectors, and the greedy choice of relevant ones that do not repeat each other (MMR).
+"""Text vectors, and a greedy choice of relevant texts that do not repeat each other (MMR).
 
 Built-in vectors are TF-IDF: (1 + ln tf) * ln(documents / documents with the term), of unit length. Terms are runs of
-letters, digits and underscores of at least two characters, in lower case; each text keeps its MOST_TERMS weightiest.
-Where texts are compared with each other, a term that more than MOST_SHARED of them have is left out: it weighs least
-there, and following it would cost most.
+letters, digits and underscores of at least two characters, in lower case; each text keeps its MOST_TERMS heaviest.
+Comparisons between texts ignore terms shared by more than MOST_SHARED of them: these weigh least and would cost most.
 """
 
 import math
@@ -23,12 +22,12 @@ Dense: TypeAlias = Sequence[float]
 
 
 def terms(text: str) -> Counter[str]:
-    """How often each term stands in a text."""
+    """How often each term occurs in a text."""
     return Counter(_TERM.findall(text.lower()))
 
 
 def tfidf(documents: Sequence[Mapping[str, int]]) -> list[Sparse]:
-    """The vectors of documents, given their terms; an empty one where every term is in every document."""
+    """The vectors of documents, given their terms; empty if every term is in every document."""
     found = Counter[str]()
     for document in documents:
         found.update(document.keys())
@@ -47,30 +46,30 @@ def _vector(document: Mapping[str, int], rarity: Mapping[str, float]) -> Sparse:
 
 
 def unit(vector: Iterable[float]) -> Dense:
-    """The vector with length one; a zero vector stays."""
+    """The vector scaled to length one; a zero vector is unchanged."""
     numbers = tuple(float(number) for number in vector)
     length = math.sqrt(sum(number * number for number in numbers))
     return tuple(number / length for number in numbers) if length else numbers
 
 
 class Likeness(Protocol):
-    """How like texts are to the query, and to those that were taken. Keys are seqs; a likeness is a cosine."""
+    """Similarity of texts to the query and to those already taken. Keys are seqs, values cosines."""
 
     def to_query(self, key: int) -> float:
-        """To the query."""
+        """Similarity to the query."""
         ...
 
     def take(self, key: int) -> None:
-        """This one is taken."""
+        """Mark this one as taken."""
         ...
 
     def to_taken(self, key: int) -> float:
-        """To the most similar one that was taken, at least 0."""
+        """Similarity to the closest taken one, at least 0."""
         ...
 
 
 class SparseLikeness:
-    """Of sparse vectors: taking one goes through those that share a term with it."""
+    """Similarities of sparse vectors. Taking one visits those that share a term with it."""
 
     def __init__(self, query: Sparse, vectors: Mapping[int, Sparse]) -> None:
         self._query = query
@@ -84,12 +83,12 @@ class SparseLikeness:
             del self._with[term]
 
     def to_query(self, key: int) -> float:
-        """To the query."""
+        """Similarity to the query."""
         vector = self._vectors[key]
         return sum(weight * vector[term] for term, weight in self._query.items() if term in vector)
 
     def take(self, key: int) -> None:
-        """This one is taken."""
+        """Mark this one as taken."""
         products: defaultdict[int, float] = defaultdict(float)
         for term, weight in self._vectors[key].items():
             for other, its in self._with.get(term, ()):
@@ -100,12 +99,12 @@ class SparseLikeness:
                 most[other] = product
 
     def to_taken(self, key: int) -> float:
-        """To the most similar one that was taken, at least 0."""
+        """Similarity to the closest taken one, at least 0."""
         return self._most.get(key, 0.0)
 
 
 class DenseLikeness:
-    """Of dense vectors: each is compared with what was taken when it is asked for."""
+    """Similarities of dense vectors, compared with the taken ones on demand."""
 
     def __init__(self, query: Dense, vectors: Mapping[int, Dense]) -> None:
         self._query = query
@@ -114,15 +113,15 @@ class DenseLikeness:
         self._most: dict[int, tuple[int, float]] = {}
 
     def to_query(self, key: int) -> float:
-        """To the query."""
+        """Similarity to the query."""
         return _dot(self._query, self._vectors[key])
 
     def take(self, key: int) -> None:
-        """This one is taken."""
+        """Mark this one as taken."""
         self._taken.append(self._vectors[key])
 
     def to_taken(self, key: int) -> float:
-        """To the most similar one that was taken, at least 0."""
+        """Similarity to the closest taken one, at least 0."""
         seen, most = self._most.get(key, (0, 0.0))
         vector = self._vectors[key]
         most = max(most, *(_dot(vector, other) for other in self._taken[seen:]), 0.0)
@@ -142,11 +141,12 @@ def mmr(
     taken: Sequence[int],
     weight: float,
 ) -> list[int]:
-    """The keys chosen one by one, each with the greatest `weight * likeness to the query - (1 - weight) * likeness to
-    the most similar one taken before`; `taken` are so from the start, at no cost.
+    """Choose keys greedily by maximal marginal relevance within a budget.
 
-    What does not fit into the rest of the budget is passed over. Of equal ones the greater key is chosen. The value
-    of a key only falls as others are taken, so it is looked at again only when it would be next.
+    Each has the greatest `weight * similarity to the query - (1 - weight) * similarity to the closest one taken
+    before`; `taken` are chosen from the start, at no cost. A key that exceeds the rest of the budget is skipped. Ties
+    go to the greater key. The value of a key only falls as others are taken, so it is updated only when it would be
+    next.
     """
     for key in taken:
         likeness.take(key)

@@ -1,4 +1,4 @@
-"""How values look on the wire: canonical block bytes of entries, whole or edited.
+"""Wire rendering: canonical block bytes of entries, whole or edited.
 
 Made once when an entry is folded, so that the same log always gives the same bytes.
 """
@@ -25,22 +25,22 @@ from prunecli.model.requests import COMPACTION
 
 NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
-"""Stands before a conversation that would begin with the assistant (PRUNING.md section 10)."""
+"""Sent before a conversation that would otherwise begin with the assistant."""
 SUMMARISED = "[Earlier messages were replaced by this summary.]"
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
-"""Answers a call that has no result: what a crash or Esc left open."""
+"""The result of a call that has none, because of a crash or Esc."""
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def compact(value: Json) -> str:
-    """A JSON value as compact text, as the sizes of tool inputs are counted."""
+    """A JSON value as compact text, used to size tool inputs."""
     return _COMPACT.encode(value)
 
 
 def text(words: str) -> bytes:
-    """A text block; blank words become `(no output)`, which the endpoint does not refuse."""
+    """A text block; blank text becomes `(no output)`, because the endpoint refuses blank blocks."""
     return _text(words if words.strip() else NO_OUTPUT)
 
 
@@ -49,7 +49,7 @@ def _text(words: str) -> bytes:
 
 
 def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
-    """The block's canonical bytes, or None for one that must not be sent: a blank text, unsigned thinking."""
+    """The block's canonical bytes; None if it can't be sent: blank text or unsigned thinking."""
     match value:
         case Text(words):
             return _text(words) if words.strip() else None
@@ -73,7 +73,7 @@ def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
 
 
 def is_sent(value: Block) -> bool:
-    """Whether `block` gives bytes for it."""
+    """Whether `block` returns bytes for it."""
     match value:
         case Text(words):
             return bool(words) and not words.isspace()
@@ -88,8 +88,10 @@ _OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_res
 
 
 def is_out_of_place(value: Block, *, answer: bool) -> bool:
-    """Whether no endpoint takes the block where it stands: in an answer of the model, else in what a user or a tool
-    said. It is left out of requests, for one such block makes every later request fail."""
+    """Whether no endpoint accepts the block in its place: in an answer, or in user and tool content.
+
+    Such a block is left out of requests, because it would make every later request fail.
+    """
     match value:
         case Image() if answer:
             return True
@@ -103,7 +105,7 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
 
 
 def out_of_place(seq: int, event: Event) -> list[str]:
-    """What to say of the blocks of record `seq` that are left out of requests: a line for each type."""
+    """Describe the blocks of record `seq` that are left out of requests, one line per type."""
     if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
         return []
     answer = isinstance(event, AssistantMessage)
@@ -113,12 +115,12 @@ def out_of_place(seq: int, event: Event) -> list[str]:
 
 
 def is_said(value: Block) -> bool:
-    """Whether a block of the user's or of a tool's is sent."""
+    """Whether a block of user or tool content is sent."""
     return is_sent(value) and not is_out_of_place(value, answer=False)
 
 
 def is_answer(content: tuple[Block, ...]) -> bool:
-    """Whether an assistant message has something to say or to do, beside thinking: else it is not sent."""
+    """Whether an assistant message has text or calls besides thinking; otherwise it is not sent."""
     return any(
         is_sent(block) and not is_out_of_place(block, answer=True)
         for block in content
@@ -127,15 +129,15 @@ def is_answer(content: tuple[Block, ...]) -> bool:
 
 
 def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
-    """The blocks of a user's or a tool's content that are sent."""
+    """The blocks of user or tool content that are sent."""
     said = (block(value) for value in content if not is_out_of_place(value, answer=False))
     return tuple(piece for piece in said if piece is not None)
 
 
 def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:
-    """An assistant message's blocks, its calls with these ids; `stripped` leaves its thinking out.
+    """An assistant message's blocks, its calls with these ids; `stripped` omits its thinking.
 
-    Empty where nothing but thinking would be left: such a message is not sent.
+    Empty if only thinking would be left: such a message is not sent.
     """
     kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
     fit = [value for value in kept if not is_out_of_place(value, answer=True)] if is_answer(kept) else []
@@ -144,7 +146,7 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
 
 
 def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
-    """A tool_result block. With a replacement it is all that is shown; images go too, is_error stays."""
+    """A tool_result block. A replacement replaces all content, images too; is_error is kept."""
     pieces = (text(replacement),) if replacement is not None else blocks(event.content) or (text(""),)
     head = b'{"content":[' + b",".join(pieces) + b"]"
     error = b',"is_error":true' if event.is_error else b""
@@ -153,39 +155,42 @@ def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes
 
 
 def interrupted_text(printed: str) -> str:
-    """The text of a result that was interrupted: what the call had printed, then that it did not finish."""
+    """The text of an interrupted result: the call's output, then the note that it did not finish."""
     return f"{printed.rstrip()}\n{INTERRUPTED}" if printed.strip() else INTERRUPTED
 
 
 def interrupted(call: ToolUse, ids: Ids) -> bytes:
-    """The result that is derived for a call which has none."""
+    """The derived result of a call that has none."""
     return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True), ids)
 
 
 def is_signed(value: Mapping[str, Json]) -> bool:
-    """Whether a block is a summary by the endpoint that says something and can be sent back."""
+    """Whether a block is a nonempty summary by the endpoint that can be sent back."""
     said, signature = value.get("content"), value.get("signature")
     whole = isinstance(said, str) and said.strip() and isinstance(signature, str) and signature
     return value.get("type") == COMPACTION and bool(whole)
 
 
 def signed(event: CompactionApplied) -> bytes | None:
-    """The endpoint's own summary; None for ours, and for one that no endpoint would take."""
+    """The endpoint's own summary; None for one of ours or one that no endpoint accepts."""
     return canonical(dict(event.block)) if event.block and is_signed(event.block) else None
 
 
 def summary(words: str, beside: str = "") -> str:
-    """A summary as the model sees it, where the endpoint did not make it: `beside` are the user's own words."""
+    """A summary as the model sees it, unless the endpoint made it.
+
+    `beside` are the user's own messages.
+    """
     said = f"<user-words>\n{beside}\n</user-words>\n" if beside else ""
     return f"{SUMMARISED}\n{said}<summary>\n{words.strip()}\n</summary>"
 
 
 def users_words(words: str) -> str:
-    """The user's words beside a summary that the endpoint made."""
+    """The user's messages beside a summary by the endpoint."""
     return f"[The user's words in the messages that were summarized:]\n<user-words>\n{words}\n</user-words>"
 
 
 def memo(words: str, ranges: str, by: str = "assistant") -> str:
-    """A memo's text as sent: marked as the model's (or the user's), with `&`, `<` and `>` escaped (PRUNING.md 10)."""
+    """A memo as sent: marked as the model's or the user's, with `&`, `<` and `>` escaped."""
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f'<pruned-memo by="{by}" entries="{ranges}">{escaped}</pruned-memo>'

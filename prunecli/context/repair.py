@@ -1,5 +1,7 @@
-"""Repairs of histories that the endpoint refuses: each known kind is answered by a recorded edit, so that it
-stays repaired (ROBUSTNESS.md rule 3)."""
+"""Repairs of histories that the endpoint refuses.
+
+Each known kind of refusal is answered by a recorded edit, so that the session stays repaired.
+"""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +20,11 @@ _TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
 def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
-    """The event that leaves out thinking after a refusal of it: that of the answer which the refusal names and of
-    all later ones, because they follow on it; all thinking where it names none. None where there is none."""
+    """The event that leaves out thinking after it was refused, None if there is none.
+
+    It affects the answer named in the refusal and all later ones, which build on it; all thinking if no answer is
+    named.
+    """
     context = view.context
     first = _named_answer(view, refusal)
     seqs = [
@@ -31,12 +36,12 @@ def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
 
 
 def strip_stale(view: View) -> PrunApplied | None:
-    """The event that leaves out all thinking that no longer fits the conversation; None where all of it does."""
+    """The event that leaves out all thinking that no longer fits the conversation; None if all fits."""
     return left_out(view, view.context.thoughts.stale(), "thinking that no longer fits the conversation")
 
 
 def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
-    """The event that leaves out the thinking of these answers; None for no answers."""
+    """The event that leaves out the thinking of these answers; None without answers."""
     if not seqs:
         return None
     edits = [Edit("strip", seq) for seq in seqs]
@@ -44,7 +49,7 @@ def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
 
 
 def summary_as_text(view: View, why: str) -> PrunApplied | None:
-    """The event that sends the endpoint's own summary as text from now on; None where none is sent as its block."""
+    """The event that sends the endpoint's summary as text from now on; None if none is sent as a block."""
     context = view.context
     first = context.items[0] if context.items else None
     if first is None or not first.block or context.text_edit(first.seq):
@@ -63,7 +68,7 @@ def has_thinking(entry: Entry) -> bool:
 
 
 def _named_answer(view: View, refusal: str) -> int:
-    """The seq of the answer whose block a refusal names, 0 where it names none."""
+    """The seq of the answer whose block a refusal names, 0 if it names none."""
     place, messages = _PLACE.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return 0
@@ -73,8 +78,11 @@ def _named_answer(view: View, refusal: str) -> int:
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
-    """The event that replaces the images of the entry which the endpoint names in its refusal, or the oldest
-    where there are too many; None where it names none, or one without an image. All words of the entry stay."""
+    """The event that replaces the images of the entry named in a refusal.
+
+    Replaces the oldest image if there are too many. None if no entry with an image is named. All text of the entry is
+    kept.
+    """
     if many := _TOO_MANY.search(refusal):
         return leave_out_images(view, count=int(many[1]) - int(many[2]) * 3 // 4)
     context = view.context
@@ -94,8 +102,11 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
 
 
 def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied | None:
-    """The event that leaves out the oldest images until the request is `excess` bytes smaller and has `count` fewer,
-    for the endpoint bounds both (API-19, API-20); None where there is none. All words of their entries stay."""
+    """The event that leaves out the oldest images, because the endpoint limits size and count.
+
+    Goes on until the request is `excess` bytes smaller and has `count` fewer images. None without images. All text of
+    their entries is kept.
+    """
     context, edits = view.context, list[Edit]()
     for entry in context.entries.values():
         edit = context.text_edit(entry.seq)
@@ -110,7 +121,7 @@ def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied
 
 
 def named_entry(view: View, refusal: str) -> Entry | None:
-    """The entry that a refusal of another kind names (API-24), where `leave_out` can do something about it."""
+    """The entry named by another kind of refusal, if `leave_out` can help."""
     place, messages = _NAMED.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return None
@@ -121,9 +132,11 @@ def named_entry(view: View, refusal: str) -> Entry | None:
 
 
 def leave_out(view: View, entry: Entry) -> PrunApplied | None:
-    """The event that takes a refused entry out of all later requests: a result's text is replaced, an answer goes
-    with its results. None for the user's words, which always stay, for an answer whose calls are still being
-    worked on, and for what is out already."""
+    """The event that takes a refused entry out of all later requests.
+
+    A result's text is replaced; an answer is dropped with its results. None for user messages, which are always kept,
+    for an answer whose calls are still running, and for an entry that is already out.
+    """
     context, exchange = view.context, entry.exchange
     edit = context.text_edit(entry.seq)
     if exchange is None or not view.shows(entry) or (edit and edit.kind == "repair"):

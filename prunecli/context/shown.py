@@ -1,4 +1,4 @@
-"""What an item contributes to the next request, with the edits that stand on it."""
+"""What an item contributes to the next request, under its edits."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,14 +11,14 @@ from prunecli.model.events import AssistantMessage, ToolResult
 
 
 class Standing(Protocol):
-    """The edits that stand on entries: those of the context, or those of an earlier moment."""
+    """The edits on entries: those of the context, or of an earlier moment."""
 
     def dropped(self, exchange: Exchange) -> bool:
         """Whether the exchange is left out."""
         ...
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that stands for this entry's text: the newest one."""
+        """The clear, trim or repair that replaces this entry's text: the newest one."""
         ...
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
@@ -26,11 +26,11 @@ class Standing(Protocol):
         ...
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
-        """The memos that stand before this exchange."""
+        """The memos before this exchange."""
         ...
 
     def words_after(self, seq: int) -> Sequence[Entry]:
-        """The summaries whose words of the user stand behind this item."""
+        """The summaries whose user messages follow this item."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""The fold: the working context as it stands after each record, kept up to date in O(new records).
+"""The fold: the working context after each record, kept up to date in O(new records).
 
-`Context.apply` is the only writer. It always equals the slow, obvious `project` (a property test says so).
+`Context.apply` is the only writer. The result always equals the slow, obvious `project`; a property test checks that.
 Strategies read it through `view.View`.
 """
 
@@ -52,7 +52,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
-RESTORED = "restored by undo"  # strategies leave it alone for a while; the user may prune it again at once
+RESTORED = "restored by undo"  # holds back strategies for a while, but not the user
 
 
 def _seq(entry: Entry) -> int:
@@ -60,7 +60,7 @@ def _seq(entry: Entry) -> int:
 
 
 class Context:
-    """The working context of one session. Everything public is for reading; `apply` alone changes it."""
+    """The working context of one session. Public attributes are read-only; only `apply` changes it."""
 
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float] = lambda _: 1.0) -> None:
         self.settings: dict[str, Json] = {}
@@ -110,7 +110,7 @@ class Context:
     # Reading -------------------------------------------------------------------------------------------------
 
     def messages(self) -> tuple[WireMessage, ...]:
-        """The messages of the next request; calls without a result are answered by a derived one."""
+        """The messages of the next request. Calls without a result get a derived one."""
         return self.wire.messages()
 
     def sha256(self) -> str:
@@ -123,7 +123,7 @@ class Context:
         return bool(stack) and any(edit.kind == "drop" for _, edit in stack or ())
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that stands for this entry's text now: the newest one."""
+        """The clear, trim or repair that replaces this entry's text now: the newest one."""
         for _, edit in reversed(self._edits.get(seq, ())):
             if edit.kind in ("clear", "trim", "repair"):
                 return edit
@@ -134,31 +134,31 @@ class Context:
         return list(self._edits.get(seq, ()))
 
     def in_force(self, prun: int, edit: Edit) -> bool:
-        """Whether this edit of that PrunApplied was not taken back; a memo only while one of its drops lives."""
+        """Whether this edit of that PrunApplied is still live. A memo is while one of its drops is."""
         if edit.kind == "memo":
             return bool(self._drops.get(prun)) and (prun, edit) in self._memos.get(edit.seq, ())
         return (prun, edit) in self._edits.get(edit.seq, ())
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
-        """The memos that stand before this exchange now."""
+        """The memos before this exchange now."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
     def words_after(self, seq: int) -> Sequence[Entry]:
-        """The summaries by the endpoint whose words of the user stand behind this item."""
+        """The endpoint's summaries whose user messages follow this item."""
         return self._words.get(seq, ())
 
     def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
-        """All memos recorded at an exchange, each with the seq of its PrunApplied, those out of force too."""
+        """All memos recorded at an exchange, in force or not, each with the seq of its PrunApplied."""
         return list(self._memos.get(seq, ()))
 
     @property
     def in_progress(self) -> Exchange | None:
-        """The last exchange if it has calls: the model has not seen its results."""
+        """The last exchange, if it has calls whose results the model has not seen."""
         last = self.exchanges[-1] if self.exchanges else None
         return last if last and last.calls else None
 
     def locked(self, seq: int) -> str:
-        """Why no strategy and no prun may touch this target now, or ""."""
+        """Why no strategy and no prun may change this target now, or ""."""
         if seq in self.pinned:
             return "pinned"
         if seq < self.boundary:
@@ -170,30 +170,30 @@ class Context:
         return "in progress" if exchange and exchange is self.in_progress else ""
 
     def live_pruns(self) -> list[Record]:
-        """The PrunApplied records that have not been reverted as a whole, oldest first."""
+        """The PrunApplied records that were not fully reverted, oldest first."""
         return [self.pruns[seq] for seq in sorted(self.pruns)]
 
     def group_of(self, seq: int) -> int:
-        """The index of the first message that shows something of this entry or of later ones."""
+        """The index of the first message that shows part of this entry or a later one."""
         head = self._head(seq).seq
         return self.wire.group_at(self._positions[head]) if head in self._positions else 0
 
     def thought_place(self, head: int) -> Place:
-        """Where this item stands for thinking that is bound to what is before it."""
+        """The position of this item for thinking that depends on what precedes it."""
         return before_all(head) if head in self._signed else head
 
     def is_shown(self, seq: int) -> bool:
-        """Whether a user message, assistant message or summary has its place among `items`."""
+        """Whether this user message, assistant message or summary is among `items`."""
         return seq in self._positions
 
     def position(self, seq: int) -> int:
-        """The index among `items` of a user message, assistant message or summary that is shown."""
+        """The index in `items` of a shown user message, assistant message or summary."""
         return self._positions[seq]
 
     # Writing -------------------------------------------------------------------------------------------------
 
     def apply(self, record: Record) -> None:
-        """Folds one record in. Unknown targets, orphaned results and unknown events have no effect."""
+        """Fold in one record. Unknown targets, orphaned results and unknown events have no effect."""
         self.prune_history.before(record, self)
         self.unseen.before(record)
         match record.event:
@@ -210,7 +210,7 @@ class Context:
                 self.started = started
                 self.counts.model(started.model)
             case FilesSaved() | RunEnded():
-                pass  # of the files or the run, not of the conversation: no branch has it
+                pass  # about files or the run, so it belongs to no branch
             case _:
                 self._lineage.append(record)
                 self._fold(record)
@@ -254,7 +254,7 @@ class Context:
             case CompactionApplied() as event:
                 self._compact(record, event)
             case SessionStarted() | SettingChanged() | FilesSaved() | RunEnded() | Rewound() | Unknown():
-                pass  # no part of the conversation
+                pass  # not part of the conversation
             case _:
                 assert_never(record.event)
         self.memo.forget(self, touched)
@@ -271,7 +271,7 @@ class Context:
         self.settings[key] = value
         self.counts.setting(key, value)
         if key == PREAMBLE and isinstance(value, dict):
-            self.preamble = Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
+            self.preamble = Preamble.of(tuple(value.get("system") or ()), tuple(value.get("tools") or ()))
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)
             self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)
@@ -352,7 +352,7 @@ class Context:
         self.unseen.weigh(summary)
         if summary.block and is_bound(event.model) and self.items[0] is summary:
             self._signed.add(summary.seq)
-            self.thoughts.changed(before_all(summary.seq), record.seq, None)  # what is behind it stays valid
+            self.thoughts.changed(before_all(summary.seq), record.seq, None)  # later thinking stays valid
         else:
             self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
 

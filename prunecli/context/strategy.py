@@ -1,8 +1,8 @@
-"""What a strategy is, and running a list of them: each sees the proposals of those before it as applied.
+"""The strategy interface, and running a list of strategies: each sees earlier proposals as applied.
 
 A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`.
-Laws, property-tested for each: after its own edits were applied it proposes nothing (idempotence), and what it keeps
-of earlier requests (`View.measured`) changes no answer. README.md shows one.
+Two laws are property-tested for each: once its own edits are applied it proposes nothing (idempotence), and values
+cached between requests (`View.measured`) change no answer. README.md shows an example.
 """
 
 import re
@@ -18,24 +18,24 @@ from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 
 Size: TypeAlias = Annotated[int, (0, None)]
-"""An option that counts something: tokens, characters, turns."""
+"""An option that is a count: tokens, characters, turns."""
 
 
 class FunctionFailed(PrunecliError):
-    """A function of the user's that a strategy was given raised, or gave what it must not; the message names it."""
+    """A user's function raised or returned an invalid value; the message names the function."""
 
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def check_reference(option: str, text: str) -> None:
-    """Raises ValueError, with the option's name, for an option that is neither empty nor "package.module:name"."""
+    """Raises ValueError with the option's name unless it is empty or "package.module:name"."""
     if text and not _REFERENCE.fullmatch(text):
         raise ValueError(f'{option}: expected "package.module:name", got {text[:60]!r}')
 
 
 def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is asked alike
-    """No reason."""
+    """Return no reason."""
     return ""
 
 
@@ -43,9 +43,9 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is as
 class Proposal:
     """What a strategy would do now.
 
-    `note` says why nothing, or what holds it back, in plain words. `why` gives the reason for a live result that
-    it would not touch, as of the view it was made from. `problem` is something that the user has to mend, to be
-    shown once: a function of theirs that failed.
+    `note` says why nothing is proposed or what holds it back. `why` gives the reason a live result is left alone, as
+    of the view it was made from. `problem` is something the user has to fix, shown once, such as a function that
+    failed.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -55,21 +55,24 @@ class Proposal:
 
 
 class Strategy(Protocol):
-    """A strategy's module. Where `FUNCTIONS` names options that hold a "package.module:name", `propose` takes the
-    functions that they name as keyword arguments of the same names; an option left empty gives none."""
+    """A strategy's module.
+
+    If `FUNCTIONS` names options that hold a "package.module:name", `propose` gets those functions as keyword
+    arguments of the same names. An empty option gives no argument.
+    """
 
     Options: type
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
-        """The edits that the strategy wants now."""
+        """The edits that the strategy proposes now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A strategy by its name, with its module, options and the functions that its options name.
+    """A strategy by name, with its module, options and the functions its options name.
 
-    `foreign`: it runs code of the user's, which may raise FunctionFailed and nothing else.
+    `foreign`: it runs user code, which may raise only FunctionFailed.
     """
 
     name: str
@@ -80,12 +83,12 @@ class Chosen:
 
     @property
     def context_edit(self) -> Mapping[str, Json] | None:
-        """The edit that requests ask the endpoint for; None for a strategy that makes its own."""
+        """The edit requested from the endpoint; None for a strategy that makes its own edits."""
         made = getattr(self.strategy, "context_edit", None)
         return made(self.options) if made else None
 
     def propose(self, view: View) -> Proposal:
-        """The edits that the strategy wants now; none where it failed, which the proposal says."""
+        """The edits the strategy proposes now; none if it failed, with the failure in the proposal."""
         try:
             return self.strategy.propose(view, self.options, **self.functions)
         except FunctionFailed as failed:
@@ -103,10 +106,10 @@ def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposa
 
 
 def too_few(freed: int, minimum: int) -> str:
-    """The note of a proposal that frees less than its minimum; both in raw tokens."""
+    """The note of a proposal below its minimum; both values in raw tokens."""
     return f"only {min(0.99, freed / max(1, minimum)):.0%} of prune_minimum ({minimum:,} tokens) could go"
 
 
 def always_kept(protect: int) -> str:
-    """The note where there is nothing older than the protected tokens."""
+    """The note if nothing is older than the protected tokens."""
     return f"the newest {budget(protect)} of tool output is always kept"

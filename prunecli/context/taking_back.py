@@ -1,4 +1,4 @@
-"""Which edits end when a prune is undone or an entry is restored."""
+"""The edits that end when a prune is undone or an entry is restored."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
@@ -18,7 +18,10 @@ def take_back(
     targets: Iterable[int],
     only: int | None = None,
 ) -> list[int]:
-    """Removes the edits of these targets (of one prune only); the places of memos that may vanish with them."""
+    """Remove the edits of these targets (optionally of one prune).
+
+    Returns the positions of memos that may go with them.
+    """
     places: list[int] = []
     for seq in targets:
         for stacks in (edits,) if only is None else (edits, memos):

@@ -1,19 +1,19 @@
 """Which thinking the next request's model sees.
 
-Newer models bind each thinking block to all that stood before it when it was thought, byte for byte, and to the
-thinking block before it. An endpoint drops (or refuses) blocks of which that no longer holds, and those of a model
-whose thinking the present one can't read. `Thoughts` answers the same question from the log alone: for now, and for
-edits that somebody thinks about.
+Newer models bind each thinking block, byte for byte, to everything before it in its request, including the previous
+thinking block. An endpoint drops (or refuses) blocks whose context has changed, and blocks of a model that the
+present one can't read. `Thoughts` predicts this from the log alone, for the present state and for planned edits.
 
-How: only few entries ever look different than when they were written. Each of them has a history of its forms, in
-log order. An answer fits where every entry before it has the form now that it had in the request of that answer.
-An edit that is taken back gives an entry its old form again, and the old thinking fits again.
+Only a few entries ever change after they were written. Each of these has a history of its forms, in log order. An
+answer fits if every entry before it still has the form it had in that answer's request. Reverting an edit restores
+the old form, and the old thinking fits again.
 
-A summary that the endpoint made and signed changes nothing: the endpoint checks the thinking behind it as if the
-messages that it replaces still stood there as they were. One of our own, or the same summary sent as text, is another
-beginning, and no earlier thinking fits it.
-What the endpoint reports comes before what is worked out here: from a report on, only what an edit changes in the
-prediction changes in what is taken for dropped.
+A summary that the endpoint made and signed changes nothing: the endpoint checks later thinking as if the replaced
+messages were still there. A summary by the model, or the same one sent as text, is a new beginning that no earlier
+thinking fits.
+
+The endpoint's reports take precedence over the prediction: after a report, an edit changes the set of dropped blocks
+only by what it changes in the prediction.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,28 +29,28 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import thinking_blocks
 
 if TYPE_CHECKING:
-    from prunecli.context.state import Context
+    from prunecli.context.fold import Fold
 
 Form: TypeAlias = object
-"""What an entry shows, as a value that is equal where the bytes are; None as it was written."""
+"""The content of an entry, as a value that is equal if the bytes are; None if unedited."""
 
 Place: TypeAlias = float
-"""Where something stands that may look different: the seq of an entry, and a half more for a summary after it."""
+"""The position of something that may change: an entry's seq, plus a half for a summary after it."""
 
 PREAMBLE_PLACE: Place = -1
-"""Where system prompt and tools stand: before every entry."""
+"""The position of system prompt and tools: before every entry."""
 
 _NEVER = -1
 _NONE: frozenset[int] = frozenset()
 
 
 def before_all(seq: int) -> Place:
-    """Where a summary that the endpoint made stands: before every entry, each in a place of its own."""
+    """The position of a summary by the endpoint: before every entry, each at its own position."""
     return PREAMBLE_PLACE - 1 - seq
 
 
-def thinks(context: "Context", seq: int) -> bool:
-    """Whether the thinking of an answer is part of the request: nothing dropped, replaced or stripped it."""
+def thinks(context: "Fold", seq: int) -> bool:
+    """Whether an answer's thinking is in the request: not dropped, replaced or stripped."""
     entry = context.entries[seq]
     if not context.is_shown(seq) or not entry.is_sent:
         return False
@@ -60,20 +60,20 @@ def thinks(context: "Context", seq: int) -> bool:
 
 
 def left_out_by(entry: Entry, edits: Iterable[Edit]) -> bool:
-    """Whether these edits of an answer leave out its thinking, and perhaps nothing else."""
+    """Whether these edits of an answer leave out its thinking, possibly only that."""
     calls = entry.exchange is not None and bool(entry.exchange.calls)
     gone = ("strip",) if calls else ("strip", "repair")
     return any(edit.kind in gone for edit in edits)
 
 
 def form(texts: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool) -> Form:
-    """What an item with its results shows, thinking aside, under these edits of its parts."""
+    """The content of an item with its results, without thinking, under these edits of its parts."""
     shown = None if hidden else tuple(sorted((seq, edit.text) for seq, edit in texts.items()))
     return (shown, tuple(memo.text for memo in memos)) if hidden or texts or memos else None
 
 
-def form_of(context: "Context", head: Entry) -> Form:
-    """What an item with its results shows now, thinking aside."""
+def form_of(context: "Fold", head: Entry) -> Form:
+    """The present content of an item with its results, without thinking."""
     parts = head.exchange.entries if head.exchange else [head]
     texts = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
     memos = context.memos_at(head.exchange) if head.exchange else []
@@ -82,8 +82,11 @@ def form_of(context: "Context", head: Entry) -> Form:
 
 @dataclass(frozen=True, slots=True)
 class _Thought:
-    """An answer with thinking: its seq, the record that it was asked for in, the seq of the answer whose thinking
-    came before (_NEVER where none did), how many blocks it has, and the model that wrote it."""
+    """An answer with thinking.
+
+    Its seq, the record of its request, the seq of the previous answer with thinking (_NEVER if none), its number of
+    thinking blocks, and the model that wrote it.
+    """
 
     seq: int
     asked: int
@@ -93,8 +96,7 @@ class _Thought:
 
 
 class _Fits(NamedTuple):
-    """The answers whose thinking does not fit, those whose thinking the model can't read, and the last one whose
-    thinking it sees."""
+    """The answers whose thinking does not fit, those the model can't read, and the last one it sees."""
 
     stale: tuple[int, ...] = ()
     unread: tuple[int, ...] = ()
@@ -103,9 +105,11 @@ class _Fits(NamedTuple):
 
 @dataclass(slots=True)
 class Thoughts:
-    """The thinking of a context. `sent(seq)`: whether the thinking of an answer is part of the request; `reader` is
-    the model that is asked next, `last_request` the record of the request sent last. `version` rises whenever
-    `dropped` may give something else."""
+    """The thinking of a context.
+
+    `sent(seq)`: whether an answer's thinking is in the request. `reader`: the model of the next request;
+    `last_request`: the record of the last one. `version` increases whenever `dropped` may change.
+    """
 
     sent: Callable[[int], bool]
     reader: str = ""
@@ -126,8 +130,11 @@ class Thoughts:
     # Writing -------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Forgets the answers, forms and reports of a branch. What each answer saw stays, the preamble's forms, and
-        which thinking belongs to somebody else."""
+        """Reset the answers, forms and reports of a branch.
+
+        What each answer saw is kept, with the preamble's forms and the thinking that belongs to another account or
+        user.
+        """
         self._thoughts.clear()
         self._writers.clear()
         self._forms = {place: forms for place, forms in self._forms.items() if place == PREAMBLE_PLACE}
@@ -136,26 +143,28 @@ class Thoughts:
         self._moved()
 
     def model(self, name: str) -> None:
-        """This model is asked from now on."""
+        """Switch to this model."""
         if name != self.reader:
             self.reader = name
             self._moved()
 
     def back(self, reader: str) -> None:
-        """Another branch was folded: its reports were of requests with another prompt or model than the next one."""
+        """Another branch was folded: its reports describe requests with another prompt or model."""
         self._reported = None
         self.reader = reader
         self._moved()
 
     def requested(self, seq: int) -> None:
-        """A request was sent: what is answered next saw the context of this record."""
+        """A request was sent: the next answer saw the context of this record."""
         self.last_request, self._at_request = seq, self._predicted()
 
     def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
-        """The endpoint said which answers' thinking it dropped from the request sent last. Of those, `foreign` belong
-        to another account or person."""
+        """Take the endpoint's report of the answers whose thinking it dropped from the last request.
+
+        Of those, `foreign` belong to another account or user.
+        """
         found, others = frozenset(dropped), frozenset(foreign)
-        given = None if found == self._at_request else found  # as it was foreseen: the prediction holds
+        given = None if found == self._at_request else found  # as predicted
         if given is not None or self._reported is not None or others != self._foreign:
             self._reported, self._foreseen, self._foreign = given, self._at_request, others
             self._moved()
@@ -184,7 +193,7 @@ class Thoughts:
         self.version += 1
 
     def changed(self, place: Place, at: int, form: Form) -> None:
-        """From record `at` on what stands at `place` has this form; or its thinking is sent now, or no longer."""
+        """Record a change at `at`: what stands at `place` has this form, or its thinking is sent or not."""
         self._forms.setdefault(place, []).append((at, form))
         self._changed_at = max(self._changed_at, at)
         self._moved()
@@ -202,11 +211,11 @@ class Thoughts:
     def stale_with(
         self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str
     ) -> tuple[int, ...]:
-        """As `stale`, if entries had these forms, the thinking of these answers were sent, and this model asked."""
+        """As `stale`, if entries had these forms, these answers' thinking was sent, and this model asked."""
         return self._misfits(forms, sent, reader).stale
 
     def dropped(self) -> frozenset[int]:
-        """The answers whose thinking the endpoint drops from the next request."""
+        """The answers whose thinking the endpoint will drop from the next request."""
         return self._calibrated(self._predicted(), self.sent)
 
     def dropped_with(
@@ -217,7 +226,7 @@ class Thoughts:
         return self._calibrated(frozenset((*fits.stale, *fits.unread)), sent)
 
     def blocks(self, seqs: Iterable[int]) -> int:
-        """How many thinking blocks these answers have."""
+        """The number of thinking blocks of these answers."""
         wanted = set(seqs)
         return sum(thought.blocks for thought in self._thoughts if thought.seq in wanted) if wanted else 0
 
@@ -228,7 +237,7 @@ class Thoughts:
         return self._foretold
 
     def _calibrated(self, now: frozenset[int], sent: Callable[[int], bool]) -> frozenset[int]:
-        """What is dropped where this is what is predicted: the last report, and what has changed since."""
+        """What the endpoint drops, given this prediction: the last report plus what changed since."""
         if self._reported is None:
             return now
         found = (self._reported - (self._foreseen - now)) | (now - self._foreseen)
@@ -261,7 +270,7 @@ class Thoughts:
         return _Fits(tuple(stale), tuple(unread), last)
 
     def _is_misplaced(self, thought: _Thought) -> bool:
-        """Whether something before an answer has another form now than when it was asked for."""
+        """Whether something before an answer has changed since its request."""
         if thought.asked > self._changed_at:
             return False
         for place, history in self._forms.items():
@@ -272,7 +281,7 @@ class Thoughts:
         return False
 
     def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
-        """Of each answer, whether something before it has another form now than when it was asked for."""
+        """For each answer, whether something before it has changed since its request."""
         seqs, asked = [one.seq for one in self._thoughts], [one.asked for one in self._thoughts]
         edges = [0] * (len(seqs) + 1)
         for place in {*self._forms, *forms}:

@@ -1,7 +1,8 @@
-"""Running sums over the working context: raw tokens, characters and images, each changed item counted again.
+"""Running sums over the working context: raw tokens, characters and images.
 
-They feed the one ledger and everything else that is shown. Tokens are counted when they are first asked for, so that
-folding a long log needs no tokenizer; the results of this program's own sessions carry their count in the log.
+They feed the ledger and everything else that is shown; each changed item is counted again. Tokens are counted on
+first use, so that folding a long log needs no tokenizer; results of this program's own sessions carry their count in
+the log.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +28,10 @@ from prunecli.model.requests import Preamble
 
 
 class TokenCounts(EntryTokens):
-    """Sums over the items that the next request shows, and over what is withheld from it. `factor_of` gives a model's
-    tokens for one raw token as far as its name tells."""
+    """Sums over the items that the next request shows, and over what is withheld from it.
+
+    `factor_of` gives a model's tokens per raw token, estimated from its name.
+    """
 
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
         super().__init__(counter, factor_of)
@@ -37,7 +40,7 @@ class TokenCounts(EntryTokens):
         self.clear()
 
     def clear(self) -> None:
-        """Forgets all items and reports; system prompt and tools stay."""
+        """Forget all items and reports; keep system prompt and tools."""
         self._scale = Scale.of(self.factor, self._preamble_raw)
         self._items: dict[int, Item] = {}
         self._uncounted: dict[int, None] = {}
@@ -53,19 +56,19 @@ class TokenCounts(EntryTokens):
     # Writing -------------------------------------------------------------------------------------------------
 
     def model(self, name: str) -> None:
-        """This model answers from now on."""
+        """Switch to this model."""
         factor = float(self._factor_of(name))
         if factor != self.factor:
             self.factor = factor
             self._news.append(factor)
 
     def setting(self, key: str, value: Json) -> None:
-        """A setting of the session changed: the model's name concerns this."""
+        """Note a changed setting; only the model's name matters."""
         if key == "model.name":
             self.model(str(value))
 
     def preamble(self, preamble: Preamble) -> None:
-        """System prompt and tool schemas changed."""
+        """Note a new system prompt and new tool schemas."""
         self._preamble_raw = from_bytes(sum(map(len, (*preamble.system, *preamble.tools))))
         self._news.append(self._preamble_raw)
 
@@ -79,8 +82,10 @@ class TokenCounts(EntryTokens):
         countable: bool,
         silent: bool = False,
     ) -> None:
-        """An item is new or shows something else now. Only `countable` items enter scanned and withheld. Of
-        a `silent` answer the model does not see the thinking."""
+        """Count an item that is new or changed.
+
+        Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
+        """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
@@ -111,7 +116,7 @@ class TokenCounts(EntryTokens):
         self._fixed += sign * item.fixed
 
     def keep(self, present: Container[int]) -> None:
-        """After a compaction: only these items are shown, and none of them counts as scanned or withheld."""
+        """Reset to these items after a compaction; none of them counts as scanned or withheld."""
         for seq, item in list(self._items.items()):
             if seq not in present:
                 self._put(seq, None)
@@ -122,23 +127,23 @@ class TokenCounts(EntryTokens):
             self._add(item, 1)
 
     def sent(self) -> None:
-        """A request goes out with what is shown now."""
+        """Note that a request with the present content is sent."""
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
     def as_sent(self, seq: int) -> None:
-        """The request sent last showed this item as it is counted now, the endpoint says."""
+        """Note that, per the endpoint, the last request showed this item as it is counted now."""
         if self._at_sent is not None:
             self._at_sent[seq] = self._items.get(seq)
             self._since_sent.pop(seq, None)
 
     def answering(self) -> None:
-        """A response is about to be added. Where no request was recorded it answers what is shown now."""
+        """Note a response about to be added. Without a recorded request it answers the present content."""
         if self._at_sent is None:
             self.sent()
 
     def reported(self, prompt_tokens: int, clearing: Clearing = NO_CLEARING) -> None:
-        """The endpoint said what the request sent last was, after it had cleared this."""
+        """Take the endpoint's report on the last request, after it had cleared this much."""
         at_sent, self._at_sent = self._at_sent or {}, None
         if prompt_tokens <= 0:
             return
@@ -149,7 +154,7 @@ class TokenCounts(EntryTokens):
             self._settle()
 
     def _is_counted(self, item: Item) -> bool:
-        """Whether its tokens are known without counting a text of a tool or the model."""
+        """Whether its tokens are known without counting any tool or model text."""
         return (
             item.amount is not None
             or item.hidden
@@ -164,7 +169,7 @@ class TokenCounts(EntryTokens):
         return entry.tokens >= 0 or output_tokens(entry) > 0
 
     def _settle(self) -> None:
-        """Learns from what was reported since the last time."""
+        """Learn from the reports since the last time."""
         for news in self._news:
             match news:
                 case int(preamble):
@@ -177,7 +182,7 @@ class TokenCounts(EntryTokens):
         self._shares = None
 
     def _learn(self, report: Report) -> None:
-        """What was sent is what counts here, and not the endpoint's own, shorter copy of it."""
+        """Learn from a report: the prompt as sent, not the endpoint's own shorter copy."""
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         moved = total(self._moved(then, now) for then, now in changes)
@@ -193,14 +198,14 @@ class TokenCounts(EntryTokens):
 
     @property
     def scale(self) -> Scale:
-        """How the endpoint counts, as far as it has reported."""
+        """The scale learned from the reports so far."""
         if self._news:
             self._settle()
         return self._scale
 
     @property
     def shown(self) -> Amount:
-        """What all messages of the next request take."""
+        """Tokens of all messages of the next request."""
         if self._news:
             self._settle()
         moved = (self._moved(then, self._items.get(seq)) for seq, then in self._since.items())
@@ -213,13 +218,13 @@ class TokenCounts(EntryTokens):
 
     @property
     def clearing(self) -> Clearing:
-        """What the endpoint is thought to clear from the next request."""
+        """Tokens the endpoint is expected to clear from the next request."""
         tokens = sum(self.cleared.values())
         return Clearing(tokens, self._clearing.tool_uses) if tokens else NO_CLEARING
 
     @property
     def cleared(self) -> Mapping[int, int]:
-        """What the endpoint cleared from the last request, as far as it is still there: tokens by entry."""
+        """Tokens the endpoint cleared from the last request, by entry, as far as they are still there."""
         scale = self.scale
         if not self._clearing.tokens:
             return {}
@@ -230,26 +235,26 @@ class TokenCounts(EntryTokens):
 
     @property
     def fixed(self) -> int:
-        """Tokens of `context_tokens` that stand before the messages: system prompt and tools."""
+        """The part of `context_tokens` before the messages: system prompt and tools."""
         return round(self.scale.fixed)
 
     def tokens_of(self, items: Iterable[Entry]) -> int:
-        """Tokens of `context_tokens` that these items take now."""
+        """The part of `context_tokens` that these items take now."""
         found = list(items)
         return self.scale.tokens(*self.amount_of(found)) - sum_of(self.cleared, found)
 
     def amount_of(self, items: Iterable[Entry]) -> Amount:
-        """What these items take now."""
+        """Tokens of these items now."""
         return total(self._amount(self._items.get(item.seq)) for item in items)
 
     def told(self, entry: Entry) -> int | None:
-        """Tokens of an entry's original as the endpoint counts them; None while its text is not counted yet."""
+        """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
         if self.counter.name != "chars4" and not self._is_known(entry, {}):
             return None
         return self.scale.tokens(*self.amount(entry))
 
     def told_raw(self, raw: int) -> int:
-        """Raw tokens, of an edit say, as the endpoint counts them."""
+        """Raw tokens (of an edit, for example) as the endpoint counts them."""
         return self.scale.tokens(raw)
 
     def amount_as(
@@ -261,24 +266,23 @@ class TokenCounts(EntryTokens):
         hidden: bool,
         silent: bool = False,
     ) -> Amount:
-        """What an item would take so edited."""
+        """Tokens of an item under these edits."""
         return self._amount(Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
-        """What an entry takes now under an edit, or as it is: without thinking that the model does not see."""
+        """Tokens of an entry under an edit or as is, without thinking the model does not see."""
         item = self._items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
     @property
     def scanned(self) -> Amount:
-        """What strategies look at since the compaction boundary: the originals of all tool results, edited or not,
-        and of whatever else prunes withhold now."""
+        """Originals since the compaction boundary: all tool results, and what else prunes withhold."""
         self._count()
         return self._scanned
 
     @property
     def pruned(self) -> Amount:
-        """Net amount withheld from the working context now, each once; memos and placeholders subtracted."""
+        """Net tokens withheld from the context now, each once; memos and placeholders are subtracted."""
         self._count()
         return self._withheld
 
@@ -289,7 +293,7 @@ class TokenCounts(EntryTokens):
         return self._preamble_raw + self._fixed
 
     def with_tokens(self, event: Event) -> Event:
-        """A result that has no count yet with its count for the log, where that is at hand; any other event as is."""
+        """Add the count to a result without one, if it is known; other events are returned unchanged."""
         ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
         if not ready or not isinstance(event, ToolResult) or event.tokens is not None:
             return event
@@ -297,8 +301,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def uncounted(self) -> list[Entry]:
-        """Entries whose texts have to be counted before the sums over everything are known: worth doing in a thread
-        where they are many or large."""
+        """Entries to count before all sums are known; in a thread if they are many or large."""
         items = [self._items[seq] for seq in self._uncounted]
         return [
             entry
@@ -341,7 +344,7 @@ class TokenCounts(EntryTokens):
     def withheld_as(
         self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool
     ) -> Amount:
-        """How much more of an item would be withheld if it were so edited."""
+        """How much more of an item would be withheld under these edits."""
         item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
         return self._withheld_by(item).minus(self._withheld_by(self._items[head.seq]))
 
@@ -349,7 +352,7 @@ class TokenCounts(EntryTokens):
 def _then_and_now(
     since: Mapping[int, Item | None], items: Mapping[int, Item]
 ) -> Iterator[tuple[Item | None, Item | None]]:
-    """Each item as it was at the last report and as it is, the oldest first. `since` has what changed."""
+    """Each item as it was at the last report and as it is now, oldest first. `since` has the changes."""
     gone = [seq for seq, then in since.items() if then and seq not in items]
     for seq in sorted((*gone, *items)) if gone else items:
         now = items.get(seq)

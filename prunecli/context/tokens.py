@@ -1,15 +1,15 @@
 """Counting tokens: raw estimates, and how the endpoint counts.
 
-A *raw* token is what the configured counter (`[pruning] estimator`) says of a text. Strategies, edits and the log
-use raw tokens, so that the same log gives the same decisions whatever an endpoint reports. Everything a person or
-the model reads is in the endpoint's tokens: `Scale` converts, and learns from each reported prompt:
+*Raw* tokens are the counts of the configured counter (`[pruning] estimator`). Strategies, edits and the log use raw
+tokens, so that the same log gives the same decisions whatever an endpoint reports. Everything shown to the user or
+the model is in the endpoint's tokens: `Scale` converts, and learns from each reported prompt:
 
     prompt = fixed + rate * (raw + wordy * words) + exact
 
 `fixed` is the system prompt with the tools (and whatever the endpoint adds to them), `raw` the raw tokens of results
-and unreported answers, `words` those of the user's words and of summaries, estimated from their bytes so that a first
-request needs no tokenizer, `exact` the output tokens that the endpoint reported of the answers in the context. The
-parts add up to the whole by construction.
+and unreported answers, `words` those of user messages and summaries, estimated from their bytes so that a first
+request needs no tokenizer, `exact` the output tokens the endpoint reported for the answers in the context. The parts
+add up to the whole by construction.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,19 +19,19 @@ from typing import NamedTuple, Protocol
 CHARS_PER_TOKEN = 4
 
 _PRIOR, _WORDS_PRIOR = 200, 100
-"""Raw tokens, and those of words, by which what is known beforehand weighs in until there is enough to measure."""
+"""Weight of prior knowledge, in raw tokens and in those of words, until enough is measured."""
 _DRIFT = 0.25
-"""Share by which `fixed` may wander from its first measurement before `wordy` is measured again."""
+"""How far `fixed` may drift from its first measurement before `wordy` is measured again."""
 _RANGE = 1.6
-"""How many times larger or smaller than the family's factor a measured rate may be."""
+"""The largest ratio between a measured rate and the family's factor."""
 _LEAST = 0.25
-"""Share of what is expected below which a report is not taken for the whole prompt."""
+"""A report below this share of the expectation is not taken for the whole prompt."""
 _STEP = 0.002
-"""Share by which a measured rate differs from the one in use before it replaces that: figures shown should rest."""
+"""How much a measured rate must differ to replace the one in use, so that figures stay stable."""
 
 
 class TokenCounter(Protocol):
-    """Counts tokens of a text, raw: no calibration. `name` is the value of `[pruning] estimator`."""
+    """Counts raw tokens of a text, uncalibrated. `name` is the value of `[pruning] estimator`."""
 
     name: str
 
@@ -41,7 +41,7 @@ class TokenCounter(Protocol):
 
 
 class Chars4:
-    """ceil(characters / 4): the estimate of several of the original programs."""
+    """ceil(characters / 4): the estimate used by several of the original programs."""
 
     name = "chars4"
 
@@ -51,34 +51,36 @@ class Chars4:
 
 
 def from_bytes(size: int) -> int:
-    """Raw tokens of so many bytes of UTF-8: right for code and prose within a tenth, also in Chinese."""
+    """Raw tokens for a number of UTF-8 bytes, within a tenth for code and prose, Chinese included."""
     return -(-size // CHARS_PER_TOKEN)
 
 
 def from_words(text: str) -> int:
-    """Raw tokens of words that nobody has counted: a prompt, or a summary. Characters of four bytes, such as emoji,
-    take one to two tokens each, and joined ones more."""
+    """Raw tokens of uncounted text: a prompt or a summary.
+
+    Four-byte characters, such as emoji, take one to two tokens each, joined ones more.
+    """
     data = text.encode("utf-8", "replace")
     return from_bytes(len(data) + 2 * data.count(b"\xf0"))
 
 
 class Amount(NamedTuple):
-    """Tokens of something: raw ones, those that the endpoint itself reported of answers, and estimates of words."""
+    """An amount of tokens: raw, reported by the endpoint for answers, and estimated from words."""
 
     raw: int = 0
     exact: int = 0
     words: int = 0
 
     def times(self, count: int) -> "Amount":
-        """So many times as much."""
+        """A multiple of the amount."""
         return Amount(self.raw * count, self.exact * count, self.words * count)
 
     def plus(self, other: "Amount") -> "Amount":
-        """Both together."""
+        """The sum of both."""
         return Amount(self.raw + other.raw, self.exact + other.exact, self.words + other.words)
 
     def minus(self, other: "Amount") -> "Amount":
-        """This without the other."""
+        """The difference of both."""
         return Amount(self.raw - other.raw, self.exact - other.exact, self.words - other.words)
 
 
@@ -86,40 +88,40 @@ NOTHING = Amount()
 
 
 def words_of(text: str) -> Amount:
-    """What words that nobody has counted take: a prompt, or a summary."""
+    """The amount for uncounted text: a prompt or a summary."""
     return Amount(words=from_words(text))
 
 
 def total(amounts: Iterable[Amount]) -> Amount:
-    """All of them together."""
+    """The sum of all."""
     found = list(amounts)
     return Amount(*map(sum, zip(*found, strict=True))) if found else NOTHING
 
 
 class Fit(NamedTuple):
-    """The slope of a line through the origin, by least squares: sums of x*y and of x squared."""
+    """A least-squares slope through the origin: sums of x*y and of x squared."""
 
     products: float = 0.0
     squares: float = 0.0
 
     def seeing(self, x: float, y: float) -> "Fit":
-        """With one more point."""
+        """Add a point."""
         return Fit(self.products + x * y, self.squares + x * x)
 
     def slope(self, expected: float, weight: float) -> float:
-        """The slope where one was expected, as if from a point at x = `weight`."""
+        """The slope, with an expected one weighed in as a point at x = `weight`."""
         return (expected * weight**2 + self.products) / (weight**2 + self.squares)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the endpoint counts. `factor` is the model family's tokens for one raw token, known beforehand; `rate` is
-    what was measured, `wordy` the measured raw tokens for one that was estimated of words.
+    """How the endpoint counts.
 
-    `fixed` are the tokens in front of the messages; `base` is what they were first measured as, None before any
-    report. `part` is below 1 where the endpoint reports less than the messages would take: then something left the
-    prompt that the log does not tell. `measured` says whether a report stands behind these figures. `rates` and
-    `words` hold what `rate` and `wordy` were measured from.
+    `factor` is the model family's known number of tokens per raw token, `rate` the measured one, `wordy` the measured
+    raw tokens per token estimated from words. `fixed` are the tokens before the messages; `base` is their first
+    measurement, None before any report. `part` is below 1 if the endpoint reports less than the messages would take:
+    then something left the prompt without a record in the log. `measured` means these figures are based on a report.
+    `rates` and `words` hold the measurements behind `rate` and `wordy`.
     """
 
     factor: float = 1.0
@@ -142,24 +144,24 @@ class Scale:
         return round(self.part * self._weight(raw, exact, words))
 
     def total(self, raw: float, exact: float, words: float) -> int:
-        """Tokens of a whole request whose messages have this amount."""
+        """Tokens of a whole request with these messages."""
         return max(0, round(self.fixed + self.part * self._weight(raw, exact, words)))
 
     def _weight(self, raw: float, exact: float, words: float) -> float:
         return self.rate * (raw + self.wordy * words) + exact
 
     def for_preamble(self, raw: int) -> "Scale":
-        """With another system prompt or other tools, of so many raw tokens: estimated until the next report."""
+        """The scale for another system prompt or tools of this many raw tokens, until the next report."""
         return replace(self, fixed=self.factor * raw, base=None)
 
     def for_model(self, factor: float) -> "Scale":
-        """For a model of another family: its factor until the next report."""
+        """The scale for a model of another family: its factor, until the next report."""
         return replace(Scale.of(factor, 0), fixed=self.fixed * factor / self.factor)
 
     def grew(self, by: int, amount: Amount) -> "Scale":
-        """The scale after a prompt grew `by` tokens when this amount was appended and nothing else changed.
+        """The scale after a prompt grew by `by` tokens when only this amount was appended.
 
-        This is what measures `rate` and `wordy`: whole prompts hold too much that is only estimated.
+        This measures `rate` and `wordy`: whole prompts contain too much that is only estimated.
         """
         raw, exact, words = amount
         if raw >= _PRIOR / 5 and words <= raw / 20:
@@ -177,10 +179,10 @@ class Scale:
         return self
 
     def reported(self, prompt: int, amount: Amount) -> "Scale":
-        """The scale after a report of `prompt` tokens for a request whose messages have this amount.
+        """The scale after a report of `prompt` tokens for messages of this amount.
 
-        What `rate` leaves over is taken for `fixed` while that is plausible, then for words. A report of far less
-        than the messages is none of the whole prompt: some servers report what they had not cached.
+        What `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far below the
+        messages is not for the whole prompt: some servers report only uncached tokens.
         """
         if prompt < _LEAST * self._weight(*amount):
             return self
@@ -195,7 +197,7 @@ class Scale:
         wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / _RANGE), _RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact
         part = 1.0
-        if fixed < 0:  # something left the prompt that the log does not tell
+        if fixed < 0:  # something left the prompt without a record
             part = prompt / max(1.0, prompt - fixed + first)
             fixed = first * part
         return replace(self, wordy=wordy, part=part, fixed=fixed, base=first, measured=True)

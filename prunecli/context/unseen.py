@@ -1,7 +1,7 @@
-"""Thinking that is in the log and that the model does not see: dropped by the endpoint, or left out by an edit.
+"""Thinking in the log that the model does not see: dropped by the endpoint or left out by an edit.
 
-Its tokens leave the estimate of the context, answer by answer, in log order. What an endpoint reports as dropped is
-remembered for the whole session, so that a person is told of each block once.
+Its tokens leave the estimate of the context, answer by answer, in log order. Drops that an endpoint reports are
+remembered for the whole session, so that the user is told of each block once.
 """
 
 import re
@@ -36,7 +36,7 @@ _CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, Sessio
 
 
 class ThinkingSum(NamedTuple):
-    """So many blocks of thinking, and their tokens as the endpoint counts them."""
+    """A number of thinking blocks, and their tokens as the endpoint counts them."""
 
     blocks: int = 0
     tokens: int = 0
@@ -48,16 +48,19 @@ class ThinkingSum(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Thinking of these answers that a response was the first to report as dropped, and why."""
+    """Thinking that a response was the first to report as dropped, by answer, and why."""
 
     reason: str
     answers: tuple[Entry, ...]
 
 
 class Unseen:
-    """Follows a context. `dropped` are the answers whose thinking the endpoint drops from the next request; `flips`
-    says of each answer at which records its thinking went out of sight and came back, in turn; `moved` are the
-    answers in the order in which they did. `losses` are those of the response folded last."""
+    """Follow a context.
+
+    `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
+    records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
+    changes. `losses`: those of the newest response.
+    """
 
     def __init__(self, context: "Context") -> None:
         self._context = context
@@ -70,13 +73,13 @@ class Unseen:
         self.clear()
 
     def clear(self) -> None:
-        """Another branch is folded."""
+        """Switch to another branch."""
         self.dropped = _NONE
         self.flips: dict[int, list[int]] = {}
         self._version = -1
 
     def lacks(self, seq: int) -> bool:
-        """Whether the model does not see the thinking of an answer of which it sees the rest."""
+        """Whether an answer's thinking is hidden from the model while the rest is shown."""
         if seq in self.dropped:
             return True
         entry = self._context.entries[seq]
@@ -87,7 +90,7 @@ class Unseen:
         return bool(edits) and not hidden and left_out_by(entry, edits)
 
     def told(self, model: str) -> list[str]:
-        """What a person is told of the losses that the newest response reports; `model` is the one that answered."""
+        """The notice for losses that the newest response reports; `model` is its model."""
         why = {
             EDITED: "the context before them was edited",
             MODEL: f"{model} can't read them",
@@ -98,7 +101,7 @@ class Unseen:
         return [f"The endpoint dropped {lost}: {why.get(one.reason, one.reason)}" for one, lost in found]
 
     def cost_of_edits(self) -> ThinkingSum:
-        """All thinking that edits cost in this session, each block once, whether it came back or not."""
+        """All thinking that edits cost in this session, each block once, even if it came back."""
         return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
 
     def cost_to(self, response: int) -> int:
@@ -114,15 +117,18 @@ class Unseen:
         return ThinkingSum(self.blocks(answers), counts.scale.tokens(*total(map(counts.thinking, answers))))
 
     def blocks(self, answers: list[Entry]) -> int:
-        """How many blocks of thinking these answers have."""
+        """The number of thinking blocks of these answers."""
         events = [entry.event for entry in answers]
         return sum(thinking_blocks(event.content) for event in events if isinstance(event, AssistantMessage))
 
     # Following -----------------------------------------------------------------------------------------------
 
     def before(self, record: Record) -> None:
-        """A record is about to be folded. Blocks that a response reports are named by their places in the request,
-        so these are kept when the context changes while the answer is still out."""
+        """Note a record about to be folded.
+
+        Responses name blocks by their places in the request, so the places are kept if the context changes while the
+        answer is pending.
+        """
         event = record.event
         if not isinstance(event, _CHANGES):
             return
@@ -134,7 +140,7 @@ class Unseen:
             self._places = tuple(message.seqs for message in self._context.messages())
 
     def requested(self, record: Record, model: str) -> None:
-        """A request goes to this model."""
+        """Note a request to this model."""
         thoughts = self._context.thoughts
         thoughts.model(model)
         self.update(record.seq - 1)
@@ -142,7 +148,7 @@ class Unseen:
         self._places, self._is_asked = None, True
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
-        """A response is about to be folded: what it says of its request holds for that."""
+        """Note a response about to be folded; its report is about its own request."""
         context, found = self._context, dict[int, str]()
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
@@ -163,7 +169,7 @@ class Unseen:
             self._at_response.setdefault(record.seq, self.dropped)
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
-        """The answer that a place in the request sent last belongs to."""
+        """The answer at a place in the last request."""
         place = _PATH.fullmatch(str(one.get("path") or ""))
         if place is None:
             return None
@@ -177,7 +183,7 @@ class Unseen:
         return entry if entry is not None and entry.kind == "assistant" else None
 
     def folded(self, record: Record) -> None:
-        """A record was folded."""
+        """Note a record just folded."""
         if isinstance(record.event, PrunApplied):
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
@@ -190,7 +196,7 @@ class Unseen:
         self.update(record.seq)
 
     def update(self, at: int) -> list[int]:
-        """Counts answers again whose thinking went out of sight, or came back, at this record; which."""
+        """Recount and return the answers whose thinking was hidden or shown again at this record."""
         context, thoughts = self._context, self._context.thoughts
         if thoughts.version == self._version:
             return []
@@ -202,7 +208,7 @@ class Unseen:
         return found
 
     def weigh(self, head: Entry) -> None:
-        """Counts an item of the context again, as it is shown now."""
+        """Recount an item as it is shown now."""
         context, exchange = self._context, head.exchange
         if not context.is_shown(head.seq):
             return

@@ -1,7 +1,7 @@
-"""The invariants of every request, checked before each send (PRUNING.md section 9).
+"""The invariants of every request, checked before each send.
 
-Works on the bytes that will be sent, not on the values they were made from, and only from the first message
-that is not known to be good already.
+Checks the bytes that will be sent, not the values they were made from, starting at the first message not known to be
+good.
 """
 
 import json
@@ -17,9 +17,12 @@ _MAX_MARKS = 4
 
 
 def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:
-    """Raises InvalidRequest that names the message and the broken rule; `known_good` leading messages are
-    byte-identical to those of a request that passed. `paused`: the last message is the model's, sent back as it
-    came so that its turn goes on. So is that of a request for a summary by the endpoint."""
+    """Raises InvalidRequest with the message and the broken rule.
+
+    `known_good` leading messages are byte-identical to those of a request that passed. `paused`: the last message is
+    the model's, sent back as it came so that its turn continues. A request for a summary by the endpoint also ends
+    with the model's message.
+    """
     messages = request.messages
     if not messages:
         raise InvalidRequest("no messages")

@@ -1,6 +1,6 @@
-"""What a strategy sees: a read-only view of the fold, with the proposals of strategies before it as applied.
+"""What a strategy sees: a read-only view of the fold, with earlier proposals applied.
 
-It is made anew for each question and must not be kept.
+A view is made for each question and must not be kept.
 """
 
 from bisect import bisect_left
@@ -24,11 +24,13 @@ _SEQ = attrgetter("seq")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The working context as a strategy may read it. `window` is in tokens; `forced` means that minimums count
-    as zero and soft ratios as reached (`/prune`); `recall` adds handles to placeholders. `leaves_out`: what a prune
-    makes of later thinking is left out by the same prune, instead of dropped by the endpoint. `pending` are edits
-    of strategies before this one by target; every answer takes them as applied. `memo`: another one than the
-    context's."""
+    """The working context as a strategy may read it.
+
+    `window` is in tokens. `forced` (`/prune`) means that minimums count as zero and soft ratios as reached. `recall`
+    adds handles to placeholders. `leaves_out`: a prune itself leaves out later thinking that it invalidates, instead
+    of the endpoint dropping it. `pending` are earlier strategies' edits by target; every answer takes them as
+    applied. `memo` replaces the context's.
+    """
 
     context: Context
     window: int
@@ -39,7 +41,7 @@ class View:
     memo: Memo | None = None
 
     def after(self, edits: Sequence[Edit]) -> "View":
-        """The view with these edits as applied."""
+        """The view with these edits applied."""
         return replace(self, pending={**self.pending, **{e.seq: e for e in edits if e.kind != "memo"}})
 
     @property
@@ -49,7 +51,7 @@ class View:
 
     @property
     def results(self) -> Sequence[Entry]:
-        """Tool results and command outputs since the compaction boundary that show their original, oldest first."""
+        """Tool results and command outputs since the compaction boundary shown whole, oldest first."""
         live = self.context.live_results
         if not self.pending:
             return live
@@ -59,7 +61,7 @@ class View:
 
     @property
     def uncleared(self) -> Sequence[Entry]:
-        """`results`, and those of which a trim shows a part."""
+        """`results`, plus those that are trimmed."""
         trimmed = self.context.trimmed_results
         found = (
             sorted([*self.context.live_results, *trimmed], key=_SEQ) if trimmed else self.context.live_results
@@ -76,27 +78,29 @@ class View:
         return [exchange for exchange in live if not self._dropping(exchange)] if self.pending else live
 
     def shows(self, item: Entry | Exchange) -> bool:
-        """Whether this is after the compaction boundary and not dropped; it may be cleared or trimmed."""
+        """Whether it is after the compaction boundary and not dropped; it may be cleared or trimmed."""
         exchange = item if isinstance(item, Exchange) else item.exchange
         if (exchange.seq if exchange else item.seq) <= self.context.boundary:
             return False
         return not exchange or not (self.context.dropped(exchange) or self._dropping(exchange))
 
     def live(self, item: Entry | Exchange) -> bool:
-        """Whether this shows, and shows its original: no clear, trim or repair stands for it."""
+        """Whether the original is shown: not dropped, cleared, trimmed or repaired."""
         return self.shows(item) and (isinstance(item, Exchange) or self.text_edit(item) is None)
 
     def measured(self, key: Hashable, make: Callable[[Item], Value]) -> Measures[Item, Value]:
-        """What `make` gives for each result or exchange, asked once for each and again after a record touched it.
+        """The value of `make` for each result or exchange, cached until a record touches it.
 
         It may depend on the item with its edits and locks, on recall and window, on the token counter, and on what
-        the key names. Not to be kept longer than the view.
+        the key names. Do not keep it longer than the view.
         """
         return self._memo.measured(self.context, self.pending, self._key(key), make)
 
     def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The object kept under this key until a compaction or rewind, made now if there is none: for what was
-        decided once and is to hold, or what must not be asked twice."""
+        """The object under this key until a compaction or rewind, made on first use.
+
+        For lasting decisions, and for answers that must not be requested twice.
+        """
         return self._memo.kept(self._key(key), make)
 
     @property
@@ -108,12 +112,12 @@ class View:
 
     @property
     def first_user(self) -> int:
-        """The seq of the session's first user message, before the compaction boundary too; NEVER for none."""
+        """The seq of the session's first user message, even if compacted; NEVER if there is none."""
         entries = self.context.entries.values()
         return next((entry.seq for entry in entries if entry.kind in ("user", "command")), NEVER)
 
     def exchange_start(self, n: int) -> int:
-        """The seq of the n-th live exchange from the end; NEVER for n <= 0, -1 where there are fewer."""
+        """The seq of the n-th live exchange from the end; NEVER for n <= 0, -1 if there are fewer."""
         if n <= 0:
             return NEVER
         for exchange in reversed(self.context.live_exchanges):
@@ -123,16 +127,17 @@ class View:
         return -1
 
     def turn_start(self, n: int) -> int:
-        """The seq of the user message that begins the n-th user turn from the end; NEVER for n = 0, -1 where
-        there are fewer."""
+        """The seq of the user message n user turns from the end; NEVER for n = 0, -1 if there are fewer."""
         turns = self.context.user_turns
         if n <= 0:
             return NEVER
         return turns[-n] if n <= len(turns) else -1
 
     def locked(self, entry: Entry | Exchange) -> str:
-        """Why nothing may touch this now (in progress, pinned, …), or "". The output of a `!cmd` is in progress
-        until the model has answered to it."""
+        """Why this can't be changed now (in progress, pinned, …), or "".
+
+        The output of a `!cmd` is in progress until the model has answered it.
+        """
         context = self.context
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
@@ -155,16 +160,18 @@ class View:
         return self.context.counts.tokens(entry)
 
     def told(self, raw: int) -> int:
-        """Raw tokens as the endpoint counts them: what a person or the model reads."""
+        """Raw tokens as the endpoint counts them, for the user and the model to read."""
         return self.context.counts.told_raw(raw)
 
     def about(self, raw: int) -> int:
-        """Raw tokens as the model's family counts them: for placeholders, which must not depend on what the endpoint
-        has reported by the time that they are made."""
+        """Raw tokens as the model's family counts them.
+
+        For placeholders, which must not depend on reports received so far.
+        """
         return round(self.context.counts.factor * raw)
 
     def shown_tokens(self, exchange: Exchange) -> int:
-        """Raw estimate of what the working context holds of an exchange now."""
+        """Raw estimate of an exchange's present content."""
         counts, pending = self.context.counts, self.pending
         return sum(
             counts.shown_tokens(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
@@ -172,7 +179,7 @@ class View:
         )
 
     def shown_amount(self, exchange: Exchange) -> Amount:
-        """What the working context holds of an exchange now."""
+        """The present content of an exchange."""
         counts, pending = self.context.counts, self.pending
         return total(
             counts.shown_amount(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
@@ -184,17 +191,17 @@ class View:
         return self.context.counts.counter.count(text)
 
     def text_edit(self, entry: Entry) -> Edit | None:
-        """The edit that stands for the entry's text, a pending one first."""
+        """The edit that replaces the entry's text; a pending one comes first."""
         pending = self.pending.get(entry.seq)
         return pending if pending and pending.text is not None else self.context.text_edit(entry.seq)
 
     def shown_chars(self, entry: Entry) -> int:
-        """Characters that a result shows now."""
+        """Characters of a result as shown now."""
         edit = self.text_edit(entry)
         return entry.chars if edit is None else len(edit.text or "")
 
     def total_chars(self, image_chars: int) -> int:
-        """Characters of all messages as they stand, without system prompt and tools; an image counts as given."""
+        """Characters of all messages, without system prompt and tools; each image counts as the given number."""
         counts, context = self.context.counts, self.context
         total = counts.chars + image_chars * counts.images
         for seq, edit in self.pending.items():
@@ -205,7 +212,7 @@ class View:
             parts = entry.exchange.entries if entry.exchange and edit.kind == "drop" else [entry]
             for part in parts:
                 if dropping and edit.kind != "drop":
-                    continue  # goes with its exchange
+                    continue  # dropped with its exchange
                 current = context.text_edit(part.seq)
                 total -= counts.shown_chars(part, current)
                 total -= 0 if current else image_chars * part.images
@@ -214,7 +221,7 @@ class View:
 
     @property
     def fixed_tokens(self) -> int:
-        """Raw estimate of system prompt, tools and everything of the user's: what no strategy can remove."""
+        """Raw estimate of system prompt, tools and user messages: what no strategy can remove."""
         counts, context = self.context.counts, self.context
         total = counts.fixed_tokens
         for seq, edit in self.pending.items():
@@ -225,7 +232,7 @@ class View:
     # Edits ---------------------------------------------------------------------------------------------------
 
     def replaced(self, kind: str, entry: Entry, text: str) -> Edit | None:
-        """A clear or trim of a result, or None where the replacement has no fewer tokens."""
+        """A clear or trim of a result, or None if it saves no tokens."""
         before = self.context.counts.shown_tokens(entry, self.text_edit(entry))
         use = entry.call.id if entry.call and entry.call.id else None
         after = self.context.counts.shown_tokens(entry, Edit("clear", entry.seq, use, text))
@@ -238,24 +245,24 @@ class View:
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
 
     def drop_unless_locked(self, exchange: Exchange) -> Edit | None:
-        """The edit that drops an exchange; None where it is locked, or nothing of it is sent."""
+        """The edit that drops an exchange; None if it is locked or not sent."""
         return self.drop(exchange) if exchange.head.is_sent and not self.locked(exchange) else None
 
     def forbids(self, edit: Edit) -> str:
         """Why no strategy may make this edit now, or ""."""
         entry = self.context.entries.get(edit.seq)
         if entry is None or edit.kind not in ("drop", "clear", "trim") or not entry.takes(edit.kind):
-            return "there is nothing that a strategy could do so to"
+            return "a strategy cannot edit this entry"
         target = entry.exchange if edit.kind == "drop" and entry.exchange else entry
         if not self.shows(target):
-            return "it is not in the context"
+            return "not in the context"
         return self.locked(target)
 
     def keeping_thinking(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """The edits, less the drop that would leave the open tool loop without thinking at its start.
+        """The edits, except a drop that would leave the open tool loop without its first thinking.
 
-        With thinking enabled the first assistant message there that has calls must begin with it (PRUNING.md
-        section 9). Costs O(drops).
+        With thinking enabled, the first assistant message with calls in that loop must begin with thinking. Costs
+        O(drops).
         """
         context, last = self.context, self.context.in_progress
         dropped = {edit.seq for edit in edits if edit.kind == "drop"}
@@ -278,7 +285,7 @@ class View:
         return tuple(edit for edit in edits if edit.seq != needed)
 
     def placeholder(self, entry: Entry, what: str) -> str:
-        """`[what | tool argument]`, with the handle for recall where that tool is enabled."""
+        """`[what | tool argument]`, with a handle for recall if that tool is enabled."""
         call = (entry.origin or entry).call
         argument = call_argument(call.input) if call else None
         shown = f' {argument[0]}="{head(argument[1], _ARGUMENT_CHARS)}"' if argument else ""
@@ -286,8 +293,10 @@ class View:
         return f"[{what} | {entry.tool_name}{shown}{handle}]"
 
     def with_handle(self, entry: Entry, text: str) -> str:
-        """A replacement with the handle for recall where that tool is enabled: inside the bracket of a
-        placeholder, as a last line of anything else."""
+        """A replacement with a handle for recall, if that tool is enabled.
+
+        Inside the bracket of a placeholder, otherwise as a last line.
+        """
         if not self.recall:
             return text
         seq = (entry.origin or entry).seq

@@ -1,4 +1,4 @@
-"""The wire messages that the fold keeps: canonical pieces grouped by role, and the hash chain over them.
+"""The wire messages that the fold keeps: canonical pieces grouped by role, and their hash chain.
 
 Appending costs O(1) and makes no bytes; an edit rebuilds what it touches, up to where the messages are the same
 again, and nothing before or after. A group is one message: a user-role group holds the results of at most one
@@ -15,7 +15,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
-"""Canonical blocks, or the entry whose own they are: those are made when the message is built."""
+"""Canonical blocks, or the entry that owns them: its blocks are made with the message."""
 
 Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""
@@ -23,9 +23,12 @@ Piece: TypeAlias = tuple[int, Source]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an item contributes: user blocks before it (memos), its own blocks, its results if it has calls, and user
-    blocks `after` it. `leading` stands for its own blocks where it is first of all: a summary that the endpoint made
-    is a message of the assistant, and can stand nowhere else."""
+    """What an item contributes.
+
+    User blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it. `leading`
+    replaces its own blocks if it comes first: a summary by the endpoint is an assistant message and is allowed only
+    there.
+    """
 
     before: tuple[Piece, ...]
     blocks: tuple[Piece, ...]
@@ -37,7 +40,7 @@ class Shown:
 
 @dataclass(slots=True)
 class _Group:
-    """A message being built: `blocks` name the item that each piece comes from."""
+    """A message under construction: `blocks` name the item of each piece."""
 
     role: Role
     first_item: int
@@ -68,7 +71,7 @@ class _Group:
 
 
 class Wire:
-    """The messages of the working context. `show` says what an item contributes with the edits of now."""
+    """The messages of the working context. `show` gives an item's content under its present edits."""
 
     def __init__(self, show: Callable[[Entry], Shown]) -> None:
         self._show = show
@@ -85,7 +88,7 @@ class Wire:
         self._place(len(self._items) - 1, item)
 
     def append_result(self, exchange: Exchange, entry: Entry) -> bool:
-        """Adds a result of the last exchange. False where that exchange is no longer last: rebuild instead."""
+        """Add a result of the last exchange. False if that exchange is no longer last: rebuild instead."""
         group = self._groups[-1] if self._groups else None
         if group is None or group.exchange is not exchange:
             return False
@@ -94,8 +97,10 @@ class Wire:
         return True
 
     def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0, stop: int | None = None) -> None:
-        """Lays out again from item `start` to before `stop` (to the end for None), with new items where they are
-        given. What follows keeps its place, but for what becomes one message with what is laid out."""
+        """Lay out again from item `start` to before `stop` (None: to the end), optionally with new items.
+
+        Later messages stay, unless they merge with what is laid out.
+        """
         if items is not None:
             self._items = list(items)
         old = self._groups
@@ -119,13 +124,13 @@ class Wire:
         self._groups += old[kept:]
 
     def _goes_on(self, group: _Group) -> bool:
-        """Whether a message can follow on those that there are, as it is."""
+        """Whether a message can follow the existing ones unchanged."""
         if not self._groups:
             return group.role == "user"
         return group.role != self._groups[-1].role and not group.opening
 
     def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
-        """All messages from index `start` on; an open call is answered by a derived "interrupted" result."""
+        """All messages from index `start` on; an open call gets a derived "interrupted" result."""
         return tuple(group.build() for group in self._groups[start:])
 
     def digest(self, preamble: bytes) -> bytes:
@@ -137,23 +142,23 @@ class Wire:
         return self._chain[-1]
 
     def digests(self, preamble: bytes) -> tuple[bytes, ...]:
-        """The whole chain: the preamble's digest, and after each message the digest of all until there."""
+        """The whole chain: the preamble's digest, then the digest after each message."""
         self.digest(preamble)
         return tuple(self._chain)
 
     def group_at(self, item: int) -> int:
-        """The index of the first message that shows something of an item or of a later one."""
+        """The index of the first message that shows part of this item or a later one."""
         at = bisect_left(self._groups, item, key=lambda group: group.first_item)
         before = self._groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
     def seq_at(self, message: int, block: int) -> int | None:
-        """The entry that a block of a message shows; None where there is no such block."""
+        """The entry shown by a block of a message; None if there is no such block."""
         seqs = self._groups[message].build().seqs if message < len(self._groups) else ()
         return seqs[block] if block < len(seqs) else None
 
     def item_at(self, group: int) -> int:
-        """The index of the first item that a message shows something of; of the end for one after the last."""
+        """The index of the first item shown in a message; the end for a message after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
     def bytes_between(self, start: int, end: int) -> int:
@@ -164,12 +169,12 @@ class Wire:
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
     def sent(self) -> None:
-        """A request was sent: what changes from now on is new."""
+        """Note that a request was sent: later changes are new."""
         self._sent = self._changed = len(self._groups)
 
     @property
     def unchanged(self) -> int:
-        """How many leading messages are byte-identical to those of the request sent last."""
+        """The number of leading messages byte-identical to those of the last request."""
         return min(self._sent, self._changed)
 
     def __len__(self) -> int:
@@ -212,7 +217,7 @@ class Wire:
 
 
 def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:
-    """The messages from index `at` on that begin with an item of which nothing stands before them; then the end."""
+    """The messages from index `at` on that start with an item's first block; then the end."""
     for index in range(at, len(groups)):
         first, before = groups[index].first_item, groups[index - 1] if index else None
         if before and (before.first_item == first or (before.blocks and before.blocks[-1][0] >= first)):

@@ -1,1 +1,1 @@
-"""The values everything is made of: blocks, events, records, edits, requests, and their JSON."""
+"""The values that everything is built from: blocks, events, records, edits, requests, and their JSON."""

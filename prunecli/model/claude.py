@@ -1,4 +1,4 @@
-"""What the name of a Claude model says about it."""
+"""Features of a Claude model, derived from its name."""
 
 import re
 from collections.abc import Mapping
@@ -8,22 +8,22 @@ from types import MappingProxyType
 SHORT_NAMES: Mapping[str, str] = MappingProxyType(
     {"opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5"}
 )
-"""The newest model of each family, by the family's name."""
+"""The newest model of each family, by family name."""
 
 _VERSION = re.compile(r"claude-(?:([a-z]+)-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 _UPPER = ("fable", "mythos")
 _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
-"""The first versions that bind their thinking, of the upper families and of the others."""
+"""The first versions with bound thinking, of the larger families and of the others."""
 
 
 def claude_version(name: str) -> tuple[int, int] | None:
-    """(5, 5) of `claude-opus-5-5` or `opus`; None for a name without a version or of another maker."""
+    """(5, 5) of `claude-opus-5-5` or `opus`; None without a version or for another maker."""
     found = _VERSION.search(_lower(name))
     return (int(found[2]), int(found[3] or 0)) if found else None
 
 
 def reads_summaries(name: str) -> bool:
-    """Whether the model takes a summary that the endpoint made for it or for another model."""
+    """Whether the model accepts summaries made by the endpoint, for it or another model."""
     version = claude_version(name)
     return version is not None and version >= (4, 6)
 
@@ -32,8 +32,9 @@ def reads_summaries(name: str) -> bool:
 def is_bound(name: str) -> bool:
     """Whether the model signs its thinking over everything before it ("preserved thinking").
 
-    A changed or missing block before such a thinking block makes it and what was thought after it invalid: the
-    endpoint refuses the request or, when asked to, drops them. Assumed of models newer than the known ones.
+    A changed or missing block before such a thinking block invalidates it and all later thinking: the endpoint
+    refuses the request or, if asked to, drops those blocks. Models newer than the known ones are assumed to do the
+    same.
     """
     version = claude_version(name)
     upper = any(one in name.lower() for one in _UPPER)
@@ -42,11 +43,11 @@ def is_bound(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def may_read(reader: str, writer: str) -> bool:
-    """Whether a model sees the thinking of another one; an endpoint leaves the rest out, and never refuses it.
+    """Whether a model sees the thinking of another one. An endpoint omits the rest but never refuses it.
 
-    Blocks that it can't read come back when the conversation returns to a model that can. True where a name says
-    nothing. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and Haiku 5.5 and of
-    Fable 5.1 and 5.2 in Anthropic's documentation; what other clouds do may differ.
+    Blocks that it can't read come back when the conversation returns to a model that can. True for names without a
+    family or version. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and Haiku 5.5 and
+    of Fable 5.1 and 5.2 in Anthropic's documentation; what other clouds do may differ.
     """
     mine, its = _family(reader), _family(writer)
     if mine is None or its is None or mine == its:

@@ -1,4 +1,4 @@
-"""JSON of the values: blocks and usage to and from JSON, strict reading, canonical bytes.
+"""JSON for the values: blocks and usage to and from JSON, strict reading, canonical bytes.
 
 Canonical bytes are UTF-8 with sorted keys, made once for each block and joined into request bodies.
 """
@@ -29,16 +29,18 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 100
-"""Levels of nesting that JSON of others may have. No program writes more than a dozen; how many Python's own stack
-would bear differs from version to version."""
+"""The maximum nesting of foreign JSON.
+
+No program writes more than a dozen levels; how many Python's own stack allows depends on its version.
+"""
 
 
 def well_formed(text: str) -> str:
-    """The text with every lone surrogate as U+FFFD, so that it can be encoded and sent."""
+    """Replace lone surrogates with U+FFFD, so that the text can be encoded."""
     if text.isascii():
         return text
     try:
-        text.encode()  # many times faster than a search for what can't be encoded
+        text.encode()  # much faster than searching for surrogates
     except UnicodeEncodeError:
         return _replaced(text)
     return text
@@ -49,10 +51,10 @@ def _replaced(text: str) -> str:
 
 
 def well_formed_json(value: Json) -> Json:
-    """A JSON value with each string `well_formed`, keys too."""
+    """A JSON value with each string `well_formed`, including keys."""
     if isinstance(value, str):
         return well_formed(value)
-    if isinstance(value, dict):  # not Mapping: asking that takes longer than all the rest
+    if isinstance(value, dict):  # not Mapping: that check would dominate
         return {intern(well_formed(key)): well_formed_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [well_formed_json(item) for item in value]
@@ -80,7 +82,7 @@ def canonical_string(text: str) -> bytes:
 
 
 def block_to_json(block: Block) -> dict[str, Json]:
-    """The block as the log keeps it: Anthropic's shape, an image's size and a blob's reference beside it."""
+    """The block as the log keeps it: Anthropic's shape plus an image's size and a blob's reference."""
     match block:
         case Text(text):
             return {"type": "text", "text": text}
@@ -101,7 +103,7 @@ def block_to_json(block: Block) -> dict[str, Json]:
 
 
 def block_from_json(value: Mapping[str, Json]) -> Block:
-    """The block that a JSON object of the log or the wire describes. Raises ValueError for a malformed one."""
+    """The block described by a JSON object of the log or the wire. Raises ValueError if malformed."""
     try:
         match value.get("type"):
             case "text":
@@ -127,13 +129,13 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
             case None | str():
                 return Opaque(mapping(value))
             case other:
-                raise ValueError(f"a block whose type is no text: {other!r:.40}")
+                raise ValueError(f"the block type is not a string: {other!r:.40}")
     except KeyError as error:
         raise ValueError(f"a {value.get('type')} block without {error.args[0]}") from error
 
 
 def _size(value: Json) -> int:
-    """A size, 0 where it is none that can be: it is only shown and estimated with."""
+    """A size, 0 if invalid; it is only used for display and estimates."""
     return value if type(value) is int and 0 <= value < 10**12 else 0
 
 
@@ -142,7 +144,7 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
     if isinstance(value, str):
         return (Text(well_formed(value)),)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("content is neither a text nor a list of blocks")
+        raise ValueError("content is neither a string nor a list of blocks")
     return tuple(block_from_json(item) for item in value)
 
 
@@ -152,14 +154,14 @@ def content_to_json(content: tuple[Block, ...]) -> list[dict[str, Json]]:
 
 
 def string(value: Json) -> str:
-    """The value as a well-formed text. Raises ValueError for anything else."""
+    """The value as a well-formed string. Raises ValueError for anything else."""
     if not isinstance(value, str):
-        raise ValueError(f"expected a text, got {type(value).__name__}")
+        raise ValueError(f"expected a string, got {type(value).__name__}")
     return well_formed(value)
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """The value as an object of well-formed texts. Raises ValueError for anything else."""
+    """The value as an object of well-formed strings. Raises ValueError for anything else."""
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {type(value).__name__}")
     clean: dict[str, Json] = well_formed_json(value)
@@ -167,7 +169,7 @@ def mapping(value: Json) -> dict[str, Json]:
 
 
 def usage_to_json(usage: Usage) -> dict[str, int]:
-    """The usage in the API's names; cache fields the endpoint did not report are left out."""
+    """The usage in the API's names; unreported cache fields are omitted."""
     pairs = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -193,7 +195,7 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
 
 
 def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:
-    """json.loads without its leniences: no NaN, no huge integers, no duplicate keys, no more than so many levels.
+    """json.loads without its leniency: no NaN, huge integers, duplicate keys or deep nesting.
 
     Raises ValueError.
     """
@@ -215,11 +217,11 @@ def _decoded(text: str) -> Json:
         value, end = _SCAN(text, 0)
     except StopIteration:
         end = -1
-    return value if end == len(text) else _STRICT.decode(text)  # blanks around it, or what it says is wrong
+    return value if end == len(text) else _STRICT.decode(text)  # trailing text: blanks, or an error to raise
 
 
 def nests_deeper(value: Json, levels: int) -> bool:
-    """Whether lists and objects stand in each other more than so many levels deep; found without recursion."""
+    """Whether lists and objects are nested more than this many levels deep; works without recursion."""
     level = [value]
     for _ in range(levels + 1):
         inner = [one for one in level if isinstance(one, dict | list) and one]

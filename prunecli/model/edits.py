@@ -1,7 +1,7 @@
-"""Edits: what a prune does to one target of the working context (PRUNING.md section 2).
+"""Edits: the changes that a prune makes, one for each target in the working context.
 
-An edit names its target by `seq` and carries the exact text that the model will see instead, so that replay
-never recomputes anything.
+An edit names its target by `seq` and carries the exact text the model will see instead, so that replay never
+recomputes anything.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Edit:
 
     drop: `seq` is the assistant message of the exchange. memo: `seq` is the assistant message of the first
     dropped exchange, `text` the whole block as sent. clear, trim: `seq` is the tool result, `tool_use_id` its
-    call. strip: the assistant message whose thinking is left out. repair: the entry whose refused blocks are
-    replaced by `text`. `tokens_before` and `tokens_after` are raw estimates of the target.
+    call. strip: `seq` is the assistant message whose thinking is left out. repair: `seq` is the entry whose refused
+    blocks are replaced by `text`. `tokens_before` and `tokens_after` are raw estimates of the target.
     """
 
     kind: EditKind
@@ -34,5 +34,5 @@ class Edit:
 
     @property
     def tokens_saved(self) -> int:
-        """Tokens that the edit withholds from the working context; negative for a memo."""
+        """Tokens the edit withholds from the working context; negative for a memo."""
         return self.tokens_before - self.tokens_after

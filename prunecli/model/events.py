@@ -1,6 +1,6 @@
-"""Events: what a session's log consists of, one frozen value per kind of FORMATS.md's table.
+"""Events: the contents of a session's log, one frozen value for each kind of record.
 
-An event says what happened; a `Record` gives it its identity (`seq`, dense from 0) and its time.
+An event says what happened; a `Record` adds its identity (`seq`, dense from 0) and time.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ SavedMoment: TypeAlias = Literal["before", "after"]
 SavedReason: TypeAlias = Literal["tools", "rewind"]
 
 LOG_VERSION = 1
-"""The version of the session file that this program writes."""
+"""The session file version that this program writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,11 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """Words the user typed; never pruned. Origin `command` is a `!cmd` or a `/restore`: block 0 is what was typed,
-    the rest its output, which may be pruned. `restores` are the entries whose originals a `/restore` shows again: it
-    is pinned."""
+    """A message the user typed; never pruned.
+
+    With origin `command` (a `!cmd` or a `/restore`), block 0 is what was typed and the rest is output, which may be
+    pruned. `restores` are the entries whose originals a `/restore` shows again; the entry is pinned.
+    """
 
     content: tuple[Block, ...]
     origin: Origin = "prompt"
@@ -47,12 +49,12 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One response. `stop_reason` is the endpoint's, or `interrupted` where the user cut it.
+    """One response.
 
-    `input_transformations` are the objects with which the endpoint says what it did to the request, such as
-    thinking that it dropped: unknown kinds as they came, () where it did nothing, None where it reports nothing.
-    `thinking_tokens` are those of `usage.output_tokens` that went into thinking, None where not reported.
-    `applied_edits` are the endpoint's own edits of its copy of the request, as they came, None for none.
+    `stop_reason` is the endpoint's, or `interrupted` if the user stopped it. `input_transformations`: the endpoint's
+    reports of changes to the request, such as dropped thinking; unknown kinds as they came, () for no changes, None
+    if it does not report. `thinking_tokens`: the part of `usage.output_tokens` spent on thinking, None if not
+    reported. `applied_edits`: the endpoint's own edits of its copy of the request, as they came, None for none.
     """
 
     content: tuple[Block, ...]
@@ -68,9 +70,9 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """Written, durably, before a tool runs: what a crash finds says that it may have partly run.
+    """Written durably before a tool runs: after a crash it shows that the tool may have partly run.
 
-    `touches` is what the tool declared of this call; None if it declares nothing, and in older records.
+    `touches` is what the tool declared for this call; None if it declares nothing, and in older records.
     """
 
     tool_use_id: str
@@ -81,10 +83,11 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call. `details` is for the screen and for plans (a prun); it is never sent.
+    """The answer to one call.
 
-    `tokens` is the raw estimate of its content by the shipped tokenizer, so that resuming a session needs none; None
-    where another program or another estimator made the record.
+    `details` is for the screen and for plans (a prun); it is never sent. `tokens` is the raw estimate of its content
+    by the shipped tokenizer, so that resuming a session needs none; None if another program or estimator made the
+    record.
     """
 
     tool_use_id: str
@@ -98,9 +101,9 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class PrunApplied:
-    """A decided prune with the exact edits; the four fields of phi-core's record stand beside them.
+    """A prune with its exact edits; the four fields of phi-core's record stand beside them.
 
-    `thinking_blocks` is how many blocks of thinking it was foreseen to cost: those the endpoint drops because of it.
+    `thinking_blocks` is the expected number of thinking blocks that the endpoint drops because of it.
     """
 
     source: PruneSource
@@ -116,14 +119,14 @@ class PrunApplied:
 
 @dataclass(frozen=True, slots=True)
 class PrunReverted:
-    """Takes edits back: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins)."""
+    """Reverts edits: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins)."""
 
     seqs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """From now on (or no longer) no strategy and no prun touches these entries."""
+    """Pins or unpins entries: strategies and prun leave pinned entries alone."""
 
     seqs: tuple[int, ...]
     pinned: bool = True
@@ -131,18 +134,19 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """The conversation goes on from `to_seq`: later records stay in the log and leave the context."""
+    """Continues the conversation from `to_seq`: later records stay in the log but leave the context."""
 
     to_seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionApplied:
-    """A summary stands for the entries between `head_end` and `tail_start`; `usage` is what writing it took.
+    """A summary that replaces the entries between `head_end` and `tail_start`.
 
-    `block` is the summary as the endpoint made and signed it, None for one that we asked the model for: it is sent
-    back as it came, and `summary` only to a model or an endpoint that does not take it. `words` are the user's in
-    that range, which are sent where this record stands, because nothing may come between block and kept turns.
+    `usage` is the cost of writing it. `block` is the summary as the endpoint made and signed it, None if the model
+    wrote it on our request: the block is sent back as it came, and `summary` only to a model or an endpoint that does
+    not accept it. `words` are the user's messages in that range. They are sent where this record stands, because
+    nothing may come between the block and the kept turns.
     """
 
     summary: str
@@ -194,7 +198,7 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The agent is idle again, and why."""
+    """The agent is idle again; `reason` says why."""
 
     reason: EndReason
 

@@ -1,4 +1,4 @@
-"""The fields of a record, read strictly: a value of another shape raises a ValueError that names its key."""
+"""Read the fields of a record strictly: a wrong type raises a ValueError that names the key."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
 
 MOST = 10**15
-"""No number in a record is larger: tokens, milliseconds, record numbers. Larger ones overflow dates and prices."""
+"""The largest number in a record: tokens, milliseconds, seqs. Larger ones overflow dates and prices."""
 
 
 def _expected(key: str, what: str, value: Json) -> ValueError:
@@ -22,7 +22,7 @@ def _present(payload: Mapping[str, Json], key: str) -> Json:
 
 
 def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> str:
-    """A text. Without a default the key is required; with one, null counts as missing."""
+    """A string. Without a default the key is required; with one, null counts as missing."""
     value = payload.get(key) if default is not None else _present(payload, key)
     if value is None and default is not None:
         return default
@@ -32,12 +32,12 @@ def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> s
 
 
 def optional_text(payload: Mapping[str, Json], key: str) -> str | None:
-    """A text, or None where the key is missing or null."""
+    """A string, or None if the key is missing or null."""
     return None if payload.get(key) is None else text(payload, key)
 
 
 def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> int:
-    """An integer of at most `MOST` either way. Without a default the key is required."""
+    """An integer between -`MOST` and `MOST`. Without a default the key is required."""
     value = payload.get(key) if default is not None else _present(payload, key)
     if value is None and default is not None:
         return default
@@ -49,12 +49,12 @@ def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> 
 
 
 def optional_whole(payload: Mapping[str, Json], key: str) -> int | None:
-    """An integer, or None where the key is missing or null."""
+    """An integer, or None if the key is missing or null."""
     return None if payload.get(key) is None else whole(payload, key)
 
 
 def flag(payload: Mapping[str, Json], key: str, default: bool) -> bool:
-    """True or false, the default where the key is missing or null."""
+    """A boolean, or the default if the key is missing or null."""
     value = payload.get(key)
     if value is not None and not isinstance(value, bool):
         raise _expected(key, "true or false", value)
@@ -62,7 +62,7 @@ def flag(payload: Mapping[str, Json], key: str, default: bool) -> bool:
 
 
 def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    """An object, empty where the key is missing or null."""
+    """An object, empty if the key is missing or null."""
     value = payload.get(key)
     if value is not None and not isinstance(value, dict):
         raise _expected(key, "an object", value)
@@ -70,7 +70,7 @@ def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 
 
 def optional_part(payload: Mapping[str, Json], key: str) -> dict[str, Json] | None:
-    """An object of well-formed texts, or None where the key is missing or null."""
+    """An object of well-formed strings, or None if the key is missing or null."""
     return mapping(payload[key]) if part(payload, key) else None
 
 
@@ -83,12 +83,12 @@ def parts(payload: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
 
 
 def objects(payload: Mapping[str, Json], key: str) -> tuple[dict[str, Json], ...] | None:
-    """A list of objects of well-formed texts, or None where the key is missing or null."""
+    """A list of objects of well-formed strings, or None if the key is missing or null."""
     return None if payload.get(key) is None else tuple(map(mapping, parts(payload, key)))
 
 
 def wholes(payload: Mapping[str, Json], key: str) -> tuple[int, ...]:
-    """A list of integers, empty where the key is missing or null."""
+    """A list of integers, empty if the key is missing or null."""
     value = payload.get(key) or []
     if not isinstance(value, list) or not all(type(item) is int and abs(item) <= MOST for item in value):
         raise _expected(key, "a list of integers", value)
@@ -96,15 +96,15 @@ def wholes(payload: Mapping[str, Json], key: str) -> tuple[int, ...]:
 
 
 def texts(payload: Mapping[str, Json], key: str) -> tuple[str, ...]:
-    """A list of texts, empty where the key is missing or null."""
+    """A list of strings, empty if the key is missing or null."""
     value = payload.get(key) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _expected(key, "a list of texts", value)
+        raise _expected(key, "a list of strings", value)
     return tuple(map(well_formed, value))
 
 
 def content(payload: Mapping[str, Json]) -> tuple[Block, ...]:
-    """The content of a message: a text or a list of blocks."""
+    """The content of a message: a string or a list of blocks."""
     return content_from_json(_present(payload, "content"))
 
 
@@ -114,7 +114,7 @@ def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def touches(payload: Mapping[str, Json]) -> Touches | None:
-    """What a call touches, or None where the key is missing or null."""
+    """What a call touches, or None if the key is missing or null."""
     if payload.get("touches") is None:
         return None
     given = part(payload, "touches")
@@ -136,14 +136,16 @@ def usage(payload: Mapping[str, Json]) -> Usage:
 
 
 def requirements(payload: Mapping[str, Json]) -> tuple[str, ...]:
-    """What a version has to understand to go on with the session. Read leniently: a value of another shape still
-    names something that this version does not understand."""
+    """The features a version must understand to continue the session.
+
+    Read leniently: a value of another shape still names something unknown to this version.
+    """
     value = payload.get("requires") or ()
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
 def setting(payload: Mapping[str, Json], key: str) -> Json:
-    """The value of a setting; that of the preamble has to be one that a request can be made of."""
+    """The value of a setting. A preamble's value must be usable in a request."""
     value = _present(payload, "value")
     if key == PREAMBLE:
         if not isinstance(value, dict):

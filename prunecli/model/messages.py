@@ -1,7 +1,7 @@
-"""Content blocks and what the endpoint reports with them: the parts of every message.
+"""Content blocks and usage: the parts of every message.
 
-Frozen values in the shape of Anthropic's Messages API. Text is kept byte for byte; a block this version does
-not know is carried along as it came.
+Frozen values in the shape of Anthropic's Messages API. Text is kept byte for byte; unknown blocks are kept as they
+came.
 """
 
 from collections.abc import Mapping
@@ -12,21 +12,21 @@ Json: TypeAlias = Any
 """A JSON value: what json.loads gives."""
 
 INVALID_INPUT = "__invalid_json__"
-"""Key of a tool input that was not valid JSON: its value is the raw text. Such a call is never executed."""
+"""Key of a tool input that was not valid JSON; its value is the raw text. The call is not executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words, of the user, the model or a tool."""
+    """Text by the user, the model or a tool."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The model's reasoning with the signature that the endpoint checks; both are replayed byte for byte.
+    """The model's thinking with its signature; both are replayed byte for byte.
 
-    An empty signature means that the endpoint gives none (local servers); it is then sent back without one.
+    An empty signature means that the endpoint gives none (local servers); the block is then sent back without one.
     """
 
     thinking: str
@@ -35,14 +35,14 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class RedactedThinking:
-    """Reasoning that only the endpoint can read."""
+    """Thinking that only the endpoint can read."""
 
     data: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a tool by the model. An input that was no JSON object is `{INVALID_INPUT: raw text}`."""
+    """A tool call by the model. An input that is not a JSON object becomes `{INVALID_INPUT: raw text}`."""
 
     id: str
     name: str
@@ -51,7 +51,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture, base64 in `data`; width and height in pixels, 0 where unknown."""
+    """An image, base64 in `data`; width and height in pixels, 0 if unknown."""
 
     media_type: str
     data: str
@@ -61,7 +61,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Stands for a text or an image that lies in `blobs/<sha256>` beside the log; `bytes` is its length there."""
+    """A reference to a text or an image in `blobs/<sha256>` beside the log; `bytes` is its length there."""
 
     sha256: str
     bytes: int
@@ -70,7 +70,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block of a kind this version does not know, kept as it came."""
+    """A block of an unknown kind, kept as it came."""
 
     json: Mapping[str, Json]
 
@@ -80,7 +80,7 @@ Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Blob |
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request as the endpoint reported them; the cache fields are None where it reports none."""
+    """Tokens of one request as reported; the cache fields are None if not reported."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -95,7 +95,7 @@ class Usage:
         )
 
     def plus(self, other: "Usage") -> "Usage":
-        """The tokens of both; a count that only one of them reports is that one's."""
+        """The sum of two; a count that only one of them has is kept."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -109,7 +109,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def is_image(block: Block) -> bool:
-    """Whether it is an image, however its bytes are given."""
+    """Whether it is an image, inline or in a blob."""
     match block:
         case Image() | Opaque({"type": "image"}):
             return True
@@ -120,7 +120,7 @@ def is_image(block: Block) -> bool:
 
 
 def thinking_blocks(content: tuple[Block, ...]) -> int:
-    """How many blocks of a content are thinking that is sent back: those that the endpoint signed."""
+    """The number of thinking blocks that are sent back: those the endpoint signed."""
     signed = [block for block in content if isinstance(block, Thinking) and block.signature]
     return len(signed) + sum(isinstance(block, RedactedThinking) for block in content)
 

@@ -1,7 +1,7 @@
-"""Notes: what the program adds behind the user's words in a prompt, for the model alone.
+"""Notes: text for the model that prunecli adds after the user's words in a prompt.
 
-They are part of the message, so they are sent, proved and rewound with it; readers that show what was typed leave
-them out.
+They are part of the message, so they are sent, hashed and rewound with it. Readers that show what was typed omit
+them.
 """
 
 import re
@@ -17,28 +17,28 @@ _FILE = re.compile(r'^<instructions file="([^"\n]*)">$', re.MULTILINE)
 
 
 def is_note(text: str) -> bool:
-    """Whether a text of the user's side is a note."""
+    """Whether a text in a user message is a note."""
     return text.startswith((PLAN, CHANGED))
 
 
 def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """What the user said, without the notes."""
+    """The user's content, without notes."""
     return tuple(block for block in content if not (isinstance(block, Text) and is_note(block.text)))
 
 
 def typed(message: UserMessage) -> str:
-    """What the user typed: of a `!cmd` the command."""
+    """The text the user typed; for a `!cmd`, the command."""
     return plain_text(message.content[:1] if message.origin == "command" else without_notes(message.content))
 
 
 def changes_told(contents: Sequence[tuple[Block, ...]]) -> str:
-    """The newest note of changes among the messages of a context, "" for none."""
+    """The newest note of changes among a context's messages, "" if there is none."""
     texts = (block.text for content in reversed(contents) for block in content if isinstance(block, Text))
     return next((text for text in texts if text.startswith(CHANGED)), "")
 
 
 def change_in_words(content: tuple[Block, ...]) -> str:
-    """What to say to the user about a note of changes in a prompt; "" where there is none about instructions."""
+    """The notice for a note of changed instructions in a prompt; "" if there is none."""
     files = [path.rpartition("/")[2] for path in _FILE.findall(changes_told([content]))]
     named = ", ".join(dict.fromkeys(files))
     return (

@@ -1,4 +1,4 @@
-"""Plan mode in words: what the model is told with a prompt, and how its plan is found in what it answers."""
+"""The texts of plan mode: the note to the model, and how to find the plan in its answer."""
 
 import re
 
@@ -10,15 +10,15 @@ PLAN_NOTE = Text(
     'this is a task, end with a section headed "## Plan": the steps, the files and how it will be checked, short '
     "enough to be approved at a glance. Do not ask whether to go on: the program does."
 )
-"""Stands behind the user's words in a prompt that is sent in plan mode. It is no word of theirs."""
+"""Follows the user's text in a prompt sent in plan mode. The program wrote it, not the user."""
 
 APPROVED = "The plan is approved. Carry it out."
-"""What the user says by approving."""
+"""The prompt sent when the user approves."""
 
 _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE)
 
 
 def plan_in(answer: str) -> str:
-    """The plan that an answer ends in, from its heading on; "" for none."""
+    """The plan at the end of an answer, from its heading on, or ""."""
     headings = list(_HEADING.finditer(answer))
     return answer[headings[-1].start() :].strip() if headings else ""

@@ -1,4 +1,4 @@
-"""Records as lines of the log: ASCII JSON, the crc of the bytes before it as last key.
+"""Records as lines of the log: ASCII JSON with the crc of the preceding bytes as last key.
 
 ASCII, so that no byte of text can be taken for a line end.
 """
@@ -62,7 +62,7 @@ def edit_from_json(value: Mapping[str, Json]) -> Edit:
     """The edit that the log recorded. Raises ValueError for a malformed one."""
     kind = fields.text(value, "kind")
     if kind not in _EDIT_KINDS:
-        raise ValueError(f"kind: no edit is called {kind[:40]!r}")
+        raise ValueError(f"kind: unknown edit {kind[:40]!r}")
     return Edit(
         cast("EditKind", kind),
         fields.whole(value, "seq"),
@@ -132,7 +132,7 @@ def _payload(event: Event) -> dict[str, Json]:
 
 
 def _reported(event: AssistantMessage) -> dict[str, Json]:
-    """What the endpoint reported beside the usual; a key that was not reported is absent."""
+    """The optional fields the endpoint reported; unreported ones are omitted."""
     optional = {
         "input_transformations": event.input_transformations,
         "thinking_tokens": event.thinking_tokens,
@@ -248,7 +248,7 @@ _PARTS = (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("touches", _TOUCHES_KE
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
-    """What a payload holds that its event can't: unknown keys, and keys with something unknown inside."""
+    """The parts of a payload its event can't hold: unknown keys, and keys with unknown content."""
     known = _KEYS[kind]
     found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
     for key, of_parts in _PARTS:
@@ -277,46 +277,49 @@ def record_to_json(record: Record) -> dict[str, Json]:
 
 
 def encode_record(record: Record) -> bytes:
-    """The record's line in the log: ASCII JSON, the crc of the bytes before it as last key, one newline.
+    """The record's line in the log: ASCII JSON, the crc of the preceding bytes as last key, a newline.
 
-    Raises ValueError for a value that JSON has no form for.
+    Raises ValueError for a value that JSON can't represent.
     """
     body = _ASCII.encode(record_to_json(record))[:-1].encode("ascii")
     return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
 
 
 _LEVELS = 2 * MAX_DEPTH
-"""A record nests what it holds a few levels deeper than that came."""
+"""A record nests its content a few levels deeper than the content itself."""
 _CRC_KEY = b',"crc":"'
 _CRC_END = len(_CRC_KEY) + 10
 
 
 def decode_record(line: bytes) -> Record:
-    """The record of one line, with or without its newline. Raises ValueError with the reason for a damaged one."""
+    """The record of one line, with or without its newline.
+
+    Raises ValueError with the reason if the line is damaged.
+    """
     end = len(line) - line.endswith(b"\n")
     if line[end - _CRC_END : end - 10] != _CRC_KEY or line[end - 2 : end] != b'"}':
         raise ValueError("no checksum at the end")
-    whole = memoryview(line)  # a line may be huge: nothing of it is copied before it is text
+    whole = memoryview(line)  # a line may be huge, so it is copied only once, when decoded
     if line[end - 10 : end - 2] != b"%08x" % crc32(whole[: end - _CRC_END]):
         raise ValueError("the checksum does not match")
     return record_from_json(strict_loads(str(whole[:end], "utf-8"), _LEVELS))
 
 
 _LATEST = 253_402_214_400_000
-"""The end of the year 9999, a day before: later moments have no date in any time zone."""
+"""A day before the end of the year 9999: later moments have no date in some time zone."""
 
 
 def record_from_json(value: Json) -> Record:
-    """The record of a JSON object. Raises ValueError for one without number, time or type.
+    """The record of a JSON object.
 
-    A known kind whose fields have other shapes than they should becomes an `Unknown` that says why: it has no
-    effect, and what stands around it is used.
+    Raises ValueError if number, time or type is missing. A known kind with malformed fields becomes an `Unknown` that
+    says why: it has no effect, and the records around it are used.
     """
     if not isinstance(value, dict):
         raise ValueError("not an object")
     seq, timestamp, kind = value.pop("seq", None), value.pop("timestamp", None), value.pop("type", None)
     if type(seq) is not int or not 0 <= seq <= fields.MOST:
-        raise ValueError("seq must be an integer from 0 on")
+        raise ValueError("seq must be an integer, 0 or more")
     if type(timestamp) is not int or not 0 <= timestamp <= _LATEST:
         raise ValueError("timestamp must be an integer from 0 to the year 9999")
     if not isinstance(kind, str):

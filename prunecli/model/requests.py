@@ -1,7 +1,7 @@
-"""A request as values: the pieces that the fold keeps, joined into the body that is posted.
+"""A request as values: the pieces that the fold keeps, joined into the posted body.
 
-Each message is its canonical block bytes; the chain of hashes over system, tools and messages proves what was
-sent. Cache marks are added when the body is joined and are no part of any piece or hash.
+Each message is its canonical block bytes; the hash chain over system, tools and messages proves what was sent. Cache
+marks are added when the body is joined and are not part of any piece or hash.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,29 +16,32 @@ Role: TypeAlias = Literal["user", "assistant"]
 CacheTtl: TypeAlias = Literal["5m", "1h"]
 
 PREAMBLE = "request.preamble"
-"""The setting that records system prompt and tool schemas, so that requests can be proved from the log alone."""
+"""The setting that records system prompt and tool schemas, so the log alone can prove requests."""
 
 COMPACTION = "compaction"
-"""The field that asks for a summary by the endpoint, and the type of its block."""
+"""The field that requests a summary by the endpoint, and the type of its block."""
 
 COMPACTION_BETA = "compact-2026-09-04"
-"""The beta feature for both: also of each later request that carries the block."""
+"""The beta feature for both, also needed by each later request that carries the block."""
 
 
 def tool_names(preamble: Json) -> tuple[str, ...]:
-    """The names of the tools in a value of `PREAMBLE`; () where it holds none."""
+    """The names of the tools in a value of `PREAMBLE`; () if it has none."""
     tools = preamble.get("tools") if isinstance(preamble, dict) else None
     return tuple(str(tool["name"]) for tool in tools or () if isinstance(tool, dict) and "name" in tool)
 
 
 MAX_BODY_BYTES = 24_000_000
-"""The endpoint takes 32 MB; a margin is kept (PRUNING.md section 9, rule 3)."""
+"""The endpoint's limit of 32 MB, less a margin."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireMessage:
-    """One message of a request: `blocks` are canonical JSON, `seqs[i]` is the entry that block i comes from,
-    `canonical` is the message's canonical JSON without cache marks."""
+    """One message of a request.
+
+    `blocks` are canonical JSON, `seqs[i]` is the entry of block i, `canonical` is the message's canonical JSON
+    without cache marks.
+    """
 
     role: Role
     blocks: tuple[bytes, ...]
@@ -54,20 +57,20 @@ class WireMessage:
 
 
 def leads_with_summary(messages: Sequence[WireMessage]) -> bool:
-    """Whether the endpoint's own summary stands first: nothing else of the assistant's can."""
+    """Whether it is the endpoint's own summary, the only assistant content allowed first."""
     return bool(messages) and messages[0].role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """What stands before the messages: system blocks and tool schemas, as canonical JSON."""
+    """The part before the messages: system blocks and tool schemas, as canonical JSON."""
 
     system: tuple[bytes, ...]
     tools: tuple[bytes, ...]
 
     @staticmethod
     def of(system: tuple[str, ...], tools: tuple[Json, ...]) -> "Preamble":
-        """The preamble of these system texts (blank ones left out) and tool definitions."""
+        """The preamble of these system texts (blank ones omitted) and tool definitions."""
         texts = tuple(canonical({"type": "text", "text": text}) for text in system if text.strip())
         return Preamble(texts, tuple(canonical(tool) for tool in tools))
 
@@ -85,11 +88,14 @@ def link(previous: bytes, message: WireMessage) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the
-    preamble always gets one. `thinking` is the endpoint's configuration of it, None to send none, `betas` go
-    into a header. `cache_ttl` is None for an endpoint that takes no breakpoints; `effort` is "" for the model's
-    own. `context_management` is what the endpoint shall edit in its own copy, None for nothing. `sha256` is the
-    chain's end. `compaction` asks the endpoint for a summary of the messages in place of an answer."""
+    """One request.
+
+    `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the preamble always gets one.
+    `thinking` is the endpoint's thinking configuration, None to send none; `betas` go into a header. `cache_ttl` is
+    None for an endpoint without breakpoints; `effort` is "" for the model's default. `context_management` is what the
+    endpoint should edit in its own copy, None for nothing. `sha256` is the end of the chain. `compaction` asks the
+    endpoint for a summary of the messages instead of an answer.
+    """
 
     model: str
     max_tokens: int
@@ -107,7 +113,7 @@ class Request:
 
     @property
     def optional_fields(self) -> frozenset[str]:
-        """The optional fields that it carries, by the names of providers/optional_fields.py."""
+        """The optional fields it uses, by their names in providers/optional_fields.py."""
         found = {f"thinking.{key}" for key in self.thinking or ()}
         given = {
             "thinking": self.thinking is not None,

@@ -1,6 +1,6 @@
 """The stream of a session: records, which are kept, and signals, which are not.
 
-`SessionEvent` is closed: a reader that has to handle each kind ends its match with `assert_never`, so the type check
+`SessionEvent` is closed: a reader that handles each kind ends its match with `assert_never`, so that the type checker
 finds every place where a new kind is missing.
 """
 
@@ -13,14 +13,14 @@ from prunecli.model.events import Record
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More words of the answer."""
+    """More text of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """More words of the reasoning."""
+    """More text of the thinking."""
 
     text: str
 
@@ -36,19 +36,19 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamStarted:
-    """A request is on its way."""
+    """A request was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamDiscarded:
-    """The stream failed: what it showed so far will be said again, or not at all."""
+    """The stream failed: its output so far will be repeated or discarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryStarted:
-    """The older part of the session is being summarised: up to `SummaryEnded` what streams is the summary.
+    """A summary is being written: until `SummaryEnded` the stream is the summary.
 
-    `tokens` is the size of the context that it will make smaller, `focus` what the user asked it to keep.
+    `tokens` is the context size before it, `focus` what the user asked it to keep.
     """
 
     tokens: int
@@ -57,12 +57,12 @@ class SummaryStarted:
 
 @dataclass(frozen=True, slots=True)
 class SummaryEnded:
-    """No summary is being written any more. What came of it is told next: a record, a notice, or an end."""
+    """The summary has ended. Its outcome comes next: a record, a notice, or an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """The request failed and is sent again after `seconds`; `attempt` counts from 1."""
+    """The request failed and will be sent again after `seconds`; `attempt` counts from 1."""
 
     attempt: int
     seconds: float
@@ -71,7 +71,7 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """The last lines of a running call."""
+    """The last output lines of a running call."""
 
     tool_use_id: str
     text: str
@@ -79,7 +79,7 @@ class ToolProgress:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know, in one line."""
+    """A one-line notice to the user."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
@@ -87,7 +87,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class FileMoved:
-    """The session goes on in another file, because of what happened to its own; `why` completes "the file ..."."""
+    """The session continues in another file because its own changed; `why` completes "the file ..."."""
 
     why: str
     path: Path
@@ -106,7 +106,7 @@ Signal: TypeAlias = (
     | Notice
     | FileMoved
 )
-"""What happens now and is not kept."""
+"""Events that are shown but not recorded."""
 
 SessionEvent: TypeAlias = Record | Signal
-"""What a session tells its readers: a record once it is in the file, or a signal."""
+"""A session's event for its readers: a record once it is in the file, or a signal."""

@@ -1,8 +1,8 @@
-"""What a call touches: the files it reads and changes, the folders it searches, the commands it runs.
+"""What a call touches: the files that it reads and changes, the folders it searches, the commands it runs.
 
-A tool declares it for each call and `ToolStarted` records it. Permissions, snapshots and strategies rest on it, never
-on the names of tools or of their arguments. Records without it, of older versions and of imported sessions, are given
-it by `named`, the only place that knows tools by name.
+A tool declares it for each call and `ToolStarted` records it. Permissions, snapshots and strategies depend on it,
+never on the names of tools or arguments. `named` derives it for records without it (older versions, imported
+sessions); it is the only place that knows tools by name.
 """
 
 from collections.abc import Mapping
@@ -28,24 +28,24 @@ class Touches:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it touches neither files nor anything else outside of the context."""
+        """Whether it touches nothing outside the context."""
         return not (self.reads or self.changes or self.searches or self.runs)
 
     @property
     def file(self) -> str:
-        """The one file that it reads or changes; "" for a search, a command, no file and several."""
+        """The one file it reads or changes; "" for a search, a command, no file or several files."""
         files = {*self.reads, *self.changes}
         return files.pop() if len(files) == 1 and not self.searches and not self.runs else ""
 
     def to_json(self) -> dict[str, Json]:
-        """The object in a record; what is empty is absent."""
+        """Its object in a record, without empty fields."""
         return {name: list(paths) for name in self.__slots__ if (paths := getattr(self, name))}
 
 
 def named(name: str, given: Mapping[str, Json]) -> Touches | None:
     """What a recorded call touches, by its tool's name in this program; None for any other name.
 
-    Only for records that do not say it: a new tool declares it and has no place here.
+    Only for records without a declaration: a new tool declares its touches and has no entry here.
     """
     paths = tuple(value for value in (given.get("path"),) if isinstance(value, str) and value)
     folder = paths or (".",)

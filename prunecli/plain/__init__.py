@@ -1,6 +1,6 @@
-"""The plain interface: lines in, lines out, for screen readers and terminals that can do no more.
+"""The plain interface: line by line, for screen readers and terminals with few capabilities.
 
-Append-only and without a single escape sequence. It reads the same stream as the screen does.
+Append-only, without escape sequences. It reads the same event stream as the screen.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def run_plain(make: "Callable[[], Runtime]", *, prompt: str = "") -> int:
-    """Talks in lines until the user leaves; the exit code. `make` makes the runtime, which is closed at the end.
+    """Run the plain interface until the user quits and return the exit code.
 
-    Raises PrunecliError of `make`. `prompt` is said first.
+    `make` creates the runtime, which is closed at the end; its PrunecliError passes through. `prompt` is sent first.
     """
     from prunecli.plain.talk import talk
 

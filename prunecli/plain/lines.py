@@ -1,6 +1,6 @@
-"""Lines from the terminal: with history where readline is there, and never an escape sequence.
+"""Reads lines from the terminal, with history where readline is available, and no escape sequences.
 
-An answer to a question is only what was typed after it stood there (SEC-16).
+An answer counts only if it was typed after its question appeared, so that text typed ahead cannot approve anything.
 """
 
 import getpass
@@ -15,31 +15,31 @@ from time import monotonic
 from typing import Any, Protocol
 
 EARLY_SECONDS = 0.3
-"""A line that comes as soon after a question was not meant for it."""
+"""A line that arrives this soon after a question was not meant as its answer."""
 _PASTE_SECONDS = 0.05
 
 
 class Lines(Protocol):
-    """Where lines come from."""
+    """A source of input lines."""
 
     def read(self, prompt: str) -> str | None:
-        """The next prompt of the user, which may have several lines; None at the end of input.
+        """Read the next prompt, which may have several lines. Returns None at the end of input.
 
         Raises KeyboardInterrupt.
         """
         ...
 
     def answer(self, prompt: str) -> str | None:
-        """The answer to a question that was just printed. Raises KeyboardInterrupt."""
+        """Read the answer to the question just printed. Raises KeyboardInterrupt."""
         ...
 
     def secret(self, prompt: str) -> str | None:
-        """A line that is not shown."""
+        """Read a line without echo."""
         ...
 
 
 class TerminalLines:
-    """Lines of standard input. `words` are completed with Tab, `history` is oldest first."""
+    """Lines from standard input. Tab completes `words`; `history` is oldest first."""
 
     def __init__(self, history: Sequence[str], words: Sequence[str]) -> None:
         self._words = sorted(words)
@@ -53,7 +53,7 @@ class TerminalLines:
             self._readline.parse_and_bind("tab: complete")
 
     def read(self, prompt: str) -> str | None:
-        """See `Lines.read`. A line that ends in a backslash goes on; so does a paste of several."""
+        """See `Lines.read`. A trailing backslash or a multi-line paste continues the prompt."""
         lines: list[str] = []
         try:
             lines.append(input(prompt))
@@ -65,8 +65,7 @@ class TerminalLines:
         return "\n".join(lines)
 
     def answer(self, prompt: str) -> str | None:
-        """See `Lines.answer`: what was typed before is thrown away, and so is what comes at once. It is no prompt,
-        so the history does not get it."""
+        """See `Lines.answer`. Drops lines typed before or right after the question; adds nothing to the history."""
         self._remember(False)
         try:
             return self._answer(prompt)
@@ -87,7 +86,7 @@ class TerminalLines:
                 return None
             if monotonic() - asked_at > EARLY_SECONDS:
                 return line
-            sys.stdout.write("That was typed before the question was there; please answer again.\n")
+            sys.stdout.write("Ignored: typed before the question appeared. Please answer again.\n")
 
     def secret(self, prompt: str) -> str | None:
         """See `Lines.secret`."""
@@ -102,9 +101,9 @@ class TerminalLines:
 
 
 def _dumb_readline() -> Any:
-    """readline that believes in a terminal without any capability; None where there is none.
+    """Import readline in a way that sends no escape sequences; None if it is not available.
 
-    It reads TERM when it is first used. Editing and history work with backspaces alone.
+    readline reads TERM at first use, so TERM is "dumb" meanwhile. Editing and history work with backspaces alone.
     """
     before = os.environ.get("TERM")
     os.environ["TERM"] = "dumb"
@@ -125,7 +124,7 @@ def _dumb_readline() -> Any:
 
 
 def _waits() -> bool:
-    """Whether another whole line is there already: it belongs to the same paste."""
+    """Return whether another whole line is already waiting; it belongs to the same paste."""
     try:
         return bool(select.select([sys.stdin], [], [], _PASTE_SECONDS)[0]) and sys.stdin.isatty()
     except (OSError, ValueError):
@@ -136,12 +135,12 @@ def _forget_typed() -> None:
     try:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     except (OSError, ValueError, termios.error):
-        return  # no terminal: nothing is typed ahead of it
+        return  # not a terminal, so there is no typed-ahead input
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl+C raises KeyboardInterrupt inside, also while an event loop has taken it."""
+    """Make Ctrl+C raise KeyboardInterrupt inside, even if an event loop handles it otherwise."""
     before: Callable[..., object] | int | None = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

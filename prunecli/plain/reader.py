@@ -1,4 +1,4 @@
-"""A reader of the session's stream that prints lines, once each: nothing is ever written over."""
+"""Prints a session's event stream as lines; never overwrites a line."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -20,18 +20,18 @@ from prunecli.model.signals import (
     ToolCallDelta,
     ToolProgress,
 )
-from prunecli.plain.words import entry_lines, ours
+from prunecli.presentation.entries import Assistant, Entry, Origin, Prompt, ToolCall
+from prunecli.presentation.entry_text import entry_lines, ours
+from prunecli.presentation.presenter import Presenter
+from prunecli.presentation.transcript_changes import Add, Anew, Put
 from prunecli.sanitize import one_line, source, visible
-from prunecli.tui.showing.changes import Add, Anew, Put
-from prunecli.tui.showing.present import Presenter
-from prunecli.tui.transcript.entries import Assistant, Entry, Origin, Prompt, ToolCall
 
 QUIET_SECONDS = 10.0
-"""A running call says its last line when nothing was printed for so long."""
+"""After this long without output, a running call prints its last line."""
 
 
 class PlainReader:
-    """Prints what a session tells. An answer is printed line by line, as its lines are complete."""
+    """Prints a session's events. Responses appear line by line, as each line completes."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class PlainReader:
         self._spoke_at = clock()
 
     def read(self, event: SessionEvent) -> None:
-        """A record or a signal."""
+        """Handle a record or a signal."""
         match event:
             case SummaryStarted(tokens):
                 self._summary = 0
-                self._say(f"(summarising the older part of about {short(tokens)} tokens; Ctrl+C stops)")
+                self._say(f"(summarising the older part of about {short(tokens)} tokens; Ctrl+C to stop)")
             case SummaryEnded():
                 self._summary = None
             case TextDelta(text) if self._summary is not None:
@@ -68,7 +68,7 @@ class PlainReader:
             case StreamDiscarded():
                 self._discard()
             case RetryScheduled(attempt, seconds, reason):
-                self._say(f"({one_line(reason)}; attempt {attempt + 1} in {seconds:.0f} s, Ctrl+C stops)")
+                self._say(f"({one_line(reason)}; attempt {attempt + 1} in {seconds:.0f} s, Ctrl+C to stop)")
             case ToolProgress(_, text):
                 self._still(text)
             case FileMoved():
@@ -95,7 +95,7 @@ class PlainReader:
     def _discard(self) -> None:
         if self._streamed.strip():
             self._end_line()
-            self._say("(what was said just now does not count; it is said again)")
+            self._say("(discarded; the response starts again)")
         self._line = self._streamed = ""
 
     def _end_line(self) -> None:
@@ -116,12 +116,12 @@ class PlainReader:
                 case Add(slot, entry) | Put(slot, entry):
                     self._show(slot, entry)
                 case Anew():
-                    self._say("(rewound: what was said after that point is in the log, the model forgets it)")
+                    self._say("(rewound: later messages stay in the log but leave the context)")
                 case _:
                     pass
 
     def _show(self, slot: int, entry: Entry) -> None:
-        """An entry that is new, or a call that got further; marks of pruning are said by notices."""
+        """Print a new entry or a call with a new state. Notices cover pruning marks."""
         state: object = entry.state if isinstance(entry, ToolCall) else type(entry)
         if self._states.get(slot) == state:
             return
@@ -133,7 +133,7 @@ class PlainReader:
                 self._say(line)
 
     def _finish(self, text: str) -> None:
-        """The answer is complete: what was not streamed of it follows."""
+        """Print the rest of a complete response."""
         if not text.strip():
             return
         if text.startswith(self._streamed):
@@ -146,6 +146,6 @@ class PlainReader:
         self._line = self._streamed = ""
 
     def notice(self, text: str) -> None:
-        """A word of the program."""
+        """Print a notice of the program."""
         for line in text.split("\n"):
             self._say(ours(line))

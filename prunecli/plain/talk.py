@@ -1,4 +1,4 @@
-"""The talk: a line is read, what it asks for is done, and the next line is read."""
+"""The main loop of the plain interface: read a line, run it, repeat."""
 
 import asyncio
 import signal
@@ -12,11 +12,15 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
 from prunecli.model.planning import APPROVED
-from prunecli.plain.doing import Doing
+from prunecli.plain.activity import Doing
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
-from prunecli.plain.words import entry_lines, joined, sheet_lines, status_line
-from prunecli.runtime import Runtime
+from prunecli.presentation import prompt_history as history
+from prunecli.presentation.completion import is_command
+from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
+from prunecli.presentation.presenter import Presenter, present_all
+from prunecli.presentation.questions import sheet_of
+from prunecli.runtime import Runtime, outside
 from prunecli.runtime.counting import teller
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.plan import plan_of
@@ -24,21 +28,16 @@ from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
-from prunecli.tui import outside
-from prunecli.tui.prompting import history
-from prunecli.tui.prompting.completion import is_command
-from prunecli.tui.showing.asked import sheet_of
-from prunecli.tui.showing.present import Presenter, present_all
 
 T = TypeVar("T")
 
 SHOWN_ENTRIES = 12
-"""Entries of a continued session that are printed."""
-AGAIN = "Enter on an empty line tries again."
+"""How many entries of a continued session to print."""
+AGAIN = "Enter on an empty line to try again."
 
 
 class Talk:
-    """One runtime, lines in and lines out."""
+    """The plain interface of one runtime."""
 
     def __init__(
         self, runtime: Runtime, lines: Lines, out: Callable[[str], None], runner: asyncio.Runner
@@ -60,7 +59,7 @@ class Talk:
     # The session ---------------------------------------------------------------------------------------------
 
     def follow(self, session: Session) -> None:
-        """Prints the end of this session, and what it tells from now on."""
+        """Print the end of this session, then its events as they arrive."""
         self._leave_session()
         presenter = self._presenter(session)
         entries = present_all(presenter, session.records)
@@ -75,10 +74,10 @@ class Talk:
         self._leave_session = session.subscribe(self._reader.read)
         self._can_go_on = self.runtime.session is session and self.runtime.unfinished
         if self._can_go_on:
-            self.out("This session stopped in the middle of its work. Enter on an empty line goes on.")
+            self.out("This session was interrupted. Enter on an empty line to continue.")
 
     def read_resumed(self) -> None:
-        """Reads all of a long session that is resumed; Ctrl+C keeps the present one. Raises SessionError."""
+        """Load all of a long resumed session; Ctrl+C keeps the current one. Raises SessionError."""
         resuming = self.runtime.resuming
         if resuming is None:
             return
@@ -90,7 +89,7 @@ class Talk:
             resuming.finish()
         except KeyboardInterrupt:
             self.runtime.drop_resuming()
-            self.out("Not read; this is the session from before.")
+            self.out("Stopped reading. You are back in the previous session.")
 
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
@@ -101,10 +100,10 @@ class Talk:
     # The talk ------------------------------------------------------------------------------------------------
 
     def begin(self, prompt: str) -> None:
-        """Greets, does what a start has to do first, and says the prompt of the command line."""
+        """Greet, run the opening commands and send the prompt of the command line."""
         runtime = self.runtime
         self.out(f"prunecli {__version__}, model {runtime.model_name}.")
-        self.out("/help lists the commands, Ctrl+C interrupts, Ctrl+D leaves.")
+        self.out("/help for commands, Ctrl+C to interrupt, Ctrl+D to quit.")
         self.read_resumed()
         if runtime.introduction:
             self.out(runtime.introduction)
@@ -116,13 +115,13 @@ class Talk:
             self.say(prompt)
 
     def go(self) -> None:
-        """Reads and does lines until the user leaves."""
+        """Read and run lines until the user quits."""
         interrupted = False
         while not self.leaving:
             self.out("")
             self.out(status_line(self.runtime.status()))
             if (proposed := self._next()) and not self._can_go_on:
-                self.out(f"(Enter says: {one_line(proposed)})")
+                self.out(f"(Enter to send: {one_line(proposed)})")
             try:
                 line = self.lines.read("> ")
             except KeyboardInterrupt:
@@ -130,7 +129,7 @@ class Talk:
                 if interrupted:
                     return
                 interrupted = True
-                self.out("Ctrl+C again leaves.")
+                self.out("Ctrl+C again to quit.")
                 continue
             interrupted = False
             if line is None:
@@ -139,11 +138,11 @@ class Talk:
             self.typed(line)
 
     def _next(self) -> str:
-        """What Enter alone says, "" for nothing."""
+        """The text that Enter alone sends, or ""."""
         return self.proposed or self.runtime.guide.next(self.runtime.session.context)
 
     def typed(self, line: str) -> None:
-        """A prompt, a command, a shell command, or Enter alone."""
+        """Run a line: a prompt, a command, a shell command, or Enter alone."""
         if not line.strip():
             if self._can_go_on:
                 self.work(self.runtime.go_on)
@@ -168,10 +167,10 @@ class Talk:
         try:
             history.append(setup.places.history_file, line, str(setup.cwd), setup.clock())
         except OSError as error:
-            self.out(f"The history can't be written: {error.strerror}: {error.filename}")
+            self.out(f"Cannot write the prompt history {error.filename}: {error.strerror}")
 
     def say(self, text: str) -> None:
-        """Says something to the agent and prints what comes of it; a plan is asked about."""
+        """Send a prompt to the agent and print what happens; ask about a proposed plan."""
         self.work(lambda: self.runtime.submit(text))
         while plan_of(self.runtime) and not self.leaving:
             word = self._ask_plan()
@@ -180,11 +179,13 @@ class Talk:
             self.work(partial(self.runtime.submit, word))
 
     def _ask_plan(self) -> str:
-        """What is said to the plan, "" for nothing."""
-        self.out("Shall this plan be carried out?")
-        self.out("y: yes, in mode ask. e: yes, in mode edits. Enter: not yet. Other words go to the model.")
+        """Ask about the plan and return the reply to send, or ""."""
+        self.out("Carry out this plan?")
+        self.out(
+            "y: yes, in mode ask. e: yes, in mode edits. Enter: not yet. Any other text goes to the model."
+        )
         try:
-            answer = (self.lines.answer("y, e or words: ") or "").strip()
+            answer = (self.lines.answer("y, e or text: ") or "").strip()
         except KeyboardInterrupt:
             return ""
         if answer.lower() in ("y", "e"):
@@ -202,7 +203,7 @@ class Talk:
     # Work ----------------------------------------------------------------------------------------------------
 
     def work(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
-        """Does something that takes time; Ctrl+C interrupts it. What goes wrong is said."""
+        """Run slow work. Ctrl+C interrupts it; errors are printed."""
         self._can_go_on = False
         try:
             done = self._runner.run(self._noted(begin))
@@ -226,7 +227,7 @@ class Talk:
         return done
 
     def keep(self) -> None:
-        """Makes durable what a command decided; work does that for itself."""
+        """Commit the records of a command; `work` commits its own."""
         try:
             self.runtime.session.commit()
         except StorageFailed as error:
@@ -243,7 +244,7 @@ class Talk:
         self._reader.notice("\n".join(filter(None, [f"error: {error.message}", error.hint])))
 
     def terminate(self, number: int) -> None:
-        """SIGTERM or SIGHUP: the work is left in order, then the program ends."""
+        """Handle SIGTERM or SIGHUP: stop the work in good order, then exit."""
         self.leaving = True
         if self._task is None:
             raise SystemExit(128 + number)
@@ -252,7 +253,7 @@ class Talk:
     # Questions -----------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> Answer:
-        """Whether a call may run. Ctrl+C interrupts the run."""
+        """Ask whether a call may run. Ctrl+C interrupts the run."""
         cwd = self.runtime.setup.cwd
         sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd), cwd)
         for line in sheet_lines(sheet):

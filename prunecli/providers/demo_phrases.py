@@ -1,4 +1,4 @@
-"""What the demo model answers: the tour, four commands of one tool call each, and help.
+"""The answers of the demo model: the tour, four commands of one tool call each, and help.
 
 No language is understood here: a line either is one of the patterns or gets the list of them.
 """
@@ -48,7 +48,7 @@ def reply_to(scene: Scene) -> Reply:
 
 
 def help_text(tools: frozenset[str]) -> str:
-    """Who answers, what it can do with these tools, and how to get a real model."""
+    """The help text: what the demo model can do with these tools, and how to get a real model."""
     examples = "".join(f"\n- {example}" for tool, _, example in _COMMANDS if tool in tools)
     known = "I understand only these commands. The tools that they call are real."
     return f"{WHO} {REAL_MODEL}\n\n{known}\n\n- `tour`: fix a small bug, then prune{examples}"

@@ -1,4 +1,4 @@
-"""What the demo model reads in a request, and how it words what happened.
+"""How the demo model reads a request and reports results.
 
 Nothing is kept between requests, so the same request always gets the same answer, also after a resume.
 """
@@ -73,7 +73,7 @@ class Scene:
 
 
 def scene_of(request: Request) -> Scene:
-    """Reads the request. One without words of the user gives empty words."""
+    """Read the request; without a user message, `words` is empty."""
     messages = request.messages
     said = ((at, words) for at in reversed(range(len(messages))) if (words := _words(messages[at])))
     at, words = next(said, (0, ""))

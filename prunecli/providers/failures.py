@@ -1,7 +1,7 @@
-"""What an endpoint's failure means to us: status codes, error events and lost connections as our error tree.
+"""Translate an endpoint's failures, status codes, error events and lost connections, into `ProviderError`s.
 
-The one place of translation. Texts of servers are shortened, put on one line and freed of keys (API-27, API-29)
-before they become a message; the loop decides by the error's class alone.
+Server texts are shortened, put on one line and stripped of keys before they become a message. The loop decides by
+the error's class alone.
 """
 
 import json
@@ -31,7 +31,7 @@ from prunecli.model.messages import Json
 from prunecli.providers.optional_fields import refused_fields
 
 MAX_ERROR_BYTES = 64_000
-"""How much of an error's body is read; the rest is never fetched."""
+"""The most of an error's body that is read."""
 
 _MAX_SHOWN = 500
 _KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
@@ -85,8 +85,11 @@ _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Translates for one endpoint. `secrets` are the credentials in use: no message repeats them. `proxy` is the URL
-    that the way leads through, `variable` of the environment names it; "" for none."""
+    """Translates the failures of one endpoint.
+
+    `secrets` are the credentials in use; no message repeats them. `proxy` is the URL of the proxy in use,
+    `variable` the environment variable that sets it; "" for none.
+    """
 
     base_url: str
     secrets: tuple[str, ...] = ()
@@ -94,7 +97,7 @@ class Failures:
     variable: str = ""
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
-        """An answer that is no success. `now` is the unix time in seconds, for a retry-after date."""
+        """Translate an unsuccessful response. `now` is the unix time in seconds, for a retry-after date."""
         error = _json_error(body)
         said = self._said(error, headers, body)
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
@@ -103,21 +106,21 @@ class Failures:
         if status < 400:
             where = self.shown(headers.get("location", "nowhere"))
             return BadRequest(
-                f"{self._endpoint()} answered {status} and points to {where}",
-                "set base_url to the address of the API itself: requests are never redirected",
+                f"{self._endpoint()} redirects to {where} ({status})",
+                "set base_url to the address of the API itself; prunecli follows no redirects",
             )
         hint = "base_url must not end in /v1" if status == 404 and self._ends_in_v1() else ""
         return self._error(meaning, f"{status}: {said}", error, retry_after(headers, now), hint)
 
     def event(self, data: Json) -> ProviderError:
-        """An `error` event in the middle of a stream; one of an unknown type is taken to pass by itself."""
+        """Translate an `error` event in a stream; unknown types count as temporary."""
         error = _error_of(data)
         meaning = _BY_TYPE.get(str(error.get("type")), "overload")
         said = self.shown(str(error.get("message") or error.get("type") or "an error without a message"))
-        return self._error(meaning, f"in the middle of the answer: {said}", error, None)
+        return self._error(meaning, f"the answer broke off: {said}", error, None)
 
     def lost(self, error: BaseException) -> ConnectionLost:
-        """A connection that could not be made or broke; the message says why and names the address."""
+        """Translate a connection that failed or broke; the message names the reason and the address."""
         cause = _root(error)
         if self.proxy and (failed := self._no_proxy(error, cause)):
             return failed
@@ -126,25 +129,24 @@ class Failures:
             refused = isinstance(cause, ssl.SSLCertVerificationError)
             why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
             return ConnectionLost(
-                f"{place}: no trusted TLS connection: {self.shown(why)}",
-                "a proxy that inspects TLS needs its certificate in the system's store",
+                f"{place}: TLS connection failed: {self.shown(why)}",
+                "if a proxy inspects TLS, add its certificate to the system store",
                 permanent=refused,
             )
         if isinstance(cause, socket.gaierror):
             host = urlsplit(self.base_url).hostname
             return ConnectionLost(
-                f"{place}: the name {host} can't be resolved",
+                f"{place}: can't resolve the name {host}",
                 "check the network and base_url",
                 permanent=cause.errno != socket.EAI_AGAIN,
             )
         if isinstance(cause, ConnectionRefusedError):
-            return ConnectionLost(f"{place}: nobody answers there", "is the server running? check base_url")
+            return ConnectionLost(f"{place}: connection refused", "is the server running? check base_url")
         said = str(cause) or str(error) or type(cause).__name__
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
 
     def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
-        """The proxy can't be reached, or refuses; None for a failure of another kind. Only the proxy's name is looked
-        up here, and only its door knocked at."""
+        """Translate a failure of the proxy: unreachable or refusing; None for any other failure."""
         place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
         hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
@@ -165,11 +167,11 @@ class Failures:
         return None
 
     def cut(self, why: str) -> ConnectionLost:
-        """A stream that ended, stalled or broke before its end (API-05, API-06, API-14)."""
+        """Translate a stream that ended, stalled or broke early."""
         return ConnectionLost(f"{self._endpoint()}: {self.shown(why)}")
 
     def no_stream(self, content_type: str, body: bytes) -> ProviderError:
-        """A success whose body is no event stream: a proxy's page, or an error in a success's clothes."""
+        """Translate a success without an event stream: a proxy's page, or an error with status 200."""
         error = _json_error(body)
         if error:
             return self._error(
@@ -179,11 +181,11 @@ class Failures:
         said = self._said({}, {"content-type": content_type}, body)
         return BadRequest(
             f"{self._endpoint()} answered with {self.shown(kind)} instead of an event stream: {said}",
-            "check base_url; a proxy or a login page may stand in between",
+            "check base_url; a proxy or login page may have answered instead",
         )
 
     def shown(self, text: str) -> str:
-        """Text of a server, fit for a message: one line, bounded, without control characters and keys."""
+        """Server text as one bounded line, without control characters and keys."""
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, "[key]")
@@ -212,7 +214,7 @@ class Failures:
         code = details.get("error_code") if isinstance(details, Mapping) else None
         message = f"{self._endpoint()}: {message}"
         if meaning == "account" or code in _SPENT or (meaning == "request" and _NO_CREDIT.search(message)):
-            return Unauthorized(message, "check the API key and the account's credit")
+            return Unauthorized(message, "/login to replace the API key, or check the account's credit")
         if meaning == "rate":
             return RateLimited(message, retry_after=wait)
         if meaning == "size" or (_TOO_LONG.search(message) or "exceed_context" in str(error.get("type"))):
@@ -239,9 +241,9 @@ class Failures:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """How long to wait, in seconds: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+    """The wait in seconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date.
 
-    None where the server did not say or said nonsense (API-09). A date is compared with the server's own clock.
+    None if missing or invalid. A date is compared with the server's own clock.
     """
     from email.utils import parsedate_to_datetime  # deferred: only failures need it
 
@@ -258,12 +260,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     try:
         now = parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (ValueError, OverflowError):
-        pass  # a server without a clock: ours must do
+        pass  # without a server date, use our own clock
     return max(0.0, moment - now)
 
 
 def _json_error(body: bytes) -> Mapping[str, Json]:
-    """The error object of a JSON body, {} where there is none."""
+    """The error object of a JSON body, or {}."""
     try:
         return _error_of(json.loads(body))
     except (ValueError, RecursionError):
@@ -282,13 +284,13 @@ def _error_of(value: Json) -> Mapping[str, Json]:
 
 
 def _without_password(address: str) -> str:
-    """An address without a user name and password that may stand in it."""
+    """The address without user name and password."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _root(error: BaseException) -> BaseException:
-    """The innermost cause: the libraries between wrap it up to four times."""
+    """The innermost cause; libraries wrap it up to four times."""
     return _chain(error)[-1]
 
 

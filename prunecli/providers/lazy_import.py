@@ -1,4 +1,4 @@
-"""Which names of a large package are needed: resolves the re-exports of its `__init__` files on first use.
+"""Import a large package lazily: resolve the re-exports of its `__init__` files on first use.
 
 The SDK's `__init__` files import 3,200 modules to re-export their names; a request needs a tenth of them. With
 this hook `from .mod import Name` in an `__init__.py` is carried out when Name is asked for (PEP 562).
@@ -98,7 +98,7 @@ class _Postponed(SourceFileLoader):
         vars(module)["__getattr__"] = __getattr__
 
     def run(self, module: ModuleType) -> None:
-        """Runs the code, unless it has run or this thread is running it."""
+        """Run the module's code, unless it ran already or this thread is running it."""
         if self._has_run or getattr(self._running, "now", False):
             return
         self._running.now = True
@@ -110,7 +110,7 @@ class _Postponed(SourceFileLoader):
 
 
 def _of_reexports(loader: _Postponed, module: ModuleType, source: str) -> Resolve | None:
-    """A package whose `__init__` re-exports; None where one of the names is a submodule's name too."""
+    """A package whose `__init__` re-exports; None if a name is also the name of a submodule."""
     names, modules = reexports(source), submodules(Path(loader.path).parent)
     if not modules.isdisjoint(names):
         return None
@@ -179,7 +179,7 @@ class LazyPackages:
 
 
 def install(roots: Iterable[str], functions: Iterable[str] = ()) -> None:
-    """Puts the hook before all other finders, once. Packages that are already imported stay as they are."""
+    """Put the hook before all other finders, once. Packages that are already imported stay as they are."""
     hook = LazyPackages(roots, functions)
     if hook not in sys.meta_path:
         sys.meta_path.insert(0, hook)

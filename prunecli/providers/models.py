@@ -1,4 +1,4 @@
-"""What is known about a model: its window, its limits and what it costs; the table ships in data/models.json.
+"""Model data: window, limits and prices; the table ships in data/models.json.
 
 Names are matched exactly, by alias, without a provider's prefix, and dated names by the longest name they
 extend. An unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
@@ -32,7 +32,7 @@ _EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars for a million tokens; None where it is not known."""
+    """US dollars for a million tokens; None if unknown."""
 
     input: float | None = None
     output: float | None = None
@@ -107,10 +107,10 @@ class ModelTable:
             rows = json.loads(path.read_bytes())
             return ModelTable({name: _info(name, row) for name, row in rows.items()}, overrides)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{path}: not a model table: {error}", "install prunecli again") from error
+            raise ConfigError(f"{path}: not a model table: {error}", "reinstall prunecli") from error
 
     def resolve(self, name: str) -> str:
-        """The name that goes to the endpoint: an alias's model, any other name as it is."""
+        """The name to send to the endpoint: an alias becomes its model."""
         return ALIASES.get(name.strip().lower(), name.strip())
 
     def info(self, name: str) -> ModelInfo:

@@ -1,4 +1,4 @@
-"""What the environment says about the way to an endpoint: proxies, certificates, the log of TLS keys.
+"""Read proxies, certificates and the TLS key log from the environment.
 
 The libraries below read the same variables, and raise whatever they like about a value that they do not understand.
 So each is checked here first, and an error names the variable.

@@ -1,4 +1,4 @@
-"""Optional fields of a request that some endpoints refuse, and how to tell from their words which one it was.
+"""Optional request fields that some endpoints refuse, and how to find the field in a refusal.
 
 Gateways and older servers know fewer fields than the API itself. Each field here can be left out: the request then
 still means the same, with less comfort or at another price.

@@ -1,4 +1,4 @@
-"""What a provider is: it takes a request and streams stream events, the last of which is the whole response.
+"""The provider interface: send a request and stream events, the last of them the whole response.
 
 Deltas are transient (for the screen); the `Response` is what the log keeps.
 """
@@ -17,7 +17,7 @@ __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The response begins: what is paid for it even if it is stopped now. Given where the endpoint tells it."""
+    """The response begins; `usage` is billed even if it is stopped now. Sent if the endpoint reports it."""
 
     usage: Usage
 
@@ -60,7 +60,7 @@ class Provider(Protocol):
     """A source of responses."""
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Sends the request once and yields a `Begun` where it can, deltas, then exactly one `Response`, last.
+        """Send the request once. Yields a `Begun` if possible, deltas, and exactly one `Response`, last.
 
         Never retries (the loop does, visibly). Cancelling closes the connection. Raises a `ProviderError`: a
         stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.
@@ -72,5 +72,5 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None:
-        """Frees connections. Safe to call twice."""
+        """Free connections. Safe to call twice."""
         ...

@@ -1,4 +1,4 @@
-"""What an open response says next: its events, batch by batch, with a watch on silence.
+"""Read the events of an open response in batches, and detect silence.
 
 The bytes come from httpx2. Nothing is awaited without a bound, and nothing is read beyond what is needed.
 """
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds, before a connection counts as lost (API-14).
+    """How long to wait, in seconds, before a connection counts as lost.
 
     `connect` for a connection; `first` for an answer and again for its first event; `silence` between events,
     pings included; `pings` for pings alone.
@@ -79,7 +79,7 @@ class EventReader:
             raise self._failures.no_stream(kind, await self.whole(MAX_ERROR_BYTES))
 
     async def batch(self) -> list[Json] | None:
-        """The events that the next bytes complete, pings left out; None at the end of the body."""
+        """The events completed by the next bytes, without pings; None at the end of the body."""
         chunk = await self._next(self._patience.silence if self._heard else self._patience.first)
         if chunk is None:
             return None
@@ -107,7 +107,7 @@ class EventReader:
         return b"".join(pieces)[:limit]
 
     async def finish(self) -> bool:
-        """Reads the few bytes after the last event; whether the connection can serve the next request."""
+        """Read the bytes after the last event; returns whether the connection can be reused."""
         try:
             while await self._next(_LEFTOVER_SECONDS) is not None:
                 pass
@@ -138,7 +138,7 @@ class EventReader:
         try:
             return await self._silence.at_most(seconds, anext(self._chunks, None))
         except TimeoutError as error:
-            raise self._failures.cut(f"nothing was heard for {seconds:.0f} s") from error
+            raise self._failures.cut(f"nothing received for {seconds:.0f} s") from error
         except httpx2.HTTPError as error:
             raise self._failures.lost(error) from error
 
@@ -197,7 +197,7 @@ class _SilenceWatch:
             self._waiting = None
 
     def stop(self) -> None:
-        """Leaves no timer behind."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

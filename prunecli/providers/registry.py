@@ -1,4 +1,4 @@
-"""Which providers there are, and what the file of one defines.
+"""Find the providers, and define what a provider file contains.
 
 A file's name is the provider's name. Listing imports nothing; a file is imported when its provider is asked for, and
 imports its SDK only when a request is near.
@@ -18,7 +18,7 @@ DEFAULT = "anthropic"
 """The provider that answers unless `[model] provider` names another."""
 
 LISTING_SECONDS = 8.0
-"""How long an endpoint may take to list its models."""
+"""Time limit in seconds for listing models."""
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
 Listed: TypeAlias = Callable[[], Sequence[tuple[str, int]]]
@@ -42,7 +42,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """At most one of key and token, kept out of `repr`. `source` is where it was found."""
+    """A key or a token, or neither, hidden from `repr`. `source` is where it was found."""
 
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
@@ -65,7 +65,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of `prunecli doctor`: the thing, its state, and what to do where it is not well."""
+    """One line of `prunecli doctor`: the thing, its state, and how to fix it."""
 
     name: str
     state: State
@@ -122,11 +122,11 @@ class Providers(NamedTuple):
 
 
 SHIPPED = Providers()
-"""The providers that came with the program."""
+"""The shipped providers."""
 
 
 def check_address(address: str, keys: Keys, listed: Listed) -> Finding:
-    """Asks an endpoint for its models and words what came of it."""
+    """Ask an endpoint for its models and report the outcome."""
     try:
         models = listed()
     except Unauthorized as error:

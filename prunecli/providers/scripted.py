@@ -1,4 +1,4 @@
-"""The provider for tests and examples: plays a script of responses and keeps the requests that it got.
+"""A provider for tests and examples: plays a script of responses and keeps its requests.
 
 Nothing is patched and nothing sleeps: a response that is to hang waits for an event of the test's own.
 """
@@ -38,7 +38,7 @@ class Scripted:
 
 
 def says(text: str) -> Scripted:
-    """A response that is only words."""
+    """A response of text only."""
     return Scripted((Text(text),))
 
 
@@ -75,7 +75,7 @@ class ScriptedProvider:
 
     @property
     def left(self) -> int:
-        """Responses that were not asked for yet."""
+        """The responses not requested yet."""
         return max(0, len(self._script) - len(self.requests))
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:

@@ -1,4 +1,4 @@
-"""Which events a stream of bytes holds: Server-Sent Events, decoded piece by piece and bounded in size.
+"""Decode Server-Sent Events from a stream of bytes, piece by piece and bounded in size.
 
 Any of the three line ends is accepted, also where it is cut by the end of a piece; bytes that are no UTF-8
 become U+FFFD, so that one bad byte does not cost a response.

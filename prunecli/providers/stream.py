@@ -1,4 +1,4 @@
-"""What the events of one response add up to: a pure state machine from the endpoint's events to ours.
+"""Assemble one response from the endpoint's events: a pure state machine.
 
 `Assembly.feed` takes decoded events in order and gives deltas for the screen; `response` is what the log keeps.
 Only what the endpoint finished counts: a cut tool input is never a call, a cut signature never replayable.
@@ -59,7 +59,7 @@ class _OpenBlock:
         self.closed = False
 
     def whole(self, piece: str) -> str:
-        """The piece without a trailing half of a surrogate pair, and with the half before it (LOG-17)."""
+        """The piece without a trailing half of a surrogate pair, and with the half before it."""
         if piece.isascii() and not self.half:
             return piece
         piece = self.half + piece
@@ -72,7 +72,7 @@ class _OpenBlock:
         return well_formed(half)
 
     def add(self, piece: str) -> list[StreamEvent]:
-        """Keeps a piece and gives the delta for it."""
+        """Keep a piece and return its delta."""
         if not piece:
             return []
         self.pieces.append(piece)
@@ -92,7 +92,7 @@ class _OpenBlock:
 
 
 class Assembly:
-    """One response in the making.
+    """A response being assembled.
 
     `new_id` gives an id for a tool call that came without one. Feeding an `error` event is a caller's mistake:
     it is translated before (failures.py).
@@ -116,12 +116,12 @@ class Assembly:
         self.complete = False
 
     def feed(self, event: Json) -> list[StreamEvent]:
-        """The deltas that this event gives. Events and deltas of unknown kinds give none (API-18).
+        """The deltas that this event gives. Unknown kinds give none.
 
         Raises ValueError for an event that breaks the protocol or a response beyond all bounds.
         """
         if not isinstance(event, Mapping):
-            raise ValueError("an event that is no object")
+            raise ValueError("an event that is not an object")
         match event.get("type"):
             case "content_block_delta":
                 return self._delta(event.get("index"), _object(event.get("delta")))
@@ -147,7 +147,7 @@ class Assembly:
         return []
 
     def response(self) -> Response:
-        """The whole response. Raises ValueError before `message_stop` (API-05): a cut stream is no response."""
+        """The whole response. Raises ValueError before `message_stop`: a cut stream is no response."""
         if not self.complete:
             raise ValueError("the stream ended before message_stop")
         content = tuple(
@@ -181,7 +181,7 @@ class Assembly:
         return self._append(made, f"{made.kind}_delta", first) if isinstance(first, str) else []
 
     def _free_id(self, wanted: str) -> str:
-        """The id in the characters that the endpoint takes, unique within this response (API-13)."""
+        """The id in the characters that the endpoint takes, unique within this response."""
         wanted = found = _NOT_IN_A_NAME.sub("_", wanted) or self._new_id()
         number = 2
         while found in self._tool_ids:
@@ -283,7 +283,7 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
-    """The input, or its raw text under INVALID_INPUT where it is no whole JSON object (API-10 to 12)."""
+    """The input, or its raw text under INVALID_INPUT where it is no whole JSON object."""
     raw = made.whole_text()
     if made.closed and not raw.strip():
         given = _clean(made.head.get("input") or {})
@@ -326,7 +326,7 @@ def _objects(values: list[Json]) -> tuple[Mapping[str, Json], ...]:
 
 def _object(value: Json) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError("an event without its object")
+        raise ValueError("an event without an object")
     return value
 
 
@@ -336,5 +336,5 @@ def _string(value: Json) -> str:
 
 def _index(value: Json) -> int | None:
     if value is not None and type(value) is not int:
-        raise ValueError("a block index that is no number")
+        raise ValueError("a block index that is not a number")
     return value

@@ -1,4 +1,4 @@
-"""What to send as `thinking` for a model: its generations take different configurations and refuse the others.
+"""Choose `thinking` for a model: each generation accepts another configuration.
 
 Source: "Thinking support, defaults, and rejected configurations by model" and "Prefix checks" of Anthropic's
 documentation (autumn 2026), and the SDK's types. Budgets ended with Claude 4.5; from 4.7 on they are a 400.
@@ -21,7 +21,7 @@ _ALWAYS = ("fable", "mythos")
 
 
 def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
-    """The `thinking` object for a wish of `budget` tokens (0: as little as the model allows); None to send none.
+    """The `thinking` object for a budget of `budget` tokens (0: as little as possible); None to send none.
 
     Models that decide for themselves get `adaptive`, with its text shown: they put what they say between calls
     into thinking. On models with bound thinking that can't be switched off the endpoint is always asked to drop
@@ -65,7 +65,7 @@ def efforts_for(info: ModelInfo, config: Mapping[str, Json] | None) -> tuple[str
 
 
 def budget_note(info: ModelInfo, budget: int) -> str:
-    """Where a wish of `budget` tokens of thinking does nothing, or less than it says; "" where it holds."""
+    """A warning if a budget of `budget` tokens has no or less effect on this model, or ""."""
     types = info.thinking_types
     if types is None or ("enabled" in types if budget else "disabled" in types):
         return ""

@@ -1,4 +1,4 @@
-"""How many tokens a text has, by o200k_base: the vocabulary ships with the package and is never downloaded.
+"""Count tokens with o200k_base: the vocabulary ships with the package and is never downloaded.
 
 It is not Claude's tokenizer; models.token_factor says how far it is off. Loading takes 0.3 to 0.4 s of CPU, so
 it is done in a thread: the interpreter is free meanwhile, but for the last step (about 0.2 s in one piece).
@@ -62,18 +62,18 @@ class Shipped:
         self._thread: threading.Thread | None = None
 
     def warm(self) -> None:
-        """Begins to load it in a thread, once."""
+        """Start loading it in a thread, once."""
         if self._thread is None:
             self._thread = threading.Thread(target=self.load, name="tokenizer", daemon=True)
             self._thread.start()
 
     @property
     def ready(self) -> bool:
-        """Whether counting takes no longer than it takes to count."""
+        """Whether it is loaded, so that counting does not wait."""
         return self._loaded is not None
 
     def load(self) -> Tokenizer:
-        """Loads it where it is not loaded yet; for a thread. Raises ConfigError for a damaged installation."""
+        """Load it if needed; for a thread. Raises ConfigError for a damaged installation."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = load()
@@ -123,9 +123,9 @@ def _unpacked(path: Path) -> bytes:
     try:
         data = lzma.decompress(path.read_bytes())
     except (OSError, lzma.LZMAError) as error:
-        raise ConfigError(f"{path}: can't be read: {error}", "install prunecli again") from error
+        raise ConfigError(f"{path}: can't be read: {error}", "reinstall prunecli") from error
     if sha256(data).hexdigest() != SHA256:
-        raise ConfigError(f"{path}: not the vocabulary that belongs here", "install prunecli again")
+        raise ConfigError(f"{path}: wrong vocabulary file", "reinstall prunecli")
     return data
 
 

@@ -1,4 +1,4 @@
-"""The composition root: configuration, session, provider, tools and policy put together for one directory."""
+"""The composition root: combines configuration, session, provider, tools and policy for one directory."""
 
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup, Status

@@ -34,7 +34,7 @@ from prunecli.providers.registry import (
 from prunecli.tools.processes.environment import program_in
 
 MARKS: Mapping[State, str] = {"ok": "ok", "warning": "note", "problem": "BAD"}
-"""How each state is shown."""
+"""The mark shown for each state."""
 
 LITTLE_BYTES = 200_000_000
 """Free space below which a warning is shown."""
@@ -43,8 +43,11 @@ NARROW, LOW = 40, 10
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What is examined. `size` is the terminal's columns and rows, None without one; `provider` makes the provider of
-    a configuration; `free` returns the free bytes of a folder."""
+    """The machine that is checked.
+
+    `size` is the terminal's columns and rows, None without one; `provider` makes the provider of a configuration;
+    `free` returns the free bytes of a folder.
+    """
 
     places: Places
     cwd: Path
@@ -67,7 +70,7 @@ def patient_of(
 
 
 def checkup(patient: Patient) -> list[Finding]:
-    """Return all findings, in the order in which things are needed. Raises nothing that a user can cause."""
+    """Return all findings, in the order of a start. Raises nothing that a user can cause."""
     version = f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"
     found = [Finding("prunecli", "ok", version), _terminal(patient)]
     try:
@@ -92,13 +95,13 @@ def checkup(patient: Patient) -> list[Finding]:
 def _terminal(patient: Patient) -> Finding:
     term = patient.environ.get("TERM", "")
     if patient.size is None:
-        return Finding("terminal", "warning", "none: standard input or output is not a terminal", "use -p")
+        return Finding("terminal", "warning", "none: stdin or stdout is not a terminal", "use -p")
     columns, rows = patient.size
     said = f"{term or 'TERM is unset'}, {columns}x{rows}, {_colours(patient.environ)}"
     if term in ("", "dumb"):
         return Finding("terminal", "warning", said, "use --plain here")
     if columns < NARROW or rows < LOW:
-        return Finding("terminal", "warning", said, f"smaller than {NARROW}x{LOW}, so much is cut off")
+        return Finding("terminal", "warning", said, f"enlarge it to {NARROW}x{LOW} or more")
     return Finding("terminal", "ok", said)
 
 
@@ -112,11 +115,7 @@ def _colours(environ: Mapping[str, str]) -> str:
 
 def _configuration(patient: Patient, config: Config) -> Finding:
     file = patient.places.config_file
-    said = (
-        patient.places.shown(file)
-        if file.exists()
-        else "built-in values; `prunecli config init` makes a file"
-    )
+    said = patient.places.shown(file) if file.exists() else "defaults; `prunecli config init` creates a file"
     if config.notices:
         return Finding("configuration", "warning", said, "; ".join(config.notices))
     return Finding("configuration", "ok", said)
@@ -164,9 +163,9 @@ async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:
 
 
 def sandbox_words(environ: Mapping[str, str]) -> str:
-    """No sandbox is built in so far: it is said, and what one could be made of."""
+    """The state of the sandbox: none is built in; says whether bwrap is installed."""
     there = "is" if program_in(environ, "bwrap") else "is not"
-    return f"none so far: commands run with your rights (bwrap {there} there)"
+    return f"none: commands run with your permissions (bwrap {there} installed)"
 
 
 def _sandbox(patient: Patient, config: Config) -> Finding:
@@ -202,7 +201,7 @@ def _folder_problem(folder: Path, there: Path) -> str:
     if not os.access(there, os.W_OK | os.X_OK):
         return f"{there} is not writable"
     if folder == there and (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
-        return f"others can read it (mode {mode:04o}): chmod 700"
+        return f"readable by others (mode {mode:04o}); chmod 700 fixes it"
     return ""
 
 

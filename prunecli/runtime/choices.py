@@ -1,4 +1,4 @@
-"""What holds for a session now: its settings over the configuration, as model settings and pruning policy."""
+"""The options in force for a session: its own settings over the configuration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -30,12 +30,12 @@ from prunecli.providers.thinking import (
 )
 
 DEFAULT_MAX_TOKENS = 32_000
-"""Most tokens of an answer where neither configuration nor model table says less."""
+"""The limit of an answer in tokens, unless the configuration or model table sets a lower one."""
 
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 AUTO = ("pi",)
-"""What `strategy = "auto"` stands for until the data choose (PRUNING.md section 4)."""
+"""The strategies that `strategy = "auto"` stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Choices:
 
     @property
     def pruning(self) -> bool:
-        """Whether strategies may prune by themselves: `/prune-toggle`, else the configuration."""
+        """Whether strategies may prune automatically: `/prune-toggle`, else the configuration."""
         toggled = self.settings.get("pruning.enabled")
         return self.config.pruning.enabled if toggled is None else bool(toggled)
 
     @property
     def model_settings(self) -> ModelSettings:
-        """What requests say beside their messages."""
+        """The model options of requests."""
         info, model = self.model, self.config.model
         most = model.max_tokens or min(info.max_output or DEFAULT_MAX_TOKENS, DEFAULT_MAX_TOKENS)
         most = min(most, max(1, self.window // 2))
@@ -96,24 +96,24 @@ class Choices:
 
     @property
     def _context_edits(self) -> list[Json]:
-        """What strategies want the endpoint to edit itself; nothing while pruning is off, or where it refuses."""
+        """Edits that strategies leave to the endpoint; none while pruning is off or if the endpoint refuses."""
         if not self.pruning or CONTEXT_MANAGEMENT in self.refused:
             return []
         return [edit for one in self._chosen() if (edit := one.context_edit)]
 
     @property
     def efforts(self) -> tuple[str, ...]:
-        """The values of effort that the session's model takes; () for none."""
+        """The effort values that the session's model accepts; () for none."""
         return efforts_for(self.model, self.model_settings.thinking)
 
     @property
     def effort(self) -> str:
-        """The effort that requests ask for, "" for the model's own."""
+        """The effort that requests ask for, "" for the model's default."""
         return self.model_settings.effort
 
     @property
     def wanted_effort(self) -> str:
-        """The effort that was chosen, whether the model takes it or not; "" for the model's own."""
+        """The chosen effort, whether the model accepts it or not; "" for the model's default."""
         wanted = str(self.settings.get("model.effort") or self.config.model.effort)
         return "" if wanted == "default" else wanted
 
@@ -148,7 +148,7 @@ class Choices:
 
     @property
     def _market(self) -> Market:
-        """What the gate goes by; an endpoint that reports no cache fields has no prices."""
+        """The market for the gate; no prices if the endpoint reports no cache use."""
         info, ttl = self.model, self.cache_ttl
         prices = info.prices_for(self.prompt_tokens) if self.caches else None
         written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
@@ -162,11 +162,11 @@ class Choices:
         )
 
     def price(self, model: str, usage: Usage) -> float:
-        """USD of a usage, 0 where no price is known."""
+        """The cost of a usage in USD, 0 without a known price."""
         return self.known_price(model, usage) or 0.0
 
     def known_price(self, model: str, usage: Usage) -> float | None:
-        """As `price`, None where a price is not known."""
+        """As `price`, but None without a known price."""
         info = self.info_of(model) if model else self.model
         return cost(usage, info, self.cache_ttl)
 

@@ -1,4 +1,4 @@
-"""Counting tokens beside everything else: in threads, so that neither the screen nor a request waits for it."""
+"""Count tokens in threads, so that neither the screen nor a request waits."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,15 +11,15 @@ from prunecli.providers.tokenizer import SHIPPED
 from prunecli.session.session import Session
 
 LARGE_CHARS = 50_000
-"""Characters that are not counted between two keys: about 4 ms."""
+"""The most characters counted between two key presses; about 4 ms."""
 
 
 WARM_SECONDS = 0.2
-"""The tokenizer is loaded so long after the first request went out: it holds the interpreter for a moment."""
+"""Delay after the first request before the tokenizer is loaded, which briefly blocks the interpreter."""
 
 
 def warm(estimator: str) -> None:
-    """Loads the tokenizer in a thread, once, where this estimator needs it."""
+    """Load the tokenizer in a thread, once, if this estimator needs it."""
     if estimator == SHIPPED.name:
         SHIPPED.warm()
 
@@ -34,7 +34,7 @@ def refold(session: Session, context: Context, tell: Sequence[Callable[[Session]
 
 
 def teller(context: Context) -> Callable[[int], int | None]:
-    """Gives the tokens of an entry by its record's number; None where there is none, or it is not counted yet."""
+    """Return the tokens of an entry by record number; None if unknown or not counted yet."""
 
     def tokens(seq: int) -> int | None:
         entry = context.entries.get(seq)
@@ -44,7 +44,7 @@ def teller(context: Context) -> Callable[[int], int | None]:
 
 
 async def count_content(counter: TokenCounter, content: Sequence[Block]) -> int | None:
-    """The tokens that a tool's result is recorded with; None for an estimator that needs no record."""
+    """The tokens to record with a tool result; None if the estimator needs no record."""
     if counter.name != "tiktoken":
         return None
     size = sum(len(block.text) for block in content if isinstance(block, Text))
@@ -54,7 +54,7 @@ async def count_content(counter: TokenCounter, content: Sequence[Block]) -> int 
 
 
 def to_count(context: Context) -> list[Entry]:
-    """The entries of a context that should be counted in a thread before its figures are asked for."""
+    """The entries to count in a thread before the context's figures are needed."""
     counts = context.counts
     waiting = counts.uncounted
     if not waiting or counts.counter.name == "chars4":
@@ -64,7 +64,7 @@ def to_count(context: Context) -> list[Entry]:
 
 
 async def count_ahead(context: Context, entries: Sequence[Entry]) -> None:
-    """Counts these entries in a thread, so that who asks for figures afterwards need not wait."""
+    """Count these entries in a thread, so that figures are ready when needed."""
     counter = context.counts.counter
     counted = await asyncio.to_thread(_counted, counter, entries)
     for entry, tokens in zip(entries, counted, strict=True):

@@ -1,4 +1,4 @@
-"""A guide: the lines that Enter on an empty prompt says, one after the other."""
+"""A guide: prompts that Enter on an empty input sends, one after the other."""
 
 from collections.abc import Iterable
 
@@ -7,27 +7,27 @@ from prunecli.model.events import ToolResult
 
 
 class Guide:
-    """Proposes its lines in order, and from the first one again where the work stopped on the way."""
+    """Proposes its lines in order; starts over if the work stopped on the way."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._lines = tuple(lines)
         self._at = 0
 
     def next(self, context: Context) -> str:
-        """The line that Enter says now, "" for none."""
+        """The line that Enter sends next, or ""."""
         if 0 < self._at < len(self._lines) and _stopped(context):
             self._at = 0
         return self._lines[self._at] if self._at < len(self._lines) else ""
 
     def take(self, context: Context) -> str:
-        """The line that Enter says now; the next one is proposed afterwards."""
+        """Return the line that Enter sends, and advance to the next."""
         line = self.next(context)
         self._at += bool(line)
         return line
 
 
 def _stopped(context: Context) -> bool:
-    """Whether the last calls since the last prompt were denied, cut or failed: what was to follow them did not."""
+    """Whether the last calls since the last prompt were denied, interrupted or failed."""
     prompt = context.user_turns[-1] if context.user_turns else -1
     last = next((one for one in reversed(context.exchanges) if one.results and one.seq > prompt), None)
     events = [result.event for result in last.results] if last else []

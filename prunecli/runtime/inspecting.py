@@ -5,21 +5,21 @@ Nothing here has a screen. An edit is planned anew when it is carried out, so th
 
 from collections.abc import Iterator
 
-from prunecli.context.acts import Act, Plan, plan, refused
 from prunecli.context.impact import Impact, impact
-from prunecli.context.labels import Key
-from prunecli.context.map import WindowMap, undivided, window_map
-from prunecli.context.nodes import Node
-from prunecli.context.outline import Outline
 from prunecli.context.pressure import room
-from prunecli.context.ranking import largest_result
-from prunecli.runtime.entries import carry_out
+from prunecli.inspector.labels import Key
+from prunecli.inspector.manual_edits import Act, Plan, plan, refused
+from prunecli.inspector.nodes import Node
+from prunecli.inspector.outline import Outline
+from prunecli.inspector.ranking import largest_result
+from prunecli.inspector.window_map import WindowMap, undivided, window_map
+from prunecli.runtime.entry_numbers import carry_out
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
 
 
 class Inspecting:
-    """The map and the tree of the runtime's present session. `refresh` follows its log."""
+    """The map and the tree of the present session. `refresh` follows its log."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -49,17 +49,17 @@ class Inspecting:
         self.map = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
 
     def measuring(self) -> Iterator[None]:
-        """Works out what the map shows and what is cached, some of it at a time."""
+        """Compute the map and the cache state, in small steps."""
         yield from self.outline.measuring()
         self._draw_map()
 
     @property
     def is_measured(self) -> bool:
-        """Whether all that is known: nothing that is asked now takes long."""
+        """Whether the computation is complete, so that every query is fast."""
         return self.outline.is_measured
 
     def refresh(self) -> bool:
-        """Whether anything is different since the last time."""
+        """Catch up with the log; returns whether anything changed."""
         if self._session is not self._runtime.session or self.outline.context is not self._session.context:
             self._follow()
             return True
@@ -80,11 +80,11 @@ class Inspecting:
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
 
     def largest(self) -> Key | None:
-        """The largest result that can be pruned by hand; None for none."""
+        """The largest result that can be pruned by hand, or None."""
         return largest_result(self._runtime.policy.view(self._session.context))
 
     def above(self, key: Key) -> list[Key]:
-        """The nodes that a node stands below in the tree."""
+        """The ancestors of a node in the tree."""
         place = self.outline.place(key.seq) if key.seq >= 0 else None
         if place is None or key.kind in ("turn", "prompt"):
             return []
@@ -92,17 +92,17 @@ class Inspecting:
         return [Key("turn", turn.seq), *([Key("exchange", head.seq)] if head else [])]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """What an act would do now, or why nothing."""
+        """Plan an edit as it would happen now, or say why it is not possible."""
         if act != "undo" and self.node(key) is None:
-            return refused("it is no longer there")
+            return refused("this entry is gone")
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
 
     def impact(self, planned: Plan) -> Impact:
-        """What a plan would do to tokens, cache and cost."""
+        """The effect of a plan on tokens, cache and cost."""
         return impact(self._session.context, planned.events, self._runtime.policy.market)
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """Records what the act does now; a plan without events does nothing. Raises StorageFailed, SessionTooNew."""
+        """Record the edit, planned anew; a plan without events does nothing. Raises StorageFailed, SessionTooNew."""
         planned = self.plan(act, key, memo)
         carry_out(self._runtime, planned.events)
         self.refresh()

@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
 from prunecli.agent.trust import TrustStore
-from prunecli.agent.unattended import unattended_environment
-from prunecli.asked import PICKER, Launch
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, provider_for
 from prunecli.config.references import import_own
 from prunecli.errors import ConfigError, SessionLocked, UsageError
+from prunecli.launch_options import PICKER, Launch
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
@@ -24,9 +24,9 @@ from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.environment import child_environment
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
-"""The first line that a new user reads; it fits 80 columns."""
+"""The first line shown to a new user; it fits 80 columns."""
 STAND_IN = "demo"
-"""The model that answers where there is no key."""
+"""The model used without an API key."""
 NO_KEY = "no API key"
 """The origin of the model's name when nobody chose it."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
@@ -34,7 +34,7 @@ NO_SANDBOX_HINT = "`auto` runs commands without a sandbox and asks before any th
 
 
 def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
-    """The runtime of this command line, with its session. Raises PrunecliError."""
+    """Make the runtime of a command line, with its session. Raises PrunecliError."""
     places = Places.of(environ)
     cwd = (asked.cwd or Path.cwd()).resolve()
     store = TrustStore(places.trust_store)
@@ -93,14 +93,16 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:
-    """What a configured budget of thinking does not do. Raises ConfigError for an effort the model does not take."""
+    """Warn about a thinking budget without effect. Raises ConfigError for an effort the model lacks."""
     wanted, taken = runtime.choices.wanted_effort, runtime.choices.efforts
     if wanted and wanted not in taken:
         where, name = config.origin("model.effort"), runtime.model_name
         listed = f"{name} takes {', '.join(taken)}" if taken else f"{name} takes none"
         off = (runtime.choices.model_settings.thinking or {}).get("type") == "disabled"
         more = "; with model.thinking = 1024 or more also xhigh and max" if off else ""
-        raise ConfigError(f"{where}: model.effort: {wanted!r} is not for this model", f"{listed}{more}")
+        raise ConfigError(
+            f"{where}: model.effort: {wanted!r} is not supported by this model", f"{listed}{more}"
+        )
     origin = config.origin("model.thinking")
     note = "" if origin == "default" else budget_note(runtime.choices.model, config.model.thinking)
     return [f"{origin}: {note}."] if note else []
@@ -110,7 +112,7 @@ def _check_sandbox(config: Config) -> None:
     if config.sandbox.mode == "require":
         where = config.origin("sandbox.mode")
         raise UsageError(
-            f"{where}: sandbox.mode is 'require', and this version has no sandbox", NO_SANDBOX_HINT
+            f"{where}: sandbox.mode is 'require', but this version has no sandbox", NO_SANDBOX_HINT
         )
 
 
@@ -119,7 +121,7 @@ def _open(runtime: Runtime, asked: Launch) -> None:
         _open_path(runtime, asked, runtime.store.last(runtime.setup.cwd))
     elif asked.resume == PICKER:
         if asked.headless:
-            raise UsageError("--resume: which session?", "prunecli sessions list shows them")
+            raise UsageError("--resume: no session given", "`prunecli sessions list` shows the sessions")
         runtime.opening.append("/resume")
     elif asked.resume:
         wanted, at = _copied_until(asked.resume) if asked.fork else (asked.resume, None)
@@ -132,7 +134,7 @@ def _open(runtime: Runtime, asked: Launch) -> None:
 
 
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
-    """Continues a session. One that another process writes to is offered as a copy, where there is a screen."""
+    """Resume a session. With a screen, one that another process is writing is offered as a copy."""
     try:
         (runtime.open_session if asked.headless else runtime.resume)(path, fork=asked.fork)
     except SessionLocked:
@@ -148,7 +150,7 @@ def _copied_until(resume: str) -> tuple[str, int | None]:
 
 
 def _warm(provider: Provider) -> None:
-    """Prepare the provider in a thread, while the start goes on."""
+    """Prepare the provider in a thread during the start."""
     warm: Callable[[], None] | None = getattr(provider, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

@@ -1,9 +1,9 @@
-"""What a person should know of a run, in lines: the same for the screen and for runs that nobody watches."""
+"""The notices of a run as lines, for the screen and for headless runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.context.labels import prune_in_words
+from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
 from prunecli.model.notes import change_in_words
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def opening_notices(runtime: "Runtime") -> list[str]:
-    """What there is to say before a run that nobody watches: of the configuration and of the session."""
+    """The notices before a headless run, about the configuration and the session."""
     return [*runtime.notices, *session_notices(runtime, runtime.session)]
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:
-    """What there is to say of a session that is opened: whose it is, and what of it could not be read."""
+    """The notices of an opened session: where it was started, and what could not be read."""
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != str(setup.cwd)
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
@@ -28,11 +28,11 @@ def session_notices(runtime: "Runtime", session: Session) -> list[str]:
 
 
 def _elsewhere(shown: str) -> str:
-    return f"This session belongs to {shown}; the agent works here now."
+    return f"This session belongs to {shown}; the agent now works in this folder."
 
 
 def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
-    """The line for a record or a signal; "" for one of which there is nothing to say."""
+    """The line for a record or a signal, or ""."""
     match event:
         case Notice(text):
             return text

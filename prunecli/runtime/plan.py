@@ -1,4 +1,4 @@
-"""The plan that waits for the user's approval."""
+"""The plan waiting for the user's approval."""
 
 from prunecli.model.messages import plain_text
 from prunecli.model.planning import plan_in
@@ -6,7 +6,7 @@ from prunecli.runtime.runtime import Runtime
 
 
 def plan_of(runtime: Runtime) -> str:
-    """The plan that the last answer ends in while the mode is plan; "" for none."""
+    """The plan at the end of the last answer in plan mode, or ""."""
     context = runtime.session.context
     last = context.items[-1] if context.items else None
     if runtime.gatekeeper.mode != "plan" or runtime.running or last is None or last.kind != "assistant":

@@ -1,7 +1,7 @@
-"""What stands before the messages of a session: its system prompt and its tools, as they are recorded with it.
+"""The preamble of a session: its system prompt and tool schemas.
 
-They are recorded once, before the first prompt, and never change: a changed byte would break the prompt cache and all
-thinking that is bound to it. What is different by now is told behind the next prompt instead.
+It is recorded once, before the first prompt, and never changes: a changed byte would break the prompt cache and all
+thinking bound to it. Later changes are added to the next prompt as a note.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from prunecli.agent.prompt import Surroundings, find_instructions, system_prompt
+from prunecli.agent.system_prompt import Surroundings, find_instructions, system_prompt
 from prunecli.context.state import Context
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
 
 _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
-"""What the first system text says of the surroundings; the date is that of the session's beginning."""
+"""The facts in the first system text that may change; the date is that of the session's start."""
 
 _FILE = re.compile(r'<instructions file="([^"\n]*)">')
 
@@ -33,8 +33,10 @@ _AS_BEFORE = f"{CHANGED} What the system prompt says holds again, without later 
 def preamble(
     setup: Setup, tools: Iterable[Tool], begun: int, *, window: int, trusted: bool
 ) -> dict[str, Json]:
-    """The preamble of now, as the setting that records it. `window` is in tokens, `begun` in unix ms: the date in it
-    is that on which the session began."""
+    """The current preamble, as the setting that records it.
+
+    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date.
+    """
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
         setup.cwd,
@@ -48,8 +50,10 @@ def preamble(
 
 
 def begin(runtime: "Runtime") -> str:
-    """Records the preamble of a session that has none, and a model that the command line names; what is to be told
-    to the model where the preamble would be another one by now."""
+    """Record the preamble of a session without one, and a model named on the command line.
+
+    Returns a note to the model about changes since the preamble was recorded, or "".
+    """
     session = runtime.session
     first = session.records[0].timestamp if session.records else runtime.setup.clock()
     trusted, window = runtime.gatekeeper.trusted, runtime.choices.window
@@ -62,20 +66,22 @@ def begin(runtime: "Runtime") -> str:
 
 
 def recorded(context: Context) -> Mapping[str, Json] | None:
-    """The preamble that was recorded with a session, None for one that has none (a new or an imported one)."""
+    """The recorded preamble of a session; None for a new or an imported one."""
     value = context.settings.get(PREAMBLE)
     return value if isinstance(value, dict) and (value.get("system") or value.get("tools")) else None
 
 
 def known_tools(context: Context, enabled: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The enabled tools that the session's model knows: those it was begun with."""
+    """The enabled tools that were enabled when the session started."""
     known = enabled if recorded(context) is None else tool_names(context.settings[PREAMBLE])
     return {name: tool for name, tool in enabled.items() if name in known}
 
 
 def change_note(context: Context, now: Mapping[str, Json]) -> str:
-    """What to tell the model behind the next prompt of that in which the preamble of now differs from the recorded
-    one; "" where nothing does, or where the model was told already and still knows."""
+    """The note to the model about differences between the current preamble and the recorded one.
+
+    "" without differences, or if the note is already in the context.
+    """
     kept = recorded(context)
     if kept is None:
         return ""
@@ -86,8 +92,7 @@ def change_note(context: Context, now: Mapping[str, Json]) -> str:
 
 
 def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """What of the system texts is others now. The agent's own words are not told again: a newer version of the
-    program goes on with the session as it was begun."""
+    """The changed facts and instruction files; the agent's own text stays as the session began."""
     facts = {found[1]: found[0] for found in _LINE.finditer(before[0] if before else "")}
     lines = [one[0] for one in _LINE.finditer(now[0]) if facts.get(one[1], one[0]) != one[0]]
     files = [text for text in now[1:] if text not in before]
@@ -101,7 +106,7 @@ def _names(texts: Iterable[str]) -> set[str]:
 
 
 def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:
-    """What to say to the user where the enabled tools are others than those the session was begun with."""
+    """Notices for the user if the enabled tools differ from those of the session."""
     if recorded(context) is None:
         return []
     kept, enabled = tool_names(context.settings[PREAMBLE]), tuple(enabled)
@@ -110,7 +115,7 @@ def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:
     return [
         f"{words} {', '.join(names)}{way}"
         for words, names, way in (
-            ("Not in this session, which was begun without:", added, ". /new has it."),
+            ("Newly enabled, but not in this session:", added, ". /new to use it."),
             ("Disabled since this session began, so calls are refused:", gone, "."),
         )
         if names

@@ -1,8 +1,7 @@
-"""The log of pruning: what `/prune-stats` shows, as a line of JSON each, for whoever wants to know afterwards.
+"""The pruning log: the data of `/prune-stats` as lines of JSON, for later analysis.
 
-`$PRUNECLI_HOME/logs/prunecli.log`, mode 0600; it never holds what anybody said. At `MOST_BYTES` it becomes
-`prunecli.log.1` and a new one begins, so that it takes twice that at most. A disk that can't be written to costs
-log lines and nothing else.
+`$PRUNECLI_HOME/logs/prunecli.log`, mode 0600; it never contains text of the conversation. At `MOST_BYTES` it is
+renamed to `prunecli.log.1` and a new one starts. A disk that can't be written to only costs log lines.
 """
 
 import json
@@ -38,7 +37,7 @@ class PruningLog:
         self._runtime = runtime
 
     def follow(self) -> None:
-        """Follows the runtime's session, and each that comes after it, from now on."""
+        """Follow the runtime's session and each later one."""
         self._watch(self._runtime.session)
         self._runtime.on_session.append(self._watch)
 

@@ -1,7 +1,7 @@
-"""Which optional fields of a request an endpoint refuses: remembered by address and model, so that it is asked once.
+"""Remember the optional request fields that an endpoint refuses, by address and model.
 
-Kept in a file of the program's own in the data folder. A refusal is forgotten after thirty days, because gateways
-learn; deleting the file forgets all of them. A file that can't be read or written changes nothing for the session.
+They are kept in a file in the data folder, for thirty days, because gateways are updated. Delete the file to forget
+them. A file that can't be read or written is ignored.
 """
 
 import json
@@ -19,7 +19,7 @@ LASTS_MS = 30 * 24 * 3600 * 1000
 
 
 class Refusals:
-    """The refusals of all endpoints; `address` gives the one in use, "" for the API's own."""
+    """The refusals of all endpoints; `address` returns the one in use, "" for the default API."""
 
     def __init__(self, path: Path, clock: Clock, address: Callable[[], str]) -> None:
         self._path = path
@@ -35,7 +35,7 @@ class Refusals:
         )
 
     def add(self, model: str, field: str) -> bool:
-        """Remembers a refusal; True, because `of` knows of it from now on, whether it could be kept or not."""
+        """Remember a refusal. Always True: `of` includes it even if the file can't be written."""
         self._known = {**self._read(), **self._all()}
         self._known.setdefault(self._key(model), {})[field] = self._clock()
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")

@@ -1,6 +1,6 @@
-"""A long session on its way into a runtime: its end at once, the rest in steps of a few milliseconds.
+"""Load a long session: its end at once, the rest in steps of a few milliseconds.
 
-The runtime keeps the session that it has until all is read; nothing ever sees half a session.
+The runtime keeps its present session until all is read, so no code ever sees half a session.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.model.events import Record
-from prunecli.runtime.half_done import clear_half_done
+from prunecli.runtime.leftovers import clear_half_done
 from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
 
@@ -45,7 +45,7 @@ class Resuming:
         return tail(self.path)
 
     def steps(self) -> Iterator[Step]:
-        """Reads and folds; each step says what it read. Raises SessionCorrupt, StorageFailed, OSError."""
+        """Read and fold; each step reports its records. Raises SessionCorrupt, StorageFailed, OSError."""
         while True:
             try:
                 step = next(self._steps)
@@ -58,16 +58,18 @@ class Resuming:
 
     @property
     def records(self) -> list[Record]:
-        """All records, when all steps are done."""
+        """All records, once all steps are done."""
         return self._session.records if self._session else []
 
     def answered(self) -> list[Record]:
-        """When all steps are done: the records that answer the calls which a crash left open."""
+        """The records that answer calls left open by a crash, once all steps are done."""
         return self.records[self._read :]
 
     def make_ready(self) -> None:
-        """When all steps are done, for a thread: makes the copy with `fork`, and works out the figures that are asked
-        for first. Without compactions they are sums over all of the session. Raises StorageFailed."""
+        """Make the copy (with `fork`) and compute the first figures, in a thread, once all steps are done.
+
+        Without compactions they are sums over the whole session. Raises StorageFailed.
+        """
         if self._session is None:
             return
         runtime = self._runtime
@@ -76,16 +78,16 @@ class Resuming:
         runtime.policy.ledger(self._session.context)
 
     def finish(self) -> Session:
-        """When all steps are done: the runtime goes on with the session."""
+        """Switch the runtime to the session. Call it when all steps are done."""
         if self._session is None:
-            raise RuntimeError("it is not read yet")
+            raise RuntimeError("the session is not fully read yet")
         if not self._fork:
             clear_half_done(self._session, self._runtime.setup.cwd)
         self._runtime.switch(self._session, self._bill)
         return self._session
 
     def close(self) -> None:
-        """It is not wanted any more: the lock is let go."""
+        """Abandon the session and release its lock."""
         self._steps.close()
         if self._session is not None:
             self._session.close()

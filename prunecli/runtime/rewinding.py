@@ -1,4 +1,4 @@
-"""Going back to an earlier point of a session, or forward again: the conversation, the files, or both."""
+"""Rewind a session to an earlier point, or forward again: the conversation, the files, or both."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from prunecli.tools.tool import FilesSeen
 
 
 def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
-    """What going back to each of these points would do to the files. May block. Raises SnapshotFailed."""
+    """The file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
     if runtime.files.off:
         return [Outlook() for _ in seqs]
     snapshots = runtime.files.snapshots
@@ -26,7 +26,7 @@ def points_of(runtime: Runtime) -> list[Point]:
 
 
 async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
-    """Goes to the state right after record `seq`. The files are saved first, so that this can be undone too.
+    """Rewind to the state right after record `seq`. Files are saved first, so that this can be undone too.
 
     Raises SnapshotFailed, with the conversation as it was; StorageFailed.
     """
@@ -38,16 +38,14 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
         if lost := [context.entries[one] for one in sorted(context.unseen.dropped - before)]:
             words = f"{context.unseen.sum(lost)} of this branch no longer fit and will be dropped"
             runtime.session.tell(Notice(words, "warning"))
-        runtime.files_seen = (
-            FilesSeen()
-        )  # what was read may be known no longer: it is read again before a write
+        runtime.files_seen = FilesSeen()  # the model may no longer know what it read
         await asyncio.to_thread(runtime.session.commit)
     return restored
 
 
 async def _files(runtime: Runtime, seq: int) -> Restored:
     if why := runtime.files.off:
-        raise SnapshotFailed(f"the files can't go back: {why}")
+        raise SnapshotFailed(f"cannot restore files: {why}")
     snapshots, session = runtime.files.snapshots, runtime.session
     records = tuple(session.records)
     now = await asyncio.to_thread(runtime.files.save)
@@ -63,8 +61,9 @@ async def _files(runtime: Runtime, seq: int) -> Restored:
 
 
 def take_back_cut(runtime: Runtime) -> None:
-    """An answer that was interrupted in the middle of its text leaves the conversation, so that going on asks for
-    it again, as after a kill; it stays in the log. Nothing is taken back where the user pruned or restored since.
+    """Rewind past an answer that was interrupted mid-text, so that continuing asks for it again.
+
+    It stays in the log. Does nothing if the user has pruned or restored since.
     """
     items = runtime.session.context.items
     last = items[-1] if items else None

@@ -1,7 +1,7 @@
-"""One directory's agent: what a front end starts, asks and shows.
+"""The agent of one directory: what front ends call.
 
-Front ends read the session's stream and call the methods here and nothing below. What changes while a session
-lasts stands here; what holds now is worked out by `choices`.
+Front ends read the session's stream and call the methods here, nothing below. This module keeps the state that
+changes during a session; `choices` computes the options in force.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions import Mode, Rules
+from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
@@ -35,15 +35,16 @@ from prunecli.model.signals import SessionEvent
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
-from prunecli.runtime import standing, toolbox
+from prunecli.runtime import session_state as standing
+from prunecli.runtime import toolbox
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
+from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.half_done import clear_half_done
+from prunecli.runtime.leftovers import clear_half_done
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming
-from prunecli.runtime.saving import FileSaver
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
 from prunecli.session.loading import LONG_BYTES
@@ -53,10 +54,10 @@ from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
 class Runtime:
-    """The agent of one directory. `provider_for` gives who answers for a model name.
+    """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `notices` are shown when a screen begins, `opening` are commands that are run then, before any prompt is said.
-    `introduction` is said before them; `guide` is what Enter on an empty prompt says, one after the other.
+    `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
+    shown. `guide` holds the prompts that Enter on an empty input sends.
     """
 
     def __init__(
@@ -105,15 +106,15 @@ class Runtime:
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
-        """Leaves the session as it is and begins another."""
+        """Start a new session; the present one stays as it is."""
         self.switch(self._new_session())
         return self.session
 
     def open_session(
         self, path: Path, *, writable: bool = True, fork: bool = False, at: int | None = None
     ) -> Session:
-        """Continues the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError; the
-        present one then stays."""
+        """Resume the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError;
+        the present session then stays."""
         clock = self.setup.clock
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
@@ -124,8 +125,7 @@ class Runtime:
         return session
 
     def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
-        """As `open_session`, but a long one is only begun: it is then `resuming`, and the front end goes on with
-        it. Raises SessionError, OSError."""
+        """As `open_session`, but the front end loads a long one, through `resuming`. Raises SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
             self.open_session(path, writable=writable, fork=fork)
@@ -133,13 +133,13 @@ class Runtime:
             self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
-        """The session that is being read is not wanted any more."""
+        """Abandon the session that is being loaded."""
         if self.resuming is not None:
             self.resuming.close()
             self.resuming = None
 
     def switch(self, session: Session, bill: Bill | None = None) -> None:
-        """Goes on with another session that is complete; its bill, where it was summed up already."""
+        """Switch to another loaded session; `bill` saves summing it up again."""
         self.session.close()
         self.resuming = None
         self.mailbox = Mailbox()
@@ -157,7 +157,7 @@ class Runtime:
         return Session(started, self.new_context(), path=path, clock=self.setup.clock)
 
     def new_context(self) -> Context:
-        """An empty context that counts with the configured estimator."""
+        """Make an empty context that counts with the configured estimator."""
         return Context(counter(self.config.pruning.estimator), token_factor)
 
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
@@ -179,16 +179,16 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Whether a run is under way."""
+        """Whether the agent is working."""
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
-        """Says something to the idle agent and runs until it is idle again.
+        """Send a prompt to the idle agent and run until it is idle again.
 
         Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Cancelling interrupts.
         """
         if not words.strip() and not images:
-            raise UsageError("the prompt is blank", "type something")
+            raise UsageError("the prompt is blank", "type a prompt")
         change = self.prepare()
         plan = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
         notes = (*plan, Text(change)) if change else plan
@@ -197,7 +197,7 @@ class Runtime:
         return await self.go_on()
 
     async def go_on(self) -> Done:
-        """Runs from where the session is: after a crash, a failure or a limit."""
+        """Continue the session after a crash, a failure or a limit."""
         self.prepare()
         self._task = asyncio.current_task()
         try:
@@ -208,24 +208,24 @@ class Runtime:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the session was left in the middle of something: `go_on` would do more than say so."""
+        """Whether the session was interrupted, so that `go_on` has work to do."""
         return standing.unfinished(self.session.context)
 
     def interrupt(self) -> None:
-        """Cancels the run that is under way, if any (Esc)."""
+        """Cancel the current run, if any (Esc)."""
         if self._task is not None:
             self._task.cancel()
 
     def steer(self, words: str) -> None:
-        """Says something to the working agent: it goes in after the current tool calls. Raises PromptTooLarge."""
+        """Steer the working agent: deliver a message after the current tool calls. Raises PromptTooLarge."""
         self.mailbox.steering.append(UserMessage((Text(checked(words, self.choices.window)),), "steering"))
 
     def follow_up(self, words: str) -> None:
-        """Queues something for when the agent would be done. Raises PromptTooLarge."""
+        """Queue a message for when the agent is done. Raises PromptTooLarge."""
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:
-        """`/compact`: a summary of the older part, now. False where nothing came of it."""
+        """`/compact`: summarize the older part now. Returns whether it did."""
         plan = self.policy.plan_compaction(self.session.context, focus)
         if plan is None:
             return False
@@ -264,13 +264,13 @@ class Runtime:
         return await self.asker(asked)
 
     def prepare(self) -> str:
-        """Before a run: records what requests are proved with. What the model is to be told of changes since."""
+        """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
         self.session.mend()
         return begin(self)
 
     def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """What tools may use now."""
-        return toolbox.tool_context(self, approved=approved)
+        """The context of the next tool call."""
+        return toolbox.tool_context(self.setup, self.session, self.files_seen, lambda: self.choices, approved)
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -303,43 +303,43 @@ class Runtime:
 
     @property
     def provider(self) -> Provider:
-        """Who answers for the model."""
+        """The provider of the session's model."""
         name = self.model_name
         if name not in self._providers:
             self._providers[name] = self._provider_for(name)
         return self._providers[name]
 
     def status(self) -> Status:
-        """The figures of now."""
-        return standing.status(self)
+        """The current figures."""
+        parts = self.session, self.mailbox, self.choices, self.gatekeeper
+        return standing.status(*parts, self.bill, self.running)
 
     # What commands do ----------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
-        """Records an event of the user's: a setting, an undo, a pin."""
+        """Record an event by the user: a setting, an undo, a pin."""
         return self.session.emit(event)
 
     def set_model(self, name: str) -> ModelInfo:
-        """Another model for this session from the next request on. Raises PrunecliError where nobody answers
-        for it."""
+        """Use another model from the next request on. Raises PrunecliError if it has no provider."""
         self._provider_for(self._info_of(name).name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 
     def set_mode(self, mode: Mode) -> None:
-        """Another permission mode for this session."""
+        """Set the permission mode of this session."""
         self.gatekeeper.mode = mode
 
     def toggle_pruning(self) -> bool:
-        """Switches the strategies on or off for this session; what was pruned stays pruned."""
+        """Turn automatic pruning on or off for this session; existing prunes stay."""
         self.emit(SettingChanged("pruning.enabled", not self.choices.pruning))
         return self.choices.pruning
 
     def trust(self) -> Sequence[str]:
-        """Trusts the directory from now on and reads what its files configure; notices of that.
+        """Trust the directory and load its configuration; returns notices.
 
-        Raises ConfigError where those files are wrong: then the directory stays untrusted.
+        Raises ConfigError if its configuration is invalid; the directory then stays untrusted.
         """
         config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
@@ -348,15 +348,17 @@ class Runtime:
         return config.notices
 
     def reload(self) -> Sequence[str]:
-        """Reads the configuration again; values set for the session stay. Raises ConfigError."""
+        """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._retired += self._providers.values()  # address and key may be others; a run goes on with its own
+        self._retired += (
+            self._providers.values()
+        )  # address and key may have changed; a run keeps its provider
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
-        """Another configuration from now on. With another estimator the session is folded anew."""
+        """Use another configuration. A changed estimator folds the session again."""
         tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
@@ -364,7 +366,7 @@ class Runtime:
             refold(self.session, self.new_context(), self.on_session)
 
     async def close(self) -> None:
-        """Closes connections and the session's file."""
+        """Close connections and the session file."""
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()

@@ -1,4 +1,4 @@
-"""Which model answers in a session: the one of the command line, of its log, or of the session that was resumed."""
+"""Choose the model of a session: from the command line, its log, or the resumed session."""
 
 from collections.abc import Callable
 
@@ -34,11 +34,11 @@ class SessionModel:
         elif not self.asked:
             answers = self._info_of(config.model.name).name
             session.notices.append(
-                f"This session used {name}, which is not known here: {answers} goes on with it"
+                f"This session used {name}, which is unknown here: {answers} goes on with it"
             )
 
     def unrecorded(self, session: Session) -> str:
-        """The model that the command line names where the session's log names another one, else ""."""
+        """The model of the command line if the log names another one, else ""."""
         recorded = str(session.context.settings.get("model.name") or session.started.model)
         same = not self.asked or self._info_of(self.asked).name == self._info_of(recorded).name
         return "" if same else self.asked

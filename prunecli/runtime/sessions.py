@@ -1,4 +1,4 @@
-"""Sessions as lists show them: with what they cost, by the model table."""
+"""Sessions for lists, with their costs by the model table."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
 from prunecli.session.digest import LONG_PROMPT, Digest
-from prunecli.session.search import Hit
+from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 
 
@@ -21,11 +21,11 @@ class Costs:
 
     @staticmethod
     def of(places: Places) -> "Costs":
-        """With the table that comes with the program."""
+        """Use the shipped model table."""
         return Costs(ModelTable.load(places.shipped_data))
 
     def of_session(self, digest: Digest) -> float:
-        """USD that a session cost; models without a known price count nothing."""
+        """The cost of a session in USD; models without a known price count as 0."""
         long = digest.usage_long()
         return sum(
             self._price(model, _difference(usage, long.get(model, Usage())), 0)

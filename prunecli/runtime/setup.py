@@ -1,11 +1,11 @@
-"""What a runtime is made of, and what it shows of itself: two values."""
+"""Two values: the parts of a runtime, and the status it shows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 
-from prunecli.agent.permissions import Mode
+from prunecli.agent.permissions.judge import Mode
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config
 from prunecli.context.bill import Bill

@@ -20,7 +20,7 @@ async def shell(
     progress: Callable[[str], None] = lambda _: None,
     so_far: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Runs the user's own command; the model sees it and its output unless `!!` was typed.
+    """Run the user's own command; the model sees it and its output unless `!!` was typed.
 
     Returns the output; `progress` gets its last lines while it runs, `so_far` all of it when it is cut. Cancelled,
     the command is recorded with what it had printed. Raises ToolError where it can't be run, StorageFailed.

@@ -3,22 +3,21 @@ and how their calls are shown."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import named
-from prunecli.runtime import standing
+from prunecli.runtime import session_state as standing
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.registry import load
-from prunecli.tools.tool import Tool, ToolContext, ToolLimits, parse, touches_of
-
-if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
 def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
-    """The tools by name, in the order given. Raises ConfigError for a name that is no tool."""
+    """Load tools by name, in the order given. Raises ConfigError for an unknown name."""
     tools: dict[str, Tool] = {}
     for name in enabled:
         for one in ("prun", "prun_with_memo") if name == "prun" else (name,):
@@ -47,7 +46,7 @@ def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[st
 
 
 def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The paths that a call touches, also one of another program with other arguments."""
+    """The paths that a call touches, including calls imported from other agents."""
     try:
         touches = touches_of(tool, parse(tool.Input, given))
     except ToolError:
@@ -55,16 +54,18 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
     return (*touches.reads, *touches.changes, *touches.searches) if touches else ()
 
 
-def tool_context(runtime: "Runtime", *, approved: bool) -> ToolContext:
+def tool_context(
+    setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
+) -> ToolContext:
     """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its tokens),
     or a single result could never be sent."""
-    tools, setup, session = runtime.config.tools, runtime.setup, runtime.session
+    tools, window = choices().config.tools, choices().window
     return ToolContext(
         setup.cwd,
         setup.cwd,
         setup.approved_env if approved else setup.child_env,
-        runtime.files_seen,
-        ToolLimits(min(tools.max_output_bytes, runtime.choices.window), tools.bash_timeout),
-        plan_prun=lambda tokens, memo: runtime.policy.plan(session.context, tokens, memo),
+        seen,
+        ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
+        plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
     )

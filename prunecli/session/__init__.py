@@ -1,1 +1,1 @@
-"""Sessions: the append-only log on the disk, its fold in memory, and finding them again."""
+"""Sessions: the append-only log on disk, its fold in memory, and ways to find them again."""

@@ -1,7 +1,7 @@
-"""The audit of a session: what each request was thought to be, what the endpoint reported, and what it cost.
+"""Audits a session: the estimated and reported size of each request, its cache use and its cost.
 
-Everything is worked out from the log: the estimate as the screen showed it, and which part of the request the
-endpoint had seen and so should have read from its cache.
+Everything is computed from the log: the estimate as the screen showed it, and the part of the request that the
+endpoint had seen before and so should have read from its cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +15,16 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, Record, R
 from prunecli.model.messages import Usage
 
 LEAST_CACHED = 1_024
-"""Tokens below which endpoints cache nothing."""
+"""Minimum tokens that endpoints cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request. Tokens; what the endpoint did not report is None. `error` is (estimate - report) / report;
-    `proved` says that the recorded hash is that of what the log gives. No estimate has a summary's request, and a
-    `response` whose request is not in the log: another program sent it."""
+    """One request. Counts are tokens, None if not reported.
+
+    `error` is (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log.
+    `estimated` is None for summary requests and for responses (kind "response") whose request another program sent.
+    """
 
     seq: int
     at: int
@@ -42,17 +44,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All requests of a session, and the figures over them."""
+    """All requests of a session with summary figures."""
 
     rows: tuple[Row, ...]
 
     @property
     def errors(self) -> list[float]:
-        """The estimate's relative errors, absolute, from the smallest to the largest."""
+        """The absolute relative errors of the estimate, in ascending order."""
         return sorted(abs(row.error) for row in self.rows if row.error is not None)
 
     def summary(self) -> dict[str, Any]:
-        """The figures as a JSON object; errors are None where nothing was reported."""
+        """The figures as a JSON object; errors are None if nothing was reported."""
         errors = self.errors
         told = [row for row in self.rows if row.cache_read is not None and row.cache_expected is not None]
         return {
@@ -70,11 +72,11 @@ class Audit:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """`requests` and `summary`."""
+        """A JSON object with `requests` and `summary`."""
         return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
 
     def lines(self) -> list[str]:
-        """A table for a person, and the figures over it."""
+        """A table for people, followed by the summary figures."""
         head = (
             "record",
             "time",
@@ -98,13 +100,13 @@ class Audit:
 
 @dataclass(slots=True)
 class _Caches:
-    """What the endpoint has cached, as far as the log tells: ends of prefixes with their tokens and last use."""
+    """What the endpoint has cached according to the log: prefixes with their tokens and last use."""
 
     ttl_ms: int
     known: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)
 
     def expected(self, model: str, chain: Sequence[bytes], now: int) -> int:
-        """Tokens of the longest prefix that is there still; it stays for another while."""
+        """The tokens of the longest prefix still cached; extends its lifetime."""
         for digest in reversed(chain):
             tokens, used = self.known.get((model, digest), (0, 0))
             if tokens >= LEAST_CACHED and now - used <= self.ttl_ms:
@@ -115,7 +117,7 @@ class _Caches:
 
 @dataclass(slots=True)
 class _Sent:
-    """A request without its response."""
+    """A request waiting for its response."""
 
     row: dict[str, Any]
     chain: tuple[bytes, ...]
@@ -126,7 +128,7 @@ class _Sent:
 def audit(
     records: Sequence[Record], context: Context, price: Callable[[str, Usage], float], ttl_ms: int = 300_000
 ) -> Audit:
-    """Folds the records into an empty context and puts each request beside its report. `price` gives USD."""
+    """Fold the records into an empty context and compare each request with its report. `price` returns USD."""
     rows: list[Row] = []
     caches = _Caches(ttl_ms)
     waiting: _Sent | None = None
@@ -173,7 +175,7 @@ def _answered(
     price: Callable[[str, Usage], float],
     caches: _Caches,
 ) -> Row:
-    """The row of a request, and what is cached now: until each breakpoint, tokens by its share of the bytes."""
+    """The row of a request. Records what is cached now: the tokens up to each breakpoint, by share of bytes."""
     reported = event.usage.prompt_tokens
     for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
         tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
@@ -199,7 +201,7 @@ def _usage(usage: Usage, cost: float) -> dict[str, Any]:
 
 
 def _at(sorted_values: Sequence[float], part: float) -> float | None:
-    """The value below which this part of all lies (nearest rank), None of none."""
+    """The nearest-rank quantile of sorted values, or None if there are none."""
     if not sorted_values:
         return None
     return sorted_values[max(0, -(-round(part * 1000) * len(sorted_values) // 1000) - 1)]
@@ -227,17 +229,17 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _words(found: dict[str, Any]) -> list[str]:
     lines = [
         f"{found['requests']} requests, {found['answered']} answered: {short(found['prompt_tokens'])} prompt tokens, "
-        f"{short(found['output_tokens'])} of output, {money(found['cost'])}"
+        f"{short(found['output_tokens'])} output tokens, {money(found['cost'])}"
     ]
     if found["error_median"] is not None:
         median, p90, worst = (found[f"error_{name}"] for name in ("median", "p90", "worst"))
-        lines.append(f"estimate's error: median {median:.1%}, p90 {p90:.1%}, worst {worst:.1%}")
+        lines.append(f"estimate error: median {median:.1%}, p90 {p90:.1%}, worst {worst:.1%}")
     if found["cache_expected"] or found["cache_read"]:
         part = share(found["cache_read"] / found["cache_expected"]) if found["cache_expected"] else "-"
         read, expected = short(found["cache_read"]), short(found["cache_expected"])
         lines.append(f"cache: {read} tokens read, {expected} expected ({part})")
     if found["not_proved"]:
         lines.append(
-            f"{found['not_proved']} requests differ from what the log gives (✗): see `sessions verify`"
+            f"{found['not_proved']} requests do not match the log (✗); run `prunecli sessions verify`"
         )
     return lines

@@ -1,6 +1,6 @@
-"""Large payloads beside the log: images and texts over 64 KiB lie in `blobs/<sha256>`, named by their content.
+"""Stores large payloads beside the log: images and texts over 64 KiB in `blobs/<sha256>`.
 
-A blob is there before the record that names it, and durable before that record is.
+A blob is written and synced before the record that refers to it.
 """
 
 import base64
@@ -20,7 +20,7 @@ from prunecli.session.folders import make_private, sync_folder
 from prunecli.session.writer import WAY_OUT
 
 INLINE_BYTES = 65_536
-"""Texts up to this many bytes stay in the record."""
+"""Texts up to this size stay in the record."""
 
 
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -28,8 +28,10 @@ _PART = re.compile(r"[0-9a-f]{64}\.([0-9]+)\.part")
 
 
 class Blobs:
-    """The folder of a log's blobs; it is made when the first one is stored. `sync` is a seam, os.fsync, and so is
-    `sync_names`, which does the same for the names in a folder."""
+    """The folder of a log's blobs, created for the first one.
+
+    Tests may replace `sync` (os.fsync) and `sync_names`, which syncs the names in a folder.
+    """
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Blobs:
         self._doubtful: set[str] = set()
 
     def stored(self, event: Event) -> Event:
-        """The event as it is written: large payloads replaced by references to stored blobs.
+        """Return the event for the log, with large payloads replaced by references to stored blobs.
 
         Raises StorageFailed.
         """
@@ -56,7 +58,7 @@ class Blobs:
         return event if content == event.content else replace(event, content=content)
 
     def resolved(self, event: Event) -> tuple[Event, list[str]]:
-        """The event with its blobs read back, and what is wrong with those that can't be (LOG-32)."""
+        """Return the event with its blobs loaded, and a notice for each one that cannot be loaded."""
         if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
             return event, []
         if not any(isinstance(block, Blob) for block in event.content):
@@ -66,13 +68,13 @@ class Blobs:
         return replace(event, content=content), notices
 
     def keep(self, data: bytes, media_type: str = "application/octet-stream") -> Blob:
-        """Stores some bytes as they are. Raises StorageFailed."""
+        """Store bytes as a blob. Raises StorageFailed."""
         return self._write(data, media_type)
 
     def commit(self) -> None:
-        """Makes every stored blob durable; may be called from a thread. Raises StorageFailed.
+        """Make all stored blobs durable; may run in a thread. Raises StorageFailed.
 
-        What a sync failed for is written anew before it is synced again: the system may have dropped it.
+        After a failed sync, a blob is written again before the next sync, since the system may have dropped it.
         """
         for name, data in list(self._unsynced.items()):
             path = self._folder / name
@@ -95,7 +97,7 @@ class Blobs:
             self._unsynced.pop(name, None)
 
     def clear_leftovers(self) -> None:
-        """Removes what a process that is no more had begun to write."""
+        """Remove partial files of processes that no longer run."""
         with suppress(OSError):
             for name in os.listdir(self._folder):
                 begun = _PART.fullmatch(name)
@@ -121,13 +123,13 @@ class Blobs:
         path = self._folder / block.sha256
         try:
             if not _NAME.fullmatch(block.sha256):
-                raise OSError("not a blob's name")
+                raise OSError("not a valid blob name")
             data = read_regular(path)
         except OSError as error:
             notices.append(f"blob {block.sha256[:12]}: {error.strerror or error}")
             return block
         if sha256(data).hexdigest() != block.sha256:
-            notices.append(f"blob {block.sha256[:12]}: its content was altered")
+            notices.append(f"blob {block.sha256[:12]}: content was altered")
             return block
         if not block.media_type.startswith("image/"):
             return Text(data.decode("utf-8", "replace"))
@@ -151,7 +153,7 @@ class Blobs:
         return Blob(name, len(data), media_type)
 
     def _place(self, name: str, data: bytes) -> None:
-        """All of a blob or nothing. Raises OSError, with nothing left behind."""
+        """Write a blob completely or not at all. Raises OSError and leaves nothing behind."""
         part = self._folder / f"{name}.{os.getpid()}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(part, flags, 0o600)
@@ -166,7 +168,7 @@ class Blobs:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes of a base64 text, or None where they would not give the same text again."""
+    """Decode base64, or return None if encoding would not restore the same text."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -175,7 +177,7 @@ def _decoded(text: str) -> bytes | None:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Whether a file holds exactly this; one that was altered is stored anew."""
+    """Return whether a file holds exactly this data. An altered blob is stored again."""
     try:
         return path.stat().st_size == len(data) and read_regular(path) == data
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Snapshots where there is no git: of the files that edit and write are about to change, and of no others.
+"""Snapshots without git: only of files that edit and write change.
 
-A snapshot is a list of the files watched so far, with the state of each; what it does not list it does not know.
-Contents and lists lie under git's names for them, as in `snapshots`.
+A snapshot lists the files watched so far with the state of each; about other files it says nothing. Contents and
+lists are stored under their git names, as in `snapshots`.
 """
 
 import json
@@ -19,7 +19,7 @@ from prunecli.paths import slug
 from prunecli.session.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
 
 States: TypeAlias = dict[str, Version | None]
-"""What a snapshot knows: a file's version, or None where there was no file."""
+"""The state of each file in a snapshot: its version, or None if the file did not exist."""
 
 
 class Copies:
@@ -33,11 +33,11 @@ class Copies:
         self._known: set[str] = set()
 
     def refusal(self) -> str:
-        """Why this directory is not saved: never."""
+        """Why this directory cannot be saved: always "", since it can."""
         return ""
 
     def watch(self, path: str) -> bool:
-        """From now on this file of the workspace is saved too; whether that is new."""
+        """Also save this file of the workspace from now on; returns whether it is new."""
         whole = Path(os.path.realpath(self.workspace / path))
         if not whole.is_relative_to(self.workspace):
             return False
@@ -47,14 +47,14 @@ class Copies:
         return new
 
     def know(self, trees: Iterable[str]) -> None:
-        """Watches what earlier snapshots listed; those of git are passed over."""
+        """Watch the files listed in earlier snapshots, except git's."""
         for tree in trees:
             if tree not in self._known and tree.isalnum() and (self._place / tree).is_file():
                 self._watched.update(dict.fromkeys(self._states(tree)))
             self._known.add(tree)
 
     def save(self) -> Saved:
-        """Saves the watched files as they are now."""
+        """Save the watched files in their current state."""
         begun = self._clock()
         states: States = {}
         skipped: list[str] = []
@@ -68,29 +68,29 @@ class Copies:
         return Saved(self._listed(states), tuple(skipped), round((self._clock() - begun) * 1000))
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """How each pair of snapshots differs, old to new, in the files that both know."""
+        """The differences of each pair of snapshots, old to new, in files that both know."""
         return [tuple(self._differences(self._states(old), self._states(new))) for old, new in pairs]
 
     def first(self, trees: Sequence[str]) -> str:
-        """One snapshot that knows of each file what the first of these knows."""
+        """A snapshot with the oldest known state of each file in these snapshots."""
         states: States = {}
         for tree in reversed(trees):
             states.update(self._states(tree))
         return self._listed(states)
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """The contents of these versions, one after the other."""
+        """The contents of these versions in order."""
         for blob in blobs:
             yield self._read(blob)
 
     def ignored(self, paths: Sequence[str]) -> set[str]:  # noqa: ARG002  # as of `Snapshots`
-        """None: only what edit and write made is ever deleted."""
+        """Always empty: restoring deletes only files that edit and write created."""
         return set()
 
     # Files ---------------------------------------------------------------------------------------------------
 
     def _kept(self, path: str) -> Version | None:
-        """The version that a file has now, its content stored. Raises ValueError for what is not saved."""
+        """Store a file's content and return its version. Raises ValueError for files that are not saved."""
         whole = self.workspace / path
         try:
             state = os.lstat(whole)
@@ -102,7 +102,7 @@ class Copies:
         return Version(mode, self._write(whole.read_bytes()))
 
     def _differences(self, old: States, new: States) -> Iterator[FileChange]:
-        from prunecli.tools.files.diff import change  # only a comparison needs it
+        from prunecli.tools.files.diff import change  # only needed for comparisons
 
         for path in sorted(old.keys() & new.keys()):
             before, after = old[path], new[path]
@@ -124,7 +124,7 @@ class Copies:
             rows = json.loads(self._read(tree))
             return {path: row and Version(row[0], row[1]) for path, row in rows.items()}
         except (ValueError, AttributeError, IndexError, TypeError) as error:
-            raise SnapshotFailed("a snapshot can't be read") from error
+            raise SnapshotFailed("cannot read a snapshot") from error
 
     def _write(self, data: bytes) -> str:
         name = _name_of(data)
@@ -144,9 +144,9 @@ class Copies:
         try:
             data = (self._place / name).read_bytes() if name.isalnum() else b""
         except OSError as error:
-            raise SnapshotFailed("a content is missing from the snapshots") from error
+            raise SnapshotFailed("the snapshots lack a file's content") from error
         if _name_of(data) != name:
-            raise SnapshotFailed("a content of the snapshots was altered")
+            raise SnapshotFailed("a saved file's content was altered")
         return data
 
 

@@ -1,6 +1,6 @@
-"""What a list says of a session, gathered line by line: only a fourth of the records is decoded for it.
+"""The facts about a session that lists show, gathered line by line. Decodes only a fourth of the records.
 
-It can go on where it stopped, so that a session that has grown costs what was added.
+Reading can resume where it stopped, so a session that has grown costs only its new lines.
 """
 
 import json
@@ -30,12 +30,12 @@ _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
 
 
 def begins_record(line: bytes) -> bool:
-    """Whether this line looks like a record of ours, damaged or not."""
+    """Return whether a line looks like a prunecli record, damaged or not."""
     return _HEAD.match(line, 0, 160) is not None
 
 
 def whole_record(line: bytes) -> Record | None:
-    """The record of a line with or without its end; None for one that is damaged or not all there."""
+    """The record on a line, or None if it is damaged or incomplete."""
     try:
         return decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
     except ValueError:
@@ -44,10 +44,13 @@ def whole_record(line: bytes) -> Record | None:
 
 @dataclass(slots=True)
 class Digest:
-    """Times in unix ms. `spent` is for each model [requests, input, output, cache read, cache written] in tokens,
-    `spent_long` the part of it with prompts of more than LONG_PROMPT tokens, `context` the prompt tokens of the last
-    request, `prompts` and `entries` are counts. An empty `id` is that of a file that is no session, or of one whose
-    first record is damaged: that one still has entries."""
+    """The facts about a session. Times are in unix ms.
+
+    `spent` maps each model to [requests, input, output, cache read, cache written] in tokens; `spent_long` counts
+    only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last request; `prompts` and
+    `entries` are counts. `id` is empty if the file is not a session or its first record is damaged; the latter still
+    has entries.
+    """
 
     id: str = ""
     cwd: str = ""
@@ -66,19 +69,19 @@ class Digest:
 
     @property
     def title(self) -> str:
-        """How its first prompt begins."""
+        """The start of the first prompt."""
         return self.first.split("\n", 1)[0][:80]
 
     def usage(self) -> Mapping[str, Usage]:
-        """What each model was sent and answered."""
+        """The usage of each model."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
 
     def usage_long(self) -> Mapping[str, Usage]:
-        """The part of `usage` that had prompts of more than LONG_PROMPT tokens."""
+        """The part of `usage` from prompts of more than LONG_PROMPT tokens."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent_long.items()}
 
     def take(self, line: bytes) -> bool:
-        """Takes the next line of the file; False for one that is no record of a session."""
+        """Take the next line of the file. Returns False if it is not a record of a session."""
         head = _HEAD.match(line, 0, 160)
         if head is None:
             return False
@@ -129,12 +132,12 @@ class Digest:
             sums[model] = [old + new for old, new in zip(before, found, strict=True)]
 
     def to_text(self) -> str:
-        """As one line of JSON."""
+        """The digest as one line of JSON."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))
 
     @staticmethod
     def from_text(text: str) -> "Digest":
-        """What `to_text` gave. Raises ValueError for anything else."""
+        """Parse the text from `to_text`. Raises ValueError for anything else."""
         value: Json = json.loads(text)
         if not isinstance(value, dict) or {name: type(item) for name, item in value.items()} != _KINDS:
             raise ValueError("not a digest")

@@ -1,6 +1,6 @@
-"""The folders that sessions lie in: made for the user alone, and the names in them made durable.
+"""The folders of sessions: private to the user, with durable names.
 
-A file that was synced is lost all the same where the name that leads to it was not.
+A synced file is still lost if the name that leads to it was not synced.
 """
 
 import errno
@@ -9,13 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
-"""What a file system answers that can't sync such a thing: nothing can be done about it."""
+"""Errors of file systems that cannot sync folders; they are ignored."""
 
 
 def make_private(folder: Path) -> list[Path]:
-    """Makes a folder and what is missing above it, for the user alone whatever the umask is.
+    """Create a folder and its missing parents, private to the user whatever the umask.
 
-    Gives the folders in which there is a new name now, the topmost first. Raises OSError.
+    Returns the folders that got a new name, topmost first. Raises OSError.
     """
     if folder.is_dir():
         return []
@@ -26,14 +26,14 @@ def make_private(folder: Path) -> list[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder durable, where the system lets it be opened and synced. May block.
+    """Make new names in a folder durable if the system allows it. May block.
 
-    Raises OSError where the disk fails.
+    Raises OSError if the disk fails.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return  # it may be written and not read, or is gone: then the log is too, which is noticed there
+        return  # write-only, or gone; if gone, so is the log, which reports it
     try:
         os.fsync(descriptor)
     except OSError as error:

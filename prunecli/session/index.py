@@ -1,9 +1,8 @@
-"""The index of sessions: what a list says of each, in an SQLite file beside them. The session files stay the truth.
+"""The index of sessions: an SQLite cache of the facts that lists show. The session files are the truth.
 
-A row is good while its file's inode, size and time are what they were; of a file that has grown only the new part is
-read. It can be thrown away at any time: a damaged one is made anew, and where it can't be written lists take longer
-and that is all. SQLite and not a file of our own, because several processes write to it at once and 10,000 rows have
-to be replaced one by one.
+A row is valid while the file's inode, size and time are unchanged; of a file that has grown, only the new part is
+read. The index can be deleted at any time. A damaged one is rebuilt, and without a writable one lists only take
+longer. It is SQLite because several processes write at once and single rows among 10,000 have to be replaced.
 """
 
 import os
@@ -33,7 +32,7 @@ _ROWS = "select path, inode, size, time, read, mark, digest from session where p
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A session file as the folder shows it; `time` is its modification time in nanoseconds."""
+    """A session file in its folder. `time` is its modification time in nanoseconds."""
 
     path: str
     inode: int
@@ -43,7 +42,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of a file: as it was, how far it was read, the bytes before that place, and what was found."""
+    """What is known of a file: its state, how far it was read, the bytes before that, and its digest."""
 
     file: File
     read: int
@@ -52,20 +51,22 @@ class Row:
 
     @property
     def columns(self) -> tuple[int, int, int, int, bytes, str]:
-        """What the table holds of it, beside the path."""
+        """The table's columns, except the path."""
         file = self.file
         return file.inode, file.size, file.time, self.read, self.mark, self.digest.to_text()
 
 
 class Index:
-    """The index file. Every failure of it is silent: it only saves time."""
+    """The index file. All its failures are silent, since it only saves time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def digests(self, files: Iterable[File], *, within: str = "") -> Iterator[tuple[File, Digest]]:
-        """What is known of each file that can be read, in the order of `files`; what was found out is kept at the
-        end. Rows of paths that begin with `within` and are not among the files are forgotten."""
+        """The digest of each readable file, in the order of `files`. Saves new digests at the end.
+
+        Drops rows whose path starts with `within` and is not among the files.
+        """
         database = self._open()
         fresh: list[Row] = []
         gone: Iterable[str] = ()
@@ -86,7 +87,7 @@ class Index:
                 database.close()
 
     def _open(self) -> "sqlite3.Connection | None":
-        import sqlite3  # ten milliseconds, which a start without a list does not need
+        import sqlite3  # takes ten milliseconds; not needed to start without a list
 
         for _ in range(2):
             try:
@@ -95,14 +96,14 @@ class Index:
             except (OSError, sqlite3.Error):
                 return None
             try:
-                database.execute("pragma synchronous = off")  # what a power cut takes is made anew
+                database.execute("pragma synchronous = off")  # anything lost in a power cut is rebuilt
                 if database.execute("pragma user_version").fetchone() != (SCHEMA,):
                     database.execute("drop table if exists session")
                     database.execute(f"pragma user_version = {SCHEMA}")
                 database.execute(_CREATE)
                 database.execute(_ROWS, (b"", b"")).fetchone()
             except sqlite3.OperationalError:
-                database.close()  # another process is at it, or the disk is full
+                database.close()  # another process is using it, or the disk is full
                 return None
             except sqlite3.DatabaseError:
                 database.close()
@@ -149,7 +150,7 @@ class Index:
 
 
 def read(file: File, known: Row | None = None) -> Row | None:
-    """Reads a file, or what was added to it since; None where it can't be read."""
+    """Read a file, or only what was added since `known`. None if it cannot be read."""
     try:
         with open_regular(file.path) as stream:
             digest, place, mark = Digest(), 0, b""
@@ -161,9 +162,9 @@ def read(file: File, known: Row | None = None) -> Row | None:
                     stream.seek(0)
             for line in stream:
                 if not line.endswith(b"\n") and whole_record(line) is None:
-                    break  # it is still being written
+                    break  # still being written
                 if place == 0 and not begins_record(line):
-                    return Row(file, 0, b"", Digest())  # somebody else's file
+                    return Row(file, 0, b"", Digest())  # not a session file
                 digest.take(line)
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]
@@ -173,5 +174,5 @@ def read(file: File, known: Row | None = None) -> Row | None:
 
 
 def _has_grown(file: File, known: Row) -> bool:
-    """Whether what was read may still be the beginning of the file: checked by its last bytes then."""
+    """Return whether a file may have grown since it was read; the caller compares the last bytes."""
     return bool(known.read and file.inode == known.file.inode and file.size > known.file.size)

@@ -1,4 +1,4 @@
-"""The end of a session file, before the rest of it was read: what a screen shows while a long session loads."""
+"""Reads the end of a session file first, for the screen to show while a long session loads."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded, take_line
 
 LONG_BYTES = 512 * 1024
-"""A file up to this size is read at once: that takes some 30 ms."""
+"""A file up to this size is read at once, which takes about 30 ms."""
 TAIL_BYTES = 192 * 1024
 MOST_TAIL_BYTES = 8 * 1024 * 1024
-"""Where the end of a file is one huge record, so much of it is looked at and no more."""
+"""How much to read at most when one huge record ends the file."""
 
 
 def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
-    """The last records of a file that certainly belong to the present, from the beginning of a message on.
+    """The last records of a file that belong to the current branch, from the start of a message on.
 
-    They are what the whole file gives for these lines; damaged ones are passed over. After a rewind only what was
-    said since is certain. Raises OSError.
+    They equal what a full read gives for these lines. Damaged lines are skipped. After a rewind, only records since
+    the rewind are certain. Raises OSError.
     """
     return _from_message(_last_records(path, most_bytes), Blobs(path.parent / "blobs"))
 
@@ -30,7 +30,7 @@ def last_record(path: Path) -> Record | None:
 
 
 def _last_records(path: Path, most_bytes: int) -> list[Record]:
-    """The good records in the last so many bytes, or in more where there is none."""
+    """The good records in the last `most_bytes` bytes, or in more if there are none."""
     size = path.stat().st_size
     while True:
         start = max(0, size - most_bytes)

@@ -1,11 +1,10 @@
-"""Reading a session file: all that is good is kept, all that is not is named.
+"""Reads a session file: keeps every good record and reports every bad line.
 
-Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` is who appends.
+Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` appends.
 
-Where a user's message can't be read or is malformed, or may be among what can't be read, `LOST_WORDS` takes its
-place: the model is told that something is missing instead of going on as if nobody had said it. The record is derived
-from the damage each time the file is read, under the number of the first missing record, so it is always the same and
-never written.
+Where a user message cannot be read or is malformed, or may be among damaged lines, `LOST_WORDS` takes its place, so
+the model knows that something is missing. This record is derived from the damage on each read, with the seq of the
+first missing record, so it is always the same and never written.
 """
 
 import os
@@ -32,19 +31,19 @@ from prunecli.regular import open_regular, read_regular
 LOST_WORDS = UserMessage(
     (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
 )
-"""Stands where words of the user were, or may have been."""
+"""Stands where a user message was or may have been."""
 
 _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
-"""What comes next after a user's message: a request, what goes before one, or in an imported session the answer."""
+"""Events that follow a user message: a request, what precedes one, or in an imported session the response."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that can't be used: its number from 1, its bytes (none where they need no copy), and why.
+    """An unusable line: its number from 1, its bytes (empty if they need no copy), and the reason.
 
-    `seq` is the number of its record, None where it can't be told.
+    `seq` is the number of its record, None if unknown.
     """
 
     number: int
@@ -58,27 +57,29 @@ class BadLine:
 
 
 MOST_SAID = 20
-"""So many complaints about a file are said one by one."""
+"""How many problems of a file to report one by one."""
 
 
 def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
-    """What is wrong with a session file, a line each with its name; the first ones only where there are many."""
+    """The problems of a session file, one line each with its name; only the first ones if there are many."""
     found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
     left = len(found) - MOST_SAID
-    rest = [f"{path.name}: {left:,} more; `prunecli sessions verify` lists the bad lines"] if left > 0 else []
+    rest = [f"{path.name}: {left:,} more; run `prunecli sessions verify` to list them"] if left > 0 else []
     return [*found[:MOST_SAID], *rest]
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What a file holds: good records in order, and what was passed over. `is_end`: it is read from somewhere in
-    the middle on, so nothing is missing before its first record."""
+    """The contents of a file: good records in order, and what was skipped.
+
+    `is_end`: reading started in the middle, so no record is missing before the first.
+    """
 
     records: list[Record] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
     is_end: bool = False
     complete: bool = True
-    """Whether the file ends with a line end."""
+    """Whether the file ends with a newline."""
     lines: int = 0
     last_line: int = 0
     """The line of the last good record."""
@@ -87,13 +88,13 @@ class Loaded:
 
 
 def read_log(path: Path) -> Loaded:
-    """Every good record of a file. Raises SessionCorrupt where not one is, OSError where it can't be read."""
+    """Every good record of a file. Raises OSError, and SessionCorrupt if there is none."""
     with open_regular(path) as file:
         return read_lines(path, file)
 
 
 def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
-    """Every good record of a file's lines. Raises SessionCorrupt where not one is."""
+    """Every good record in a file's lines. Raises SessionCorrupt if there is none."""
     loaded = Loaded()
     for line in lines:
         take_line(loaded, line)
@@ -102,8 +103,10 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
 
 
 def at_end(path: Path, loaded: Loaded) -> list[Record]:
-    """When all lines are taken: `LOST_WORDS` where they end with a damaged message of the user's, whole but
-    unreadable. Raises SessionCorrupt where there is no good record."""
+    """`LOST_WORDS` if the lines end with an unreadable but complete user message, once all lines are taken.
+
+    Raises SessionCorrupt if there is no good record.
+    """
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
         raise SessionCorrupt(path, first.number, first.why)
@@ -113,7 +116,7 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
-    """Adds the next line of a file, with its line end, to what was read so far."""
+    """Add the next line of a file, including its newline."""
     loaded.lines = number = loaded.lines + 1
     loaded.complete = line.endswith(b"\n")
     try:
@@ -122,7 +125,7 @@ def take_line(loaded: Loaded, line: bytes) -> None:
         data = line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf")
         if not data:
             if b"\0" in line:
-                loaded.bad.append(BadLine(number, line, "a hole of zero bytes"))
+                loaded.bad.append(BadLine(number, line, "zero bytes"))
             return
         try:
             record, stub = _decoded(data)
@@ -131,7 +134,7 @@ def take_line(loaded: Loaded, line: bytes) -> None:
             loaded.unread.append(line)
             return
         if b"\0" in line:
-            loaded.bad.append(BadLine(number, b"", "zero bytes beside a good record: others may be missing"))
+            loaded.bad.append(BadLine(number, b"", "zero bytes next to a good record; others may be missing"))
         if stub:
             loaded.unread.append(stub)
     last = loaded.records[-1].seq if loaded.records else -1
@@ -141,7 +144,7 @@ def take_line(loaded: Loaded, line: bytes) -> None:
     if record.seq != last + 1:
         if not _told(loaded, last + 1, record.seq):
             missing = f"{last + 1}" if record.seq == last + 2 else f"{last + 1} to {record.seq - 1}"
-            loaded.bad.append(BadLine(number, b"", f"missing before this line: records {missing}"))
+            loaded.bad.append(BadLine(number, b"", f"records {missing} missing before this line"))
         if not (loaded.is_end and last < 0) and _words_lost(loaded.unread, record.seq - last - 1, record):
             before = loaded.records[-1].timestamp if loaded.records else record.timestamp - 2
             loaded.records.append(Record(last + 1, before + 1, LOST_WORDS))
@@ -155,8 +158,10 @@ def take_line(loaded: Loaded, line: bytes) -> None:
 
 
 def _told(loaded: Loaded, first: int, end: int) -> bool:
-    """Whether the bad lines since the last good one are the records from `first` to before `end`, one each; they get
-    their numbers then."""
+    """Return whether the bad lines since the last good one are exactly the records from `first` to before `end`.
+
+    If so, they get their seqs.
+    """
     bad = loaded.bad
     since = [at for at, one in enumerate(bad) if one.number > loaded.last_line and one.data.endswith(b"\n")]
     numbers = [bad[at].number for at in since]
@@ -168,8 +173,10 @@ def _told(loaded: Loaded, first: int, end: int) -> bool:
 
 
 def _words_lost(unread: list[bytes], missing: int, following: Record) -> bool:
-    """Whether a user's message is among so many missing records, or may be: damaged lines mostly still show of
-    which type they were. Of a single line that left no trace, what follows it tells."""
+    """Return whether a user message is, or may be, among the missing records.
+
+    Damaged lines mostly still show their type. If a single record left no trace, the event after it decides.
+    """
     if not unread and missing == 1:
         by_user = isinstance(following.event, PrunApplied) and following.event.source == "user"
         return isinstance(following.event, _AFTER_WORDS) and not by_user
@@ -183,7 +190,7 @@ def _type(line: bytes) -> str:
 
 
 def _decoded(data: bytes) -> tuple[Record, bytes]:
-    """The record of a line, or a good record that stands behind a stub on the same line, and the stub."""
+    """The record of a line, or a good record after a partial one on the same line, and that partial record."""
     try:
         return decode_record(data), b""
     except ValueError as error:
@@ -195,7 +202,7 @@ def _decoded(data: bytes) -> tuple[Record, bytes]:
 
 
 def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
-    """Copies damaged lines to `<id>.quarantine` beside the log; the log stays as it is. None where none is new."""
+    """Copy new damaged lines to `<id>.quarantine` beside the log, which stays unchanged. None if there is no copy."""
     lines = [line.data if line.data.endswith(b"\n") else line.data + b"\n" for line in bad if line.data]
     if not lines:
         return None

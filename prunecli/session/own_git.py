@@ -1,7 +1,7 @@
-"""A git repository of our own for one directory: the user's repository is never touched.
+"""prunecli's own git repository for one directory. It never changes the user's repository.
 
-Its folder lies beside the sessions; index, objects and configuration are ours, so no filter, hook, monitor or
-setting of anybody else takes part.
+The repository is stored beside the sessions. Index, objects and configuration are its own, so no filter, hook,
+monitor or setting of the user takes part.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from prunecli.errors import SnapshotFailed
 from prunecli.regular import read_regular
 
 _LOOK_SECONDS = 0.1
-"""How often a git at work is looked at whether it is still wanted."""
+"""How often to check whether a running git is still wanted."""
 
 _CONFIG = """\
 [core]
@@ -45,18 +45,18 @@ _CONFIG = """\
 	recurse = false
 """
 _ATTRIBUTES = "* -text !eol -crlf -ident !filter !working-tree-encoding !diff\n"
-"""Bytes are saved as they are, whatever the .gitattributes of the directory say."""
+"""Save bytes unchanged, whatever the directory's .gitattributes say."""
 _EXCLUDES = ".prunecli-*.tmp\n.prunecli-*.journal\n"
 
 
 class OutOfTime(SnapshotFailed):
-    """There was not enough time; what was done until then is kept and counts for the next attempt."""
+    """Saving took too long. What was done so far is kept and speeds up the next attempt."""
 
 
 class OwnGit:
     """The repository at `place` for the files of `workspace`. Every method may block and may run in any thread.
 
-    `environ` gives PATH and HOME to git. Times are those of `clock`. Raises SnapshotFailed.
+    git gets PATH and HOME from `environ`. Times are those of `clock`. Raises SnapshotFailed.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class OwnGit:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stopped = threading.Event()
-        """Set by whoever wants nothing more: what is at work ends at once."""
+        """Set to end current work and refuse further work."""
         self._place = place
         self._workspace = workspace
         self._clock = clock
@@ -82,10 +82,10 @@ class OwnGit:
         fine: Sequence[int] = (0,),
         options: Sequence[str] = (),
     ) -> bytes:
-        """What git answers. The work tree is `root`, the repository always ours. Killed at the time `until`, or when
-        `stop` is called."""
+        """Run git on the work tree `root` and return its output. Killed at the time `until`, or when `stopped` is
+        set."""
         if self._clock() > until or self.stopped.is_set():
-            raise OutOfTime("there was no time left to save the files")
+            raise OutOfTime("no time left to save the files")
         command = ["git", f"--git-dir={self._place}", f"--work-tree={root}", *options, *words]
         try:
             process = subprocess.Popen(
@@ -98,7 +98,7 @@ class OwnGit:
                 start_new_session=True,
             )
         except OSError as error:
-            raise SnapshotFailed(f"git can't be run: {error.strerror}") from error
+            raise SnapshotFailed(f"cannot run git: {error.strerror}") from error
         with process:
             out, err = self._answer(process, given, until)
         if process.returncode not in fine:
@@ -112,14 +112,14 @@ class OwnGit:
             try:
                 return process.communicate(left, timeout=_LOOK_SECONDS)
             except subprocess.TimeoutExpired:
-                left = None  # it has all of it already
+                left = None  # git has received all input
                 if self._clock() > until or self.stopped.is_set():
                     process.kill()
                     raise OutOfTime("saving the files took too long") from None
 
     @contextlib.contextmanager
     def locked(self, until: float) -> Iterator[Path]:
-        """The repository, made ready and held against other processes; gives the root of the work tree."""
+        """Prepare and lock the repository, and yield the root of the work tree."""
         try:
             self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name in ("", "info", "objects", "refs"):
@@ -142,11 +142,11 @@ class OwnGit:
                 return
             except BlockingIOError:
                 if self._clock() > until or self.stopped.is_set():
-                    raise OutOfTime("the same files are being saved at the moment") from None
+                    raise OutOfTime("another process is saving the same files") from None
                 time.sleep(0.01)
 
     def _ready(self) -> Path:
-        """Writes what the repository is made of, where it is missing or was changed. Raises OSError."""
+        """Write the repository's files if they are missing or were changed. Raises OSError."""
         root = next(
             (up for up in (self._workspace, *self._workspace.parents) if os.path.lexists(up / ".git")),
             self._workspace,
@@ -164,16 +164,16 @@ class OwnGit:
             self.forget()
         (self._place / "index.lock").unlink(missing_ok=True)
         for begun in (self._place / "objects" / "pack").glob("tmp_*"):
-            begun.unlink(missing_ok=True)  # of a git that was killed
+            begun.unlink(missing_ok=True)  # left over from a killed git
         return root
 
     def forget(self) -> None:
-        """Throws the index away: everything is looked at anew. Raises OSError."""
+        """Discard the index, so that all files are examined again. Raises OSError."""
         (self._place / "index").unlink(missing_ok=True)
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What git gets: nothing of the user's git settings but the ignore file of their own."""
+    """The environment for git: none of the user's git settings except their ignore file."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in environ}
     return {
         **kept,
@@ -187,7 +187,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _keep(path: Path, text: str) -> bool:
-    """Writes a small file of ours unless it says just that; whether it was written. Raises OSError."""
+    """Write a small file unless it has this content; returns whether it was written. Raises OSError."""
     data = os.fsencode(text)
     with contextlib.suppress(FileNotFoundError):
         if read_regular(path) == data:
@@ -198,7 +198,7 @@ def _keep(path: Path, text: str) -> bool:
 
 
 def _own_excludes(root: Path) -> str:
-    """What the user's repository ignores without saying so in a .gitignore."""
+    """Files that the user's repository ignores in .git/info/exclude."""
     path = root / ".git" / "info" / "exclude"
     try:
         state = os.lstat(path)

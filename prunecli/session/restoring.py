@@ -1,7 +1,7 @@
-"""Bringing files back to an earlier snapshot: what would change, and the change itself, file by file.
+"""Restores files from an earlier snapshot: previews the changes and makes them file by file.
 
-Only what the agent changed is touched. No link is followed, nothing that is ignored or was never saved is
-deleted, and a file that changed since it was saved a moment ago is left as it is.
+Only files that the agent changed are touched. Links are never followed, ignored or unsaved files are never deleted,
+and a file that changed since it was saved a moment ago is left alone.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ from prunecli.model.events import FilesSaved, Record
 from prunecli.session.copies import Copies
 from prunecli.session.snapshots import FileChange, Saved, Snapshots, Version
 from prunecli.session.timeline import saved_after, spans, trees_after
-from prunecli.tools.files.saving import create_file, locked, replace_content
+from prunecli.tools.files.atomic_write import create_file, locked, replace_content
 from prunecli.tools.files.workspace import Place
 
 Kept: TypeAlias = Snapshots | Copies
-"""The snapshots of a workspace: by git, or of the edited files alone."""
+"""The snapshots of a workspace: by git, or only of edited files."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINK = "120000"
 _PROGRAM = "100755"
@@ -33,8 +33,10 @@ _KNOWN = ("100644", _PROGRAM, _LINK)
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What going back to a point does to the files: each change from what is there now. `foreign` are paths among
-    them that were changed by others since the agent's last work; `unknown` can't be brought back."""
+    """The file changes of a rewind, starting from the current state.
+
+    `foreign` are changed paths that others edited since the agent's last work. `unknown` paths cannot be restored.
+    """
 
     changes: tuple[FileChange, ...] = ()
     foreign: tuple[str, ...] = ()
@@ -42,35 +44,35 @@ class Outlook:
 
     @property
     def added(self) -> int:
-        """Lines that going back takes away: they were added since."""
+        """Lines added since, which the rewind removes."""
         return sum(max(0, change.removed) for change in self.changes)
 
     @property
     def removed(self) -> int:
-        """Lines that going back brings again."""
+        """Lines removed since, which the rewind restores."""
         return sum(max(0, change.added) for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Paths that are as they were, and those that were left, each with the reason."""
+    """The restored paths, and the skipped ones with their reasons."""
 
     paths: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
 
     @property
     def words(self) -> str:
-        """What was done, in a sentence."""
+        """A sentence for the user."""
         count = len(self.paths)
         return (
-            f"{count} file{'s' * (count != 1)} brought back; /rewind can undo that."
+            f"{count} file{'s' * (count != 1)} restored; /rewind can undo that."
             if count
-            else "No file changed."
+            else "No files changed."
         )
 
 
 def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
-    """What going back to the state after each of these records would do. Raises SnapshotFailed."""
+    """The file changes of a rewind to the state after each of these records. Raises SnapshotFailed."""
     root = str(snapshots.workspace)
     saves = [record for record in records if isinstance(record.event, FilesSaved)]
     firsts = [saved_after(saves, seq, root) for seq in seqs]
@@ -84,7 +86,7 @@ def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], no
     asked = list(dict.fromkeys(pairs))
     found = dict(zip(asked, snapshots.changes(asked), strict=True))
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
-    touched = [frozenset[str]()]  # by how many of the last works it is that count
+    touched = [frozenset[str]()]  # index: how many of the last spans of work to count
     for pair in reversed(works):
         touched.append(touched[-1].union(change.path for change in found[pair]))
     return [
@@ -125,10 +127,10 @@ def _is_known(change: FileChange, unsaved: set[str]) -> bool:
 
 
 def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Event) -> Restored:
-    """Makes these changes, each file whole or not at all; stops between two files when told to.
+    """Make these changes, each file completely or not at all. Stops between two files if asked to.
 
-    What stands in the way of a folder goes first, then ignore files and all others are written, then files are
-    deleted that the rules, as they are again, do not ignore. Raises SnapshotFailed where contents are lost.
+    First remove what blocks a folder, then write all files including ignore files, then delete files that the
+    restored rules do not ignore. Raises SnapshotFailed if contents are lost.
     """
     wanted = [change for change in changes if change.new]
     gone = [change for change in changes if not change.new]
@@ -150,14 +152,14 @@ def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Even
     ignored = snapshots.ignored([change.path for change in later])
     for change in later:
         if change.path in ignored:
-            work.left.append((change.path, "it is ignored"))
+            work.left.append((change.path, "ignored by git"))
         else:
             work.delete(change)
     return Restored(tuple(work.done), tuple(work.left))
 
 
 class _Work:
-    """Restores one file after the other and keeps account of it."""
+    """Restores one file at a time and records the outcome."""
 
     def __init__(self, workspace: Path, stop: threading.Event) -> None:
         self._workspace = workspace
@@ -166,11 +168,11 @@ class _Work:
         self.left: list[tuple[str, str]] = []
 
     def write(self, change: FileChange, data: bytes) -> None:
-        """Gives a file the content and mode that it had."""
+        """Restore a file's content and mode."""
         self._account(change, lambda: self._write(change, data))
 
     def delete(self, change: FileChange) -> None:
-        """Takes a file away that was not there, and the folders that are empty without it."""
+        """Delete a file that did not exist, and the folders that become empty."""
         self._account(change, lambda: self._delete(change))
 
     def _account(self, change: FileChange, work: Callable[[], None]) -> None:
@@ -204,14 +206,14 @@ class _Work:
                 with self._folder(str(parent)) as place:
                     os.rmdir(place.name, dir_fd=place.folder)
             except OSError:
-                break  # not empty: it stays
+                break  # not empty
 
     @contextlib.contextmanager
     def _folder(self, path: str, *, create: bool = False) -> Iterator[Place]:
-        """The place of a path, reached from the workspace without following a link. Raises OSError."""
+        """Open the folder of a path, starting at the workspace and following no links. Raises OSError."""
         *parents, name = path.split("/")
         if not name or ".." in parents or name in (".", "..") or ".git" in (*parents, name):
-            raise ToolError("not a path that is restored")
+            raise ToolError("this path is never restored")
         folder = os.open(self._workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in parents:
@@ -231,17 +233,17 @@ def _put_file(place: Place, change: FileChange, data: bytes, stop: threading.Eve
     if state is not None and not stat.S_ISREG(state.st_mode):
         _check(place, change.old)
         if stat.S_ISDIR(state.st_mode):
-            raise ToolError("a folder stands there")
+            raise ToolError("a folder is in the way")
         os.unlink(place.name, dir_fd=place.folder)
         state = None
     if state is None:
         if change.old is not None and change.old.mode != _LINK:
-            raise ToolError("it was changed at this moment")
+            raise ToolError("the file changed meanwhile")
         create_file(place, data, stop)
     else:
         with locked(place, stop) as current:
             if change.old is None or _name_of(current.data) != change.old.blob:
-                raise ToolError("it was changed at this moment")
+                raise ToolError("the file changed meanwhile")
             if current.data != data:
                 replace_content(place, current, data, stop)
     _set_mode(place, program=change.new is not None and change.new.mode == _PROGRAM)
@@ -256,7 +258,7 @@ def _put_link(place: Place, data: bytes) -> None:
 
 
 def _set_mode(place: Place, *, program: bool) -> None:
-    """Whether a file can be run, for those who may read it; all other bits stay."""
+    """Set or clear the execute bits for those who may read the file; all other bits stay."""
     state = place.stat()
     if state is None or not stat.S_ISREG(state.st_mode):
         return
@@ -271,9 +273,9 @@ def _set_mode(place: Place, *, program: bool) -> None:
 
 
 def _check(place: Place, expected: Version | None) -> None:
-    """Raises ToolError where something else is there than what was saved a moment ago."""
+    """Raise ToolError unless the file is as it was saved a moment ago."""
     if not _is(place, expected):
-        raise ToolError("it was changed at this moment")
+        raise ToolError("the file changed meanwhile")
 
 
 def _is(place: Place, expected: Version | None) -> bool:

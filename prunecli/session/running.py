@@ -1,9 +1,9 @@
-"""The output so far of the call that is running, kept beside the log until the call is over.
+"""Saves the output of the running call beside the log until the call ends.
 
-A result is recorded when its call ends. Until then the output would be lost with the program, so the running tool
-hands over what it has, about twice a second, and `<id>.running` holds it: one small file, replaced as a whole and
-never synced. Nothing folds or sends it. When the call turns out to be interrupted, by Esc or by the end of the
-program, its text goes into the recorded result; from then on the log alone tells the story.
+A result is recorded when its call ends. Without this module, a crash would lose the output until then. So the running
+tool hands over its output about twice a second, and `<id>.running` holds it: one small file, replaced as a whole and
+never synced. It is never folded or sent. If Esc or a crash interrupts the call, the text becomes part of the recorded
+result; from then on only the log counts.
 """
 
 import json
@@ -21,16 +21,16 @@ from prunecli.model.messages import Text, ToolUse
 
 SUFFIX = ".running"
 USER_COMMAND = "!"
-"""Begins the key of a command that the user typed; no id of a call has this character."""
+"""Prefix of the key of a command that the user typed. Call ids never contain it."""
 
 _MOST_BYTES = 4_000_000
 
 
 class RunningOutput:
-    """What the running call has printed. `key` is the call's id, or the user's command with its `!`.
+    """The output of the running call. `key` is the call's id, or the user's command with its `!`.
 
-    `since` is the seq of the last record when it began. The file is a help, not a promise: where it can't be
-    written the text is kept in memory alone.
+    `since` is the seq of the last record when the call began. The file is best effort: if it cannot be written, the
+    text is kept in memory only.
     """
 
     def __init__(self, log: Path | None) -> None:
@@ -41,11 +41,11 @@ class RunningOutput:
 
     @property
     def path(self) -> Path | None:
-        """Its file; None for a session without one."""
+        """The output's file; None for a session without a file."""
         return self.log.with_suffix(SUFFIX) if self.log else None
 
     def hold(self, key: str, text: str, records: Sequence[Record]) -> None:
-        """Keeps the output so far in place of what was kept before. `records` are those of the session."""
+        """Keep this output instead of the previous one. `records` are the session's."""
         if key != self.key:
             self.key, self.since = key, records[-1].seq if records else -1
         self.text = well_formed(text)
@@ -55,7 +55,7 @@ class RunningOutput:
                 _replace(self.path, json.dumps(value).encode())
 
     def read(self) -> None:
-        """Takes over what a program that is no more left in the file, if anything."""
+        """Load what a crashed process left in the file, if anything."""
         value = _read(self.path) if self.path else None
         match value:
             case {"key": str(key), "since": int(since), "text": str(text)}:
@@ -64,13 +64,15 @@ class RunningOutput:
                 pass
 
     def take_over(self, other: "RunningOutput", at: int | None) -> None:
-        """Knows what the other knows: for a copy of the session, unless that ends at an earlier record."""
+        """Copy the other's output for a copy of the session, unless the copy ends at an earlier record."""
         if at is None:
             self.key, self.text, self.since = other.key, other.text, other.since
 
     def interrupted(self, exchange: Exchange | None, records: Sequence[Record]) -> list[Event]:
-        """What is recorded of all that did not finish: calls of the exchange in progress without a result, and a
-        command of the user's, unless the records of the session say already how it ended."""
+        """The events to record for unfinished work.
+
+        These are results for calls in progress, and the user's command unless the records already contain its end.
+        """
         found: list[Event] = [*self._results(exchange, exchange.unanswered if exchange else ())]
         said = (record.seq for record in reversed(records) if _is_said(record.event))
         if self.key.startswith(USER_COMMAND) and next(said, -1) <= self.since:
@@ -79,7 +81,7 @@ class RunningOutput:
         return found
 
     def interrupted_calls(self, exchange: Exchange | None) -> list[ToolResult]:
-        """The results of those calls that were started and have none."""
+        """The results of started calls that have none."""
         calls = exchange.unanswered if exchange else ()
         return self._results(exchange, [call for call in calls if exchange and call.id in exchange.started])
 
@@ -93,7 +95,7 @@ class RunningOutput:
         return found
 
     def recorded(self, event: Event) -> None:
-        """An event is in the log: where it says how the call ended, nothing has to be kept any more."""
+        """Note a recorded event: once it holds the outcome of the call, discard the output."""
         match event:
             case ToolResult(tool_use_id) if tool_use_id == self.key:
                 self.forget()
@@ -103,7 +105,7 @@ class RunningOutput:
                 pass
 
     def forget(self) -> None:
-        """Removes what is kept, also from the disk."""
+        """Discard the output, also on disk."""
         self.key = self.text = ""
         if self.path is not None:
             with suppress(OSError):
@@ -116,7 +118,7 @@ def _is_said(event: Event) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all. Raises OSError."""
+    """Write a file completely or not at all. Raises OSError."""
     begun = path.with_name(f"{path.name}.part")
     descriptor = os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -130,7 +132,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _read(path: Path) -> object:
-    """The value of a file; None where there is none, or nothing that can be used."""
+    """The value in a file; None if there is none or it is unusable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:

@@ -1,6 +1,6 @@
-"""A session: the only writer. `emit` writes a record, folds it, then tells the readers, in that order.
+"""A session, the only writer of its log. `emit` writes a record, folds it, then calls the readers, in this order.
 
-An event that a reader has seen is in the file. Nothing here is asynchronous: nothing can interrupt it half-way.
+An event that a reader has seen is in the file. Nothing here is asynchronous, so nothing can interrupt it half-way.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -32,15 +32,15 @@ from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[SessionEvent], None]
-"""Is told each record when it is in the file, and each signal."""
+"""Called with each record once it is in the file, and with each transient signal."""
 
 STEP_BYTES = 65_536
-"""A step of loading reads about so many bytes: two or three milliseconds."""
+"""Bytes to read in one loading step, which takes two or three milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of loading: the records it read, and how many bytes of the file were read so far."""
+    """A loading step: the records it read, and the total bytes read so far."""
 
     records: list[Record]
     read: int = 0
@@ -49,11 +49,11 @@ class Step:
 Steps: TypeAlias = "Generator[Step, None, Session]"
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
-"""Names in `requires` that this version understands."""
+"""The names in `requires` that this version understands."""
 
 
 class Session:
-    """One session. Its file is made with the first event, so that a session nobody used leaves none."""
+    """One session. Its file is created with the first event, so an unused session leaves none."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Session:
         self.records: list[Record] = []
         self.notices: list[str] = []
         self.read_only = ""
-        """Why nothing can be added to it, or ""."""
+        """Why nothing can be added, or ""."""
         self._too_new = False
         self._owed: list[tuple[int, Event]] = []
         self._started = started
@@ -85,42 +85,42 @@ class Session:
 
     @property
     def started(self) -> SessionStarted:
-        """Its first event."""
+        """The session's first event."""
         return self._started
 
     @property
     def name(self) -> str:
-        """The name that the user gave it, or ""."""
+        """The name that the user gave the session, or ""."""
         return str(self.context.settings.get("session.name") or "")
 
     def subscribe(self, reader: Reader) -> Callable[[], None]:
-        """Adds a reader; the value returned removes it."""
+        """Add a reader and return a function that removes it."""
         self._readers.append(reader)
         return lambda: self._readers.remove(reader) if reader in self._readers else None
 
     # Writing -------------------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
-        """Appends an event to the log, folds it and tells the readers. Raises StorageFailed, then nothing has
-        changed; SessionReadOnly for a session that may only be read."""
+        """Append an event to the log, fold it and call the readers. Raises StorageFailed (then nothing has changed)
+        and SessionReadOnly."""
         self._refuse_too_new()
         if self.read_only:
-            raise SessionReadOnly(f"{self.id} is {self.read_only}", "continue a copy of it: --fork")
+            raise SessionReadOnly(f"{self.id} is {self.read_only}", "use --fork to continue a copy")
         self._pay()
         if not self.records:
             self._append(self._started)
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """What this version does not understand it would go on with wrongly, in a copy too (LOG-23)."""
+        """Refuse records that this version does not understand: it would continue wrongly, in a copy too."""
         if self._too_new:
-            raise SessionTooNew(f"{self.id} is {self.read_only}", "a newer prunecli can continue it")
+            raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
     def keep(self, event: Event) -> None:
-        """As `emit`, for what has happened and can't be asked for again, an answer or a tool's result.
+        """Like `emit`, for results that cannot be requested again: a response or a tool result.
 
-        Where it can't be written now it is owed: written before anything else as soon as that is possible.
-        Raises StorageFailed all the same, for nothing else may happen until then.
+        If writing fails, the event is owed: it is written before anything else as soon as possible. Still raises
+        StorageFailed, since nothing else may happen until then.
         """
         try:
             self.emit(event)
@@ -129,31 +129,32 @@ class Session:
             raise
 
     def hold(self, key: str, text: str) -> None:
-        """Keeps the output so far of a running call, by its id or as the user typed it, in case it is cut."""
+        """Keep the output so far of a running call, in case it is interrupted. `key` is its id or the typed
+        command."""
         if not self.read_only:
             self.running.hold(key, text, self.records)
 
     def keep_bytes(self, data: bytes) -> Json:
-        """Stores bytes beside the log and gives the blob block that names them; None for a session without a
-        file. Raises StorageFailed."""
+        """Store bytes beside the log. Returns a blob block, or None for a session without a file. Raises
+        StorageFailed."""
         return block_to_json(self._blobs.keep(data)) if self._blobs else None
 
     @property
     def stuck(self) -> bool:
-        """Whether the last write or sync failed, or something is owed."""
+        """Return whether the last write or sync failed, or an event is owed."""
         return bool(self._owed) or (self._log is not None and self._log.stuck)
 
     def mend(self) -> None:
-        """After a failure: finds out whether the file can be written again. Does nothing where nothing is wrong.
+        """After a failure, check whether the file can be written again. Does nothing if nothing failed.
 
-        May block on the disk and may be called from a thread. Raises StorageFailed.
+        May block on the disk and may run in a thread. Raises StorageFailed.
         """
         if self._log is not None:
-            with suppress(LogLost):  # the next write finds that out, and goes on in a new file
+            with suppress(LogLost):  # the next write notices and continues in a new file
                 self._log.mend()
 
     def settle(self) -> None:
-        """Before a run: writes what is owed and answers calls that started and never ended. Raises StorageFailed."""
+        """Prepare a run: write owed events, and answer calls that started and never ended. Raises StorageFailed."""
         self._pay()
         for result in self.running.interrupted_calls(self.context.in_progress):
             self.emit(result)
@@ -194,8 +195,8 @@ class Session:
         log.append(record if stored is record.event else replace(record, event=stored))
 
     def _move(self, lost: LogLost) -> None:
-        """The file is gone or not ours any more: goes on in a new one that holds everything. What is at the old
-        place is left as it is. Raises StorageFailed, then the next write tries again."""
+        """Continue in a new file with all records, and leave whatever is at the old path alone. Raises StorageFailed;
+        the next write then tries again."""
         if self.path is None:
             raise lost
         path = free_path(self.path)
@@ -214,21 +215,21 @@ class Session:
         self.tell(FileMoved(lost.why, path))
 
     def tell(self, event: SessionEvent) -> None:
-        """Tells the readers; a signal is not kept."""
+        """Send a transient signal to the readers. It is not recorded."""
         for reader in tuple(self._readers):
             reader(event)
 
     def commit(self) -> None:
-        """Makes everything emitted so far durable; may block on the disk. Raises StorageFailed."""
+        """Make everything emitted so far durable. May block on the disk. Raises StorageFailed."""
         if self._log is not None:
             if self._blobs is not None:
                 self._blobs.commit()
             self._log.commit()
 
     def close(self) -> None:
-        """Makes what can be made durable so, closes the file and lets its lock go."""
+        """Commit what can be committed, close the file and release its lock."""
         if self._log is not None:
-            with suppress(StorageFailed):  # whoever closes was told when it happened
+            with suppress(StorageFailed):  # reported when it happened
                 self.mend()
                 self._pay()
                 self.commit()
@@ -246,8 +247,8 @@ class Session:
         clock: Clock = system_clock,
         open_log: Callable[[Path], LogWriter] = LogWriter,
     ) -> "Session":
-        """The session of a file. Writable takes the lock and answers what a crash left open; else it can only be
-        read and nothing is written. Raises SessionCorrupt, SessionLocked, OSError."""
+        """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
+        otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
         steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
         while True:
             try:
@@ -265,8 +266,8 @@ class Session:
         clock: Clock = system_clock,
         open_log: Callable[[Path], LogWriter] = LogWriter,
     ) -> Steps:
-        """`load` in steps of a few milliseconds; the first one only takes the lock. A generator that is closed
-        before its end lets the lock go."""
+        """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases
+        it."""
         session = Session(
             SessionStarted(path.stem, "", ""), context, path=path, clock=clock, open_log=open_log
         )
@@ -290,7 +291,7 @@ class Session:
         return session
 
     def _complete(self, loaded: Loaded, *, writable: bool) -> None:
-        """Everything is read: what that says of the session, and what a crash left open."""
+        """Finish loading: set the session's identity, collect notices, and answer calls that a crash left open."""
         first = self.records[0].event
         if isinstance(first, SessionStarted):
             self._started, self.id = first, first.id
@@ -309,17 +310,17 @@ class Session:
             self._blobs.clear_leftovers()
             place = quarantine(self.path, loaded.bad)
             if place:
-                self.notices.append(f"damaged lines were copied to {place.name}")
+                self.notices.append(f"copied damaged lines to {place.name}")
             self.answer_open_calls()
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
-        """A new session that begins with what this one holds, or held right after record `at`, with the same numbers,
-        so that every request in it can be proved. Its file is made at once, whole or not at all; it gets a name of
-        its own where this one has one. Raises SessionNotFound, SessionTooNew, StorageFailed."""
+        """Create a copy with all records, or those up to record `at`. The seqs stay, so that `verify` can check its
+        requests. The file is created at once, completely or not at all; the copy of a named session gets a name of
+        its own. Raises SessionNotFound, SessionTooNew and StorageFailed."""
         self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
-            raise SessionNotFound(f"session {self.id} has no record {at}", "/tree shows what it holds")
+            raise SessionNotFound(f"session {self.id} has no record {at}", "/context lists entry numbers")
         now = self._clock()
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
         started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
@@ -349,13 +350,13 @@ class Session:
         self.path = self.running.log = path
 
     def _discard(self) -> None:
-        """Takes back the file of a session that could not be written whole."""
+        """Delete the file of a session that could not be written completely."""
         if self._log is not None:
             self._log.path.unlink(missing_ok=True)
             self._log.close()
 
     def _take(self, records: list[Record]) -> list[Record]:
-        """Folds records that were read; gives them with their blobs."""
+        """Fold records that were read; returns them with their blobs."""
         for at, record in enumerate(records):
             event, missing = self._blobs.resolved(record.event) if self._blobs else (record.event, [])
             if event is not record.event:
@@ -367,7 +368,7 @@ class Session:
         return records
 
     def answer_open_calls(self) -> None:
-        """Answers every call that has no result as interrupted, and records a command of the user's that did not
-        finish: each may have partly run, is never run again, and keeps what it had printed."""
+        """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
+        never run again, and keeps its output so far."""
         for event in self.running.interrupted(self.context.in_progress, self.records):
             self.emit(event)

@@ -1,7 +1,7 @@
-"""Snapshots of a directory's files, as trees of a git repository of our own (`own_git`).
+"""Snapshots of a directory's files, stored as trees in prunecli's own git repository (`own_git`).
 
-What git ignores is not saved; links are saved as links. The first snapshot of a large directory takes long: new files
-are taken in by portions, and those that are in are not read again, also after it was given up.
+Files that git ignores are not saved; links are saved as links. The first snapshot of a large directory takes long:
+new files are added in portions, which are kept and not read again even if the snapshot is abandoned.
 """
 
 import os
@@ -18,19 +18,19 @@ from prunecli.paths import slug
 from prunecli.session.own_git import OutOfTime, OwnGit
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
-"""Larger files are left out, and said to be."""
+"""Larger files are skipped and reported."""
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""git's name for a tree without files."""
+"""git's name for an empty tree."""
 SECONDS = 15.0
-"""What takes longer is given up."""
+"""Time limit of a snapshot."""
 _MAX_SKIPPED = 1_000
 PORTION = 1_000
-"""So many files are taken in at a time: what is given up keeps the portions before."""
+"""Files added at a time. An abandoned snapshot keeps the portions before."""
 _AT_ONCE = 32
-"""Contents that are read by one git and held in memory."""
+"""Contents read by one git process and held in memory."""
 _MANY = 100
 _PACKED = ("-c", "core.bigFileThreshold=1")
-"""Many new contents go into one pack: six times as fast as a file for each (5,000 files: 2.5 s instead of 16)."""
+"""Put many new contents into one pack: six times as fast as single files (5,000 files: 2.5 s instead of 16 s)."""
 _ENTRY = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]{40}) ([0-9a-f]{40}) ([A-Z])\d*\0([^\0]*)\0")
 _COUNT = re.compile(rb"(\d+|-)\t(\d+|-)\t([^\0]*)\0")
 _HEADER = re.compile(rb"[0-9a-f]{40} [0-9a-f]{40}\n")
@@ -39,7 +39,7 @@ _TREE = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A snapshot: the name of its tree, the paths it says nothing of, and how long it took."""
+    """A snapshot: the name of its tree, the paths that it does not cover, and how long it took."""
 
     tree: str
     skipped: tuple[str, ...]
@@ -48,7 +48,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A file in a snapshot: git's mode (100644, 100755, 120000 for a link) and the name of its content."""
+    """A file in a snapshot: git's mode (100644, 100755, or 120000 for a link) and the name of its content."""
 
     mode: str
     blob: str
@@ -56,8 +56,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """How a path differs between two snapshots; None where there is no such file. `added` and `removed` count
-    lines, -1 for a binary file. The path is relative to the workspace."""
+    """A difference between two snapshots. A version is None if the file does not exist.
+
+    `added` and `removed` count lines, -1 for a binary file. The path is relative to the workspace.
+    """
 
     path: str
     old: Version | None
@@ -69,7 +71,7 @@ class FileChange:
 class Snapshots:
     """The snapshots of one workspace below `folder`. Every method may block and may run in any thread.
 
-    `environ` gives PATH and HOME to git. Raises SnapshotFailed; the workspace is never changed.
+    git gets PATH and HOME from `environ`. Raises SnapshotFailed; the workspace is never changed.
     """
 
     def __init__(
@@ -91,18 +93,20 @@ class Snapshots:
         self._clock = clock
 
     def refusal(self) -> str:
-        """Why this directory is not saved, or ""."""
+        """Why this directory cannot be saved, or ""."""
         if self.workspace == self._home or self.workspace in (Path("/"), *self._home.parents):
-            return f"{self.workspace} is too much to save: start in a project's folder"
+            return f"{self.workspace} is too large to save: start prunecli in a project folder"
         return ""
 
     def stop(self) -> None:
-        """Ends what is at work in another thread; nothing is saved any more."""
+        """Stop work in another thread and save nothing from now on."""
         self._own.stopped.set()
 
     def save(self, seconds: float | None = None) -> Saved:
-        """Saves the files as they are now, in `seconds` where they are given. Raises OutOfTime where that is not
-        enough: what was taken in until then need not be read again."""
+        """Save the files in their current state, within `seconds` if given.
+
+        Raises OutOfTime if that is too short; files added until then need not be read again.
+        """
         if why := self.refusal():
             raise SnapshotFailed(why)
         if not self.workspace.is_dir():
@@ -115,7 +119,7 @@ class Snapshots:
             except OutOfTime:
                 raise
             except SnapshotFailed:
-                self._own.forget()  # damaged, or of objects that are lost
+                self._own.forget()  # the index is damaged, or its objects are lost
                 tree, skipped = self._saved(root, until)
         return Saved(tree, skipped, round((self._clock() - begun) * 1000))
 
@@ -132,19 +136,19 @@ class Snapshots:
         return self._tree(root, until, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """How each pair of trees differs, old to new."""
+        """The differences of each pair of trees, old to new."""
         if not all(_TREE.fullmatch(tree) for pair in pairs for tree in pair):
-            raise SnapshotFailed("a snapshot has a name that no snapshot of git has")
+            raise SnapshotFailed("not a valid snapshot name")
         wanted = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         found = dict.fromkeys(pairs, ()) | dict(zip(wanted, self._differences(wanted), strict=True))
         return [found[pair] for pair in pairs]
 
     def first(self, trees: Sequence[str]) -> str:
-        """One snapshot that knows of each file what the first of these knows: the first, it knows all."""
+        """The snapshot with the oldest known state of each file: the first, since each covers all files."""
         return trees[0]
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """The contents of these versions, one after the other."""
+        """The contents of these versions in order."""
         left = list(blobs)
         while left:
             asked, left = left[:_AT_ONCE], left[_AT_ONCE:]
@@ -158,10 +162,10 @@ class Snapshots:
                     yield out[:size]
                     out = out[size + 1 :]
                 else:
-                    raise SnapshotFailed("a content is missing from the snapshots")
+                    raise SnapshotFailed("the snapshots lack a file's content")
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
-        """Which of these paths the ignore rules of now leave out."""
+        """The paths that the current ignore rules exclude."""
         if not paths:
             return set()
         until = self._clock() + self._seconds
@@ -186,7 +190,7 @@ class Snapshots:
             out = self._own.git(self.workspace, until, *words, given=asked)
         found = _parsed(out)
         if len(found) != len(pairs):
-            raise SnapshotFailed("the snapshots can't be compared: one is missing or damaged")
+            raise SnapshotFailed("cannot compare the snapshots: one is missing or damaged")
         return found
 
     def _update(self, root: Path, until: float, how: Sequence[str], paths: Sequence[bytes]) -> None:
@@ -203,19 +207,20 @@ class Snapshots:
 
 
 def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """The paths to take in as they are now, those that are files no longer, and those to leave out."""
+    """The paths to add, those that are no longer files, and those to skip."""
     changed, gone, skipped = list[bytes](), list[bytes](), list[bytes]()
     whole = os.fsencode(root)
     for path in dict.fromkeys(seen.split(b"\0")):
         if path:
             {"take": changed, "gone": gone, "skip": skipped}[_kind(whole, path)].append(path)
     if len(skipped) > _MAX_SKIPPED:
-        raise SnapshotFailed(f"{len(skipped):,} files can't be saved: too large, unreadable or repositories")
+        raise SnapshotFailed(f"cannot save {len(skipped):,} files: too large, unreadable or repositories")
     return changed, gone, skipped
 
 
 def _kind(root: bytes, path: bytes) -> str:
-    """What becomes of a path. A repository of its own, what is too large or can't be read is skipped."""
+    """Whether to take, remove or skip a path. Skips nested repositories and files that are too large or
+    unreadable."""
     whole = os.path.join(root, path)
     if path.endswith(b"/"):
         return "skip"
@@ -230,7 +235,7 @@ def _kind(root: bytes, path: bytes) -> str:
 
 
 def _parsed(out: bytes) -> list[tuple[FileChange, ...]]:
-    """What diff-tree said of each pair."""
+    """Parse diff-tree's output for each pair."""
     found: list[dict[str, FileChange]] = []
     at = 0
     while at < len(out):
@@ -250,7 +255,7 @@ def _parsed(out: bytes) -> list[tuple[FileChange, ...]]:
         elif out[at : at + 1] == b"\0":
             at += 1
         else:
-            raise SnapshotFailed("git answered what can't be read")
+            raise SnapshotFailed("cannot parse git's output")
     return [tuple(changes.values()) for changes in found]
 
 

@@ -1,4 +1,4 @@
-"""Where sessions lie and how one is found: by id, by unique prefix, by name, or as the last of a directory."""
+"""Stores sessions, and finds one by id, unique prefix or name, or as the last of a directory."""
 
 import os
 import re
@@ -18,21 +18,21 @@ from prunecli.session.index import File, Index
 
 INDEX_NAME = "index.sqlite"
 UNFINISHED = ".part"
-"""The suffix of a session file that is being made of another one; no list shows it."""
+"""The suffix of an unfinished session file; lists ignore it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _NUMBERED = re.compile(r" \([0-9]+\)$")
 _MOST_NAMED = 5
 
 
 def new_id(now_ms: int, random: bytes) -> str:
-    """A session's id: sortable by time, readable, unique."""
+    """A new session id: sortable by time, readable, unique."""
     when = datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{when:%Y%m%d-%H%M%S}-{random.hex()[:6]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A session in a list: its file, its size in bytes, when it was written last (unix ms), and what is in it."""
+    """A session in a list: its file, size in bytes, time of the last write (unix ms) and digest."""
 
     id: str
     path: Path
@@ -42,27 +42,27 @@ class Listed:
 
     @property
     def cwd(self) -> str:
-        """The directory that it belongs to."""
+        """The directory that the session belongs to."""
         return self.digest.cwd
 
     @property
     def started(self) -> int:
-        """When it was begun, in unix ms."""
+        """When the session started, in unix ms."""
         return self.digest.started
 
     @property
     def name(self) -> str:
-        """The name that the user gave it, or ""."""
+        """The name that the user gave the session, or ""."""
         return self.digest.name
 
     @property
     def title(self) -> str:
-        """How its first prompt begins, or ""."""
+        """The start of the first prompt, or ""."""
         return self.digest.title
 
     @property
     def label(self) -> str:
-        """What it is called: its name, else its title, else its id."""
+        """The name, else the title, else the id."""
         return self.name or self.title or self.id
 
 
@@ -73,16 +73,18 @@ class Store:
         self.root = root
 
     def new_path(self, cwd: Path, session_id: str) -> Path:
-        """Where a new session of this directory will lie."""
+        """The path for a new session of this directory."""
         return self.root / slug(cwd.resolve()) / f"{session_id}.jsonl"
 
     def list(self, cwd: Path | None = None) -> list[Listed]:
-        """Sessions, of one directory or all, the last changed first. Files that are none, and such as can't be read,
-        are passed over."""
+        """The sessions of one directory or all, most recently changed first.
+
+        Skips files that are unreadable or not sessions.
+        """
         return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
 
     def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
-        """`list` one by one, the last changed file first: for a screen that shows what it has so far."""
+        """Like `list`, one at a time, newest file first, for a screen that shows results as they come."""
         within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
         files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
         if not files:
@@ -93,19 +95,21 @@ class Store:
                 yield Listed(path.stem, path, file.time // 1_000_000, file.size, digest)
 
     def paths(self) -> Iterator[Path]:
-        """The files of all sessions, and perhaps others; none is opened."""
+        """The paths of all sessions, possibly with other files; opens none."""
         return (Path(file.path) for file in self._files(None))
 
     def last(self, cwd: Path) -> Path:
-        """The session of this directory that was changed last. Raises SessionNotFound."""
+        """The most recently changed session of this directory. Raises SessionNotFound."""
         for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
             if _is_session(path := Path(file.path)):
                 return path
-        raise SessionNotFound(f"no session of {cwd} yet", "start one with prunecli")
+        raise SessionNotFound(f"no sessions in {cwd} yet", "run `prunecli` to start one")
 
     def find(self, wanted: str) -> Path:
-        """The session with this id, unique prefix of one, or name. Raises SessionNotFound, also where several have
-        the name: which of them is meant is not guessed."""
+        """The session with this id, unique prefix of an id, or name.
+
+        Raises SessionNotFound, also if several sessions match.
+        """
         prefixed: list[Path] = []
         if _ID.fullmatch(wanted):
             paths = list(self.paths())
@@ -119,16 +123,16 @@ class Store:
         if named:
             ids = ", ".join(one.id for one in named[:_MOST_NAMED]) + ", …" * (len(named) > _MOST_NAMED)
             raise SessionNotFound(
-                f"{len(named)} sessions are called {wanted!r}", f"give an id, the last changed first: {ids}"
+                f"{len(named)} sessions are named {wanted!r}", f"use an id, newest first: {ids}"
             )
         if prefixed:
-            raise SessionNotFound(f"{len(prefixed)} sessions begin with {wanted}", "give more of the id")
+            raise SessionNotFound(f"{len(prefixed)} sessions start with {wanted}", "type more of the id")
         if odd := next(self.root.glob(f"*/{wanted}.jsonl"), None) if _ID.fullmatch(wanted) else None:
-            raise SessionNotFound(f"{odd} holds no session", "prunecli sessions list shows those there are")
-        raise SessionNotFound(f"no session {wanted!r}", "prunecli sessions list shows them")
+            raise SessionNotFound(f"{odd} is not a session", "run `prunecli sessions list` to see all")
+        raise SessionNotFound(f"no session named {wanted!r}", "run `prunecli sessions list` to see all")
 
     def free_name(self, name: str) -> str:
-        """What a copy of a session with this name is called: `fix (2)`, or with the first number that is free."""
+        """The name of a copy: `fix (2)`, or with the first free number."""
         taken = {one.name for one in self.listed()}
         plain = _NUMBERED.sub("", name)
         return next(free for number in count(2) if (free := f"{plain} ({number})") not in taken)
@@ -142,18 +146,18 @@ class Store:
                         with suppress(OSError):
                             status = entry.stat()
                             if not stat.S_ISREG(status.st_mode):
-                                continue  # a folder, FIFO, socket or device is no session, whatever its name
+                                continue  # a folder, FIFO, socket or device is never a session
                             yield File(entry.path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def free_path(path: Path) -> Path:
-    """The path, or where something is there the first of `ID-2.jsonl`, `ID-3.jsonl` … that is free."""
+    """The path itself, or the first free one of `ID-2.jsonl`, `ID-3.jsonl` and so on."""
     names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
     return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
 def _is_session(path: Path) -> bool:
-    """Whether there is a good record among the first lines: the very first one may be damaged."""
+    """Return whether the first lines contain a good record; the very first may be damaged."""
     try:
         with open_regular(path) as file:
             return any(whole_record(line) for line in islice(file, 20) if begins_record(line))
@@ -170,5 +174,5 @@ def _entries(folder: str) -> list[str]:
 
 
 def random_bytes() -> bytes:
-    """Three bytes that tell apart sessions of one second."""
+    """Three bytes that distinguish sessions started in the same second."""
     return os.urandom(3)

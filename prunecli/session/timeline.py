@@ -1,7 +1,7 @@
-"""Where a session can go back to, and which files the agent changed since: read from the records alone.
+"""The points to which a session can return, and the agent's file changes, derived from the records alone.
 
-The files at a point of the log are those of the first snapshot after it: nothing was changed in between. What the
-agent changed is what differs between a snapshot `before` and the one `after` it; hand edits lie outside of these.
+The files at a point of the log are those of the first snapshot after it, since nothing changed in between. The
+agent's changes are the differences between a snapshot `before` and its `after`; hand edits lie outside these spans.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,11 @@ from prunecli.model.notes import typed
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place to go to: the state right after record `seq`. `text` are the words of the prompt that follows, or of
-    the last one of a branch that was left; `at` is its time in unix ms. `forward` undoes a rewind."""
+    """A point to return to: the state right after record `seq`.
+
+    `text` is the prompt that follows, or the last prompt of an abandoned branch; `at` is its time in unix ms.
+    `forward` undoes a rewind.
+    """
 
     seq: int
     text: str
@@ -26,14 +29,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Work on the files: the trees before and after it; `end` is None while it lasts, or where it was cut."""
+    """Work on the files: the trees before and after it. `end` is None while it runs or if it was interrupted."""
 
     start: str
     end: str | None
 
 
 def points(records: Sequence[Record]) -> list[Point]:
-    """The present prompts, the newest first, and behind them the branches that rewinds have left."""
+    """The current prompts, newest first, then the branches that rewinds left."""
     present, left = branch(records)
     back = [
         Point(record.seq - 1, typed(record.event), record.timestamp)
@@ -44,7 +47,7 @@ def points(records: Sequence[Record]) -> list[Point]:
 
 
 def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> Point | None:
-    """The branch that ends at this record, if it holds a prompt that the present does not."""
+    """The branch that ends at this record, if it has a prompt that the current one lacks."""
     here = {record.seq for record in present}
     there = branch([record for record in records if record.seq <= seq])[0]
     said = [record for record in there if isinstance(record.event, UserMessage) and record.seq not in here]
@@ -54,7 +57,7 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
 
 
 def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | None:
-    """The snapshot that holds the files as they were at this point; None where nothing was changed since."""
+    """The snapshot with the files as they were at this point; None if nothing has changed since."""
     return next(
         (
             record.event
@@ -66,7 +69,7 @@ def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | 
 
 
 def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
-    """All snapshots behind this point, the oldest first."""
+    """All snapshots after this point, oldest first."""
     return [
         record.event.tree
         for record in records
@@ -75,7 +78,7 @@ def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
 
 
 def spans(records: Sequence[Record], seq: int, root: str) -> list[Span]:
-    """The work on the files that began after this point, the oldest first."""
+    """The spans of work that began after this point, oldest first."""
     saved = [
         record.event
         for record in records
@@ -89,7 +92,7 @@ def spans(records: Sequence[Record], seq: int, root: str) -> list[Span]:
 
 
 def is_open(records: Sequence[Record], root: str) -> bool:
-    """Whether work on the files has begun and is not known to be over."""
+    """Return whether work on the files has begun and not ended."""
     for record in reversed(records):
         if isinstance(record.event, FilesSaved) and record.event.root == root:
             return record.event.moment == "before"
@@ -97,7 +100,7 @@ def is_open(records: Sequence[Record], root: str) -> bool:
 
 
 def is_saved(records: Sequence[Record], root: str) -> bool:
-    """Whether the files were saved since the newest user message: what is changed now belongs to that work."""
+    """Return whether the files were saved since the last user message, so that changes belong to that work."""
     for record in reversed(records):
         if isinstance(record.event, FilesSaved) and record.event.root == root:
             return record.event.moment == "before" and record.event.reason == "tools"

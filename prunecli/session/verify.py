@@ -1,4 +1,4 @@
-"""Verifying a session: every line's crc, and the hash of every request recomputed from the log alone."""
+"""Verifies a session: checks every line's crc and recomputes the hash of every request from the log alone."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,14 @@ from prunecli.session.log import Loaded
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found, as lines for a person; `clean` where nothing was wrong."""
+    """The result as lines for people; `clean` if there was no problem."""
 
     lines: tuple[str, ...]
     clean: bool
 
 
 def verify_session(path: Path, loaded: Loaded) -> Report:
-    """Folds the log anew and compares every RequestSent; the first that differs is named."""
+    """Fold the log again and compare every RequestSent. Names the first one that differs."""
     lines = list(map(str, loaded.bad))
     context = Context(Chars4())
     blobs = Blobs(path.parent / "blobs")
@@ -31,7 +31,7 @@ def verify_session(path: Path, loaded: Loaded) -> Report:
         if isinstance(event, RequestSent):
             requests += 1
             if wrong is None and context.sha256() != event.sha256:
-                wrong = f"record {record.seq}: request {requests} differs from what the log gives"
+                wrong = f"record {record.seq}: request {requests} does not match the log"
         context.apply(record if event is record.event else Record(record.seq, record.timestamp, event))
     if wrong:
         lines.append(wrong)

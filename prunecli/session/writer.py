@@ -1,7 +1,7 @@
-"""The one writer of a session file: appends, makes durable, and says at once when it can't (ROBUSTNESS.md rule 1).
+"""The single writer of a session file: appends records, makes them durable and reports failures at once.
 
-A record is one line and one write; after a short write or a full disk the file is cut back to the record's
-start. Nothing that was acknowledged is ever written anew but with the same bytes in the same place.
+A record is one line and one write. After a short write or a full disk, the file is cut back to the record's start.
+Acknowledged bytes are never changed; they may be rewritten only with the same bytes in the same place.
 """
 
 import errno
@@ -16,19 +16,19 @@ from prunecli.errors import SessionError, SessionLocked, StorageFailed
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
 from prunecli.session.folders import UNSUPPORTED, make_private, sync_folder
-from prunecli.session.holder import lock_holder
+from prunecli.session.lock_owner import lock_holder
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 WAY_OUT = "free some space or check the disk"
-NO_LINK = "put the file itself there, or continue a copy with --fork"
+NO_LINK = "replace the link with the file, or use --fork to continue a copy"
 NO_SESSION = "make the folder writable, or start with --no-session"
 
 
 class LogLost(StorageFailed):
-    """The file was deleted, replaced or cut while it is open: what was written to it can't be found again.
+    """The file was deleted, replaced or cut while open, so its records are lost.
 
-    `why` says which.
+    `why` gives the reason.
     """
 
     def __init__(self, path: Path, why: str) -> None:
@@ -37,12 +37,11 @@ class LogLost(StorageFailed):
 
 
 class LogWriter:
-    """The one writer of a session file: holds an advisory lock for life.
+    """The single writer of a session file; holds an advisory lock until closed.
 
-    `sync` is os.fdatasync, `sync_names` the same for a folder and `write` os.write, or what a test puts in their
-    place. `commit` may be called from another thread than the rest. A failed sync stays a failure until `mend` has
-    written again, in place, what was appended since the last good one: the system may have dropped it and call the
-    next sync good all the same.
+    Tests may replace `sync` (os.fdatasync), `sync_names` (the same for a folder) and `write` (os.write). `commit` may
+    run in another thread than the rest. After a failed sync, commits fail until `mend` has rewritten, in place, what
+    was appended since the last good sync: the system may have dropped it and still report success for the next sync.
     """
 
     def __init__(
@@ -67,12 +66,12 @@ class LogWriter:
         self._end = os.fstat(self._fd).st_size
         self._changed.append(
             path.parent
-        )  # also of an old file: who made it may have died before its first commit
+        )  # for an old file too: its creator may have died before the first commit
 
     def append(self, record: Record) -> None:
-        """Writes one record. Raises StorageFailed; the file is then as it was before.
+        """Write one record. Raises StorageFailed and leaves the file as it was.
 
-        LogLost, a StorageFailed, where the file is not there any more.
+        Raises LogLost, a StorageFailed, if the file is no longer there.
         """
         line = encode_record(record)
         with self._writing:
@@ -91,7 +90,7 @@ class LogWriter:
             self._unsynced.append((size, line))
 
     def commit(self) -> None:
-        """Makes what was appended durable. Raises StorageFailed; after that nothing is accepted until `mend`."""
+        """Make appended records durable. Raises StorageFailed; then nothing is accepted until `mend`."""
         with self._syncing:
             if self._failed:
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
@@ -99,8 +98,10 @@ class LogWriter:
                 self._make_durable()
 
     def move_to(self, path: Path) -> None:
-        """Gives the file another name in its folder, durably. What is written under a first one and then moved is
-        there whole or not at all. Raises StorageFailed."""
+        """Rename the file within its folder, durably. Raises StorageFailed.
+
+        A file written under a temporary name and then moved is complete or absent.
+        """
         try:
             os.rename(self.path, path)
             self.path = path
@@ -109,8 +110,10 @@ class LogWriter:
             raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
 
     def mend(self) -> None:
-        """After a failure: finds out whether the file can be written again, and writes what is not known to be on
-        the disk once more. Does nothing where nothing is wrong. Raises StorageFailed, LogLost."""
+        """After a failure, check whether the file can be written again, and rewrite what may not be on disk.
+
+        Does nothing if nothing failed. Raises StorageFailed and LogLost.
+        """
         if not self.stuck:
             return
         with self._syncing, self._writing:
@@ -131,12 +134,12 @@ class LogWriter:
 
     @property
     def stuck(self) -> bool:
-        """Whether the last append or commit failed."""
+        """Return whether the last append or commit failed."""
         return bool(self._failed or self._wanted)
 
     @property
     def lost(self) -> bool:
-        """Whether the file was deleted, replaced or cut while it is open (LOG-34)."""
+        """Return whether the file was deleted, replaced or cut while open."""
         try:
             self._size()
         except StorageFailed:
@@ -144,13 +147,13 @@ class LogWriter:
         return False
 
     def close(self) -> None:
-        """Lets the lock go. Safe to call twice."""
+        """Release the lock. Safe to call twice."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def _size(self) -> int:
-        """The file's size. Raises LogLost where it is not the file that was opened, or is shorter than it was."""
+        """The file's size. Raises LogLost if it is not the opened file or is shorter than before."""
         try:
             there, size = os.stat(self.path, follow_symlinks=False), os.fstat(self._fd).st_size
         except FileNotFoundError:
@@ -177,7 +180,7 @@ class LogWriter:
             os.ftruncate(self._fd, size)
         except OSError as error:
             self._torn = size
-            self._failed = f"could not be cut back after a failed write: {error.strerror}"
+            self._failed = f"cannot undo a failed write: {error.strerror}"
 
     def _make_durable(self) -> None:
         lines = len(self._unsynced)
@@ -188,16 +191,16 @@ class LogWriter:
                 del self._changed[0]
         except OSError as error:
             if error.errno not in UNSUPPORTED:
-                self._failed = f"could not be synced: {error.strerror}"
+                self._failed = f"cannot sync: {error.strerror}"
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT) from error
         del self._unsynced[:lines]
 
     def _write_again(self) -> None:
-        """The same bytes in the same place: at no moment is anything of the file missing."""
+        """Rewrite the same bytes in the same place, so that no part of the file is ever missing."""
         descriptor = os.open(self.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             if _identity(os.fstat(descriptor)) != self._identity:
-                raise OSError(errno.ESTALE, "another file has its name")
+                raise OSError(errno.ESTALE, "the path now belongs to another file")
             for at, line in self._unsynced:
                 data = memoryview(line)
                 while data:
@@ -207,7 +210,7 @@ class LogWriter:
             os.close(descriptor)
 
     def _try_room(self) -> None:
-        """Whether a record fits now: empty lines, which mean nothing, are written and cut off again."""
+        """Check whether a record fits now: append empty lines, which mean nothing, and cut them off again."""
         size = os.fstat(self._fd).st_size
         try:
             self._put(b"\n" * self._wanted)
@@ -217,7 +220,7 @@ class LogWriter:
 
 
 def _opened(path: Path) -> tuple[int, list[Path]]:
-    """The file, made where it is not there, with its lock; and the folders that were made something in for it.
+    """Open or create the file and lock it. Returns it with the folders that got new names.
 
     Raises StorageFailed, SessionLocked.
     """
@@ -229,7 +232,7 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
         except OSError as error:
             if path.is_symlink():
                 raise StorageFailed(
-                    f"{path} is a symbolic link, which is not written through", NO_LINK
+                    f"{path} is a symbolic link; prunecli does not write through links", NO_LINK
                 ) from error
             raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
         try:
@@ -247,11 +250,11 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
         except SessionError:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # deleted or replaced before it was locked: the name stands for another file now
+        os.close(descriptor)  # deleted or replaced before it was locked, so the name is another file now
 
 
 def _lock(path: Path, descriptor: int) -> None:
-    """Takes the lock for life. A file system that has no locks is gone on with, as editors and git do."""
+    """Take the lock. Continues without one on a file system without locks, as editors and git do."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -1,4 +1,4 @@
-"""The tool that runs a command in bash and tells what it printed and how it ended."""
+"""bash: run a command; returns its output and exit status."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ GRACE = 1.0
 PROGRESS_INTERVAL = 0.1
 KEEP_INTERVAL = 0.5
 KEPT_BYTES = 16_384
-"""What is kept of a command's output while it runs: more than a screen shows, little enough to write often."""
+"""The output kept while a command runs: more than a screen, little enough to write often."""
 
 FIXED_ENVIRONMENT = {
     "EDITOR": "false",
@@ -33,21 +33,21 @@ FIXED_ENVIRONMENT = {
     "TERM": "dumb",
     "VISUAL": "false",
 }
-"""What keeps a command from waiting for a person or drawing for one (EXE-08)."""
+"""Variables that keep commands from waiting for input or drawing on a terminal."""
 
 _EXPLAINED = {126: ": not executable", 127: ": command not found"}
 
 
 @dataclass(frozen=True, slots=True)
 class BashInput:
-    """What the model gives."""
+    """The model's input."""
 
     command: str
     timeout: Annotated[float | None, "seconds, default 120"] = None
 
 
 class Bash:
-    """Each call is a shell of its own; nothing of it is left when the result is there."""
+    """Runs each call in a new shell and leaves no process behind."""
 
     name: ClassVar[str] = "bash"
     description: ClassVar[str] = (
@@ -66,9 +66,9 @@ class Bash:
         return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
-        """Runs the command until it ends, its time is up, or the call is cancelled.
+        """Run the command until it ends, times out, or is cancelled.
 
-        Raises ToolError when it cannot be started.
+        Raises ToolError if it cannot be started.
         """
         timeout = context.limits.bash_timeout if given.timeout is None else given.timeout
         if not 0 < timeout <= MAX_TIMEOUT:
@@ -110,7 +110,7 @@ def _shell(env: Mapping[str, str]) -> str:
 
 
 class _Paced:
-    """Does something at once when it is asked to, and then at most once in `interval` seconds."""
+    """Calls `act` when asked, at most once in `interval` seconds."""
 
     def __init__(self, interval: float, act: Callable[[], None]) -> None:
         self._interval = interval
@@ -120,12 +120,12 @@ class _Paced:
         self._next = 0.0
 
     def ask(self) -> None:
-        """Has it done as soon as it may be."""
+        """Request a call as soon as the interval allows."""
         if self._timer is None:
             self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._do)
 
     def close(self) -> None:
-        """Does nothing any more."""
+        """Cancel a pending call."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,4 +1,4 @@
-"""The tool that replaces a text in a file by another, and leaves every other byte as it is."""
+"""edit: replace a text in a file and leave every other byte alone."""
 
 import os
 import threading
@@ -10,18 +10,18 @@ from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
+from prunecli.tools.files.atomic_write import Current, digest_of, locked, replace_content
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import replaced
-from prunecli.tools.files.saving import Current, digest_of, locked, replace_content
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @dataclass(frozen=True, slots=True)
 class EditInput:
-    """What the model gives."""
+    """The model's input."""
 
     path: str
     old_string: str
@@ -45,11 +45,11 @@ class Edit:
         return in_one_line(given.get("path"))
 
     def touches(self, given: EditInput) -> Touches:
-        """The file, in part."""
+        """The file, read and changed."""
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
-        """Edits the file. Raises ToolError, with the file as it was, when it may not or can't be edited."""
+        """Edit the file. Raises ToolError, with the file unchanged, if it can't be edited."""
 
         def work(stop: threading.Event) -> ToolOutput:
             with (

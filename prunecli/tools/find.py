@@ -1,4 +1,4 @@
-"""The tool that finds files by name, among those that are not ignored."""
+"""find: find files by name; ignored files are skipped."""
 
 import os
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ _NOTES_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class FindInput:
-    """What the model gives."""
+    """The model's input."""
 
     pattern: Annotated[str, "glob, e.g. *.py or src/**/*.ts"]
     path: Annotated[str, "folder"] = "."
 
 
 class Find:
-    """Looks in a process of its own: a huge tree neither blocks the screen nor outlives the call."""
+    """Searches in a separate process, so a huge tree neither blocks the screen nor outlives the call."""
 
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
@@ -35,15 +35,15 @@ class Find:
     Input: ClassVar[type] = FindInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The pattern and where it is looked for."""
+        """The pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: FindInput) -> Touches:
-        """The folder, and where the pattern leads."""
+        """The folder, and folders that the pattern names."""
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
-        """Searches. Raises ToolError for a path that can't be searched."""
+        """Search. Raises ToolError for a path that can't be searched."""
         if not given.pattern.strip("/"):
             raise ToolError("pattern is empty.")
         scope = scope_of(given.path, context.cwd)
@@ -75,7 +75,7 @@ class _Names:
         self._unread = b""
 
     def take(self, data: bytes) -> bool:
-        """Takes output of the search; False once it is enough."""
+        """Take output of the search; False once there are enough paths."""
         *paths, self._unread = (self._unread + data).split(b"\0")
         self.kept += map(os.fsdecode, paths)
         self.cut = len(self.kept) > MAX_PATHS

@@ -1,4 +1,4 @@
-"""The tool that finds lines by a regular expression, in the files that are not ignored."""
+"""grep: find lines by regular expression; ignored files are skipped."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 @dataclass(frozen=True, slots=True)
 class GrepInput:
-    """What the model gives."""
+    """The model's input."""
 
     pattern: Annotated[str, "regex"]
     path: Annotated[str, "file or folder"] = "."
@@ -35,7 +35,7 @@ class GrepInput:
 
 
 class Grep:
-    """By ripgrep where there is one; without, by a process of ours with the same result."""
+    """Uses ripgrep if installed, else a search process with the same results."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (
@@ -45,24 +45,24 @@ class Grep:
     Input: ClassVar[type] = GrepInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The pattern and where it is looked for."""
+        """The pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: GrepInput) -> Touches:
-        """The folder, with the contents of the files in it that the glob chooses."""
+        """The folder, and the files that the glob selects."""
         if not given.glob:
             return Touches(reads=(given.path,), searches=(given.path,))
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
-        """Searches. Raises ToolError for a pattern, path or number that can't be."""
+        """Search. Raises ToolError for an invalid pattern, path or number."""
         scope = scope_of(given.path, context.cwd)
         if not given.pattern:
             raise ToolError("pattern is empty.")
         if _HAS_NEWLINE.search(_NEGATED_SET.sub("", given.pattern)):
-            raise ToolError("A pattern is looked for line by line; it can't hold a newline.")
+            raise ToolError("pattern is matched line by line, so it can't contain a newline.")
         if not 0 <= given.context <= MAX_CONTEXT:
-            raise ToolError(f"context is a number of lines from 0 to {MAX_CONTEXT}.")
+            raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
         wanted = PathGlob(given.glob) if given.glob else None
         limit = context.limits.max_output_bytes
 
@@ -74,11 +74,11 @@ class Grep:
         if program is not None:
             ended = await ripgrep(program, _for_ripgrep(given, scope), scope.root, context.env, matches.take)
             if matches.complaint and not matches.cut and not ended.timed_out:
-                ended, matches = None, fresh()  # not a pattern of ripgrep's: perhaps one of Python's
+                ended, matches = None, fresh()  # ripgrep rejects the pattern; Python may accept it
         if ended is None:
             ended = await scan(_for_scan(given, scope), scope.root, context.env, matches.take)
             if ended.exit_code == BAD_PATTERN:
-                raise ToolError(f"The pattern is no regular expression: {matches.complaint}.")
+                raise ToolError(f"The pattern is not a valid regular expression: {matches.complaint}.")
         return _result(matches, ended, limit, separated=given.context > 0)
 
 

@@ -1,4 +1,4 @@
-"""The tool that lists one folder."""
+"""ls: list one folder."""
 
 import os
 import threading
@@ -25,13 +25,13 @@ _NOTES_BYTES = 300
 
 @dataclass(frozen=True, slots=True)
 class LsInput:
-    """What the model gives."""
+    """The model's input."""
 
     path: Annotated[str, "folder"] = "."
 
 
 class Ls:
-    """Names alone: sizes and dates are seldom wanted, and bash has them."""
+    """Lists names only; bash shows sizes and dates."""
 
     name: ClassVar[str] = "ls"
     description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."
@@ -47,7 +47,7 @@ class Ls:
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
-        """Lists the folder. Raises ToolError for a path that is none."""
+        """List the folder. Raises ToolError if the path is not one."""
         scope = scope_of(given.path, context.cwd)
         if scope.only:
             raise ToolError(f"{well_formed(given.path)} is a file, not a folder.")

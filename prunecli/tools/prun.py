@@ -1,4 +1,4 @@
-"""prun: the model removes finished exchanges from its own context (phi-core; PRUNING.md section 5).
+"""prun: lets the model remove finished exchanges from its own context. Source: phi-core.
 
 Executing a call only plans; the plan in the result's details is applied before the next request.
 """
@@ -27,25 +27,25 @@ class Prun:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """What the model gives."""
+        """The model's input."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The tokens asked for."""
+        """The tokens to free."""
         return f"{given.get('tokens', '')} tokens"
 
     def touches(self, _: object) -> Touches:
-        """Only the context."""
+        """Nothing outside the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Plans; removes nothing yet. Raises ToolError for a number below 1."""
+        """Plan the removal. Raises ToolError for a number below 1."""
         return planned(context, given.tokens, None)
 
 
 def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
-    """The result of a prun call: what will really happen, with the plan in its details."""
+    """The result of a prun call: what will be removed, with the plan in its details."""
     if tokens < 1:
         raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
     if context.plan_prun is None:

@@ -1,4 +1,4 @@
-"""prun_with_memo: as `prun`, with a note that stands in place of what was removed (phi-core; PRUNING.md 5, 10)."""
+"""prun_with_memo: like `prun`, with a memo in place of the removed exchanges. Source: phi-core."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ class PrunWithMemo:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """What the model gives."""
+        """The model's input."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
         memo: Annotated[str, "at most 2000 characters"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The tokens asked for and the memo's beginning."""
+        """The tokens to free and the start of the memo."""
         return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
 
     def touches(self, _: object) -> Touches:
-        """Only the context."""
+        """Nothing outside the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Plans; removes nothing yet. Raises ToolError for a blank or an overlong memo."""
+        """Plan the removal. Raises ToolError for a blank or overlong memo."""
         if not given.memo.strip():
             raise ToolError("Invalid input: memo must not be blank")
         if len(given.memo) > MAX_MEMO_CHARS:

@@ -1,4 +1,4 @@
-"""The tool that shows a file: a page of its text, or a picture."""
+"""read: return a page of a text file, or an image."""
 
 import binascii
 import io
@@ -12,11 +12,11 @@ from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Image, Json
 from prunecli.model.touches import Touches
+from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
-from prunecli.tools.files.saving import MAX_BYTES, digest_of
 from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.folder import names_in
@@ -29,7 +29,7 @@ _HINT_NAMES = 50
 
 @dataclass(frozen=True, slots=True)
 class ReadInput:
-    """What the model gives."""
+    """The model's input."""
 
     path: str
     offset: Annotated[int | None, "first line, from 1"] = None
@@ -37,7 +37,7 @@ class ReadInput:
 
 
 class Read:
-    """Shows exact text, without line numbers, so that it can be quoted in an edit."""
+    """Returns exact text without line numbers, so that the model can quote it in an edit."""
 
     name: ClassVar[str] = "read"
     description: ClassVar[str] = "Read a text file, in pages if long, or an image (png, jpeg, gif, webp)."
@@ -45,7 +45,7 @@ class Read:
     Input: ClassVar[type] = ReadInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The path, and the lines where only some are asked for."""
+        """The path, and the line range if given."""
         path, offset, limit = in_one_line(given.get("path")), given.get("offset"), given.get("limit")
         if type(offset) is not int and type(limit) is not int:
             return path
@@ -57,11 +57,11 @@ class Read:
         return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:
-        """Shows the page. Raises ToolError for what can't be shown."""
+        """Return the page. Raises ToolError for a file that can't be shown."""
         first = 1 if given.offset is None else given.offset
         lines = DEFAULT_LINES if given.limit is None else given.limit
         if first < 1 or lines < 1:
-            raise ToolError("offset and limit count lines, from 1.")
+            raise ToolError("offset and limit must be at least 1.")
         path = absolute(given.path, context.cwd)
 
         def work(stop: threading.Event) -> ToolOutput:
@@ -138,7 +138,7 @@ def _picture(file: io.FileIO, path: str, state: os.stat_result, context: ToolCon
 
 
 def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
-    """The page's text, and which lines it is where that is not all of them."""
+    """The page's text, with its line range unless it is the whole file."""
     shown = fitting_lines(page.data, limit - 200 if limit > 400 else limit // 2)
     cut = len(shown) < len(page.data)
     last = page.first - 1 + shown.count(b"\n") + (not shown.endswith(b"\n") and bool(shown))

@@ -1,6 +1,6 @@
-"""recall: the original of a pruned result or answer, by its entry's number (PRUNING.md section 10).
+"""recall: return the original text of a pruned tool result or answer, by its entry number.
 
-The answer is an ordinary result under the output limit; no edit changes, and it can be pruned again.
+The text is an ordinary result under the output limit: the prune stays, and the result can be pruned again.
 """
 
 from collections.abc import Mapping
@@ -25,20 +25,20 @@ class Recall:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """What the model gives."""
+        """The model's input."""
 
         entry: Annotated[int, "the number after 'recall'"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The entry asked for."""
+        """The entry's number."""
         return f"entry {given.get('entry', '')}"
 
     def touches(self, _: object) -> Touches:
-        """Only the context."""
+        """Nothing outside the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Gives the original. Raises ToolError for an unknown entry and for the user's."""
+        """Return the original. Raises ToolError for unknown entries and user messages."""
         if context.recall is None:
             raise ToolError("recall is not available here")
         return ToolOutput(readable(context.recall(given.entry)), details={"recalled": given.entry})

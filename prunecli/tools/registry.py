@@ -1,4 +1,4 @@
-"""Which tools there are: every module of this package but `tool` and this one, named as the tool is.
+"""Find the tools: every module of this package except `tool` and this one, named like its tool.
 
 Listing needs no import; a tool's module is imported when the tool is first asked for.
 """
@@ -17,13 +17,13 @@ ALIASES = {
     "search": "grep",
     "list_files": "ls",
 }
-"""phi-core's names, which `[tools] enabled` takes too."""
+"""phi-core's names, which `[tools] enabled` also accepts."""
 
 _NOT_TOOLS = ("registry", "tool")
 
 
 def canonical(name: str) -> str:
-    """The tool's own name, for an alias too."""
+    """The name of a tool, given its name or alias."""
     return ALIASES.get(name, name)
 
 
@@ -34,7 +34,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Tool:
-    """The tool of that name or alias. Raises ToolError, with the nearest name, when there is none."""
+    """Load a tool by name or alias. Raises ToolError with the nearest name."""
     return _load(canonical(name))
 
 
@@ -51,4 +51,4 @@ def _load(wanted: str) -> Tool:
         if isinstance(value, type) and getattr(value, "name", None) == wanted:
             tool: Tool = value()
             return tool
-    raise ImportError(f"{module.__name__} defines no class with name {wanted!r}")
+    raise ImportError(f"{module.__name__} defines no tool class named {wanted!r}")

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, an input class from which its schema is made, `touches` and `run`.
+"""The interface of a tool: a name, a description, an input class from which its schema is made, `touches` and `run`.
 
 The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, a default makes it
 optional. A tool gets what it may use through its `ToolContext` and answers with a `ToolOutput`.
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
-"""Stands for an empty or blank output: the endpoint refuses blank text."""
+"""Replaces an empty or blank output; the endpoint refuses blank text."""
 
 SeenState = Literal["seen", "changed", "unseen"]
-"""What the model knows of a file: its content of now, an older one, nothing."""
+"""Whether the model has seen a file's current content, an older one, or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a call gave. `content` is for the model, `details` for the screen and the log, never sent.
+    """The result of a call. `content` is for the model, `details` for the screen and the log, never sent.
 
     `raw` are the bytes as they came where a text could not hold them: the log keeps them as a blob. `tokens` is the
     raw estimate that is recorded with it.
@@ -57,14 +57,14 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Bounds of one call: bytes of output that reach the model, seconds a command may run by default."""
+    """Limits of one call: bytes of output for the model, default seconds for a command."""
 
     max_output_bytes: int = 100_000
     bash_timeout: float = 120.0
 
 
 class FilesSeen:
-    """Which content of which file the model last saw: the ground of the stale-write check (EXE-15).
+    """The file contents that the model last saw, for the stale-write check.
 
     Kept for a session, in memory only; a file that was never seen may be edited by exact match but not
     overwritten. A file is known by its real path and by its (device, inode): an editor that saves by renaming
@@ -83,12 +83,12 @@ class FilesSeen:
             self._by_path[path] = digest
 
     def digest(self, identity: tuple[int, int]) -> bytes | None:
-        """The digest that was noted last, or None."""
+        """The last noted digest, or None."""
         found = self._by_identity.get(identity)
         return found[0] if found else None
 
     def state(self, identity: tuple[int, int], path: str, digest: bytes) -> SeenState:
-        """Whether the model saw the file with the content that it has now.
+        """Whether the model has seen the file's current content.
 
         A known (device, inode) at another path tells only of a move: inode numbers are used again.
         """
@@ -109,7 +109,7 @@ Recall = Callable[[int], tuple[Block, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a call may use.
+    """The resources of a call.
 
     `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
     complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
@@ -139,7 +139,7 @@ class Tool(Protocol):
     name: ClassVar[str]
     description: ClassVar[str]
     parallel: ClassVar[bool]
-    """Whether calls may run beside each other; such a tool changes nothing."""
+    """Whether calls may run in parallel; such a tool changes nothing."""
     Input: ClassVar[type]
 
     def summary(self, given: Mapping[str, Json]) -> str:
@@ -147,7 +147,7 @@ class Tool(Protocol):
         ...
 
     async def run(self, given: Any, context: ToolContext) -> ToolOutput:
-        """Runs one call. Raises ToolError; leaves no process behind when cancelled."""
+        """Run one call. Raises ToolError; leaves no process behind when cancelled."""
         ...
 
 
@@ -176,14 +176,14 @@ def text_output(
 
 
 def in_one_line(value: Json) -> str:
-    """A value of a raw input as the one line of a summary, whatever it is."""
+    """Format any raw input value as one line."""
     return " ".join(value.split()) if isinstance(value, str) else "" if value is None else str(value)
 
 
 def bounded(text: str, limit: int) -> str:
-    """The text cut to `limit` bytes of UTF-8 at a character's boundary, marker included in what is added after.
+    """Cut the text to `limit` bytes of UTF-8 at a character boundary; a cut text gets the marker after that.
 
-    Source: tinyAgent's execution limits (PRUNING.md, FORMATS.md): the marker is appended where something was cut.
+    Source: tinyAgent's execution limits.
     """
     if len(text) <= limit // 4:
         return text
@@ -194,7 +194,7 @@ def bounded(text: str, limit: int) -> str:
 
 
 def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
-    """The output with its texts cut so that together they hold at most `limit` bytes; other blocks stay."""
+    """Cut the output's texts to at most `limit` bytes together; other blocks stay."""
     left, content = limit, list[Block]()
     for block in output.content:
         if isinstance(block, Text):
@@ -214,7 +214,7 @@ InputT = TypeVar("InputT", bound="DataclassInstance")
 
 @cache
 def schema(input_class: type) -> dict[str, Json]:
-    """The JSON schema of an input class, as small as it can be: it is sent with each request."""
+    """The JSON schema of an input class, kept small because each request sends it."""
     properties, required = {}, []
     hints = get_type_hints(input_class, include_extras=True)
     for item in fields(input_class):
@@ -225,7 +225,7 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """The tool as the endpoint gets it."""
+    """The tool definition sent to the endpoint."""
     return {"name": tool.name, "description": tool.description, "input_schema": schema(tool.Input)}
 
 
@@ -252,7 +252,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
 
 
 def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The sorted keys of a raw input that mean nothing to the tool. A `description`, which models add, is fine."""
+    """The sorted keys of a raw input that the tool does not know. Models often add a `description`; it is ignored."""
     known = {item.name for item in fields(input_class)}
     return tuple(sorted(given.keys() - known - {"description"}))
 

@@ -1,4 +1,4 @@
-"""The tool that writes a whole file: a new one, or over one that the model has seen as it is now."""
+"""write: create a file, or overwrite one whose current content the model has read."""
 
 import os
 import threading
@@ -10,6 +10,7 @@ from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
+from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import (
     LATIN_1,
@@ -21,21 +22,20 @@ from prunecli.tools.files.encoding import (
     with_crlf,
 )
 from prunecli.tools.files.in_thread import in_thread
-from prunecli.tools.files.saving import Current, create_file, digest_of, locked, replace_content
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @dataclass(frozen=True, slots=True)
 class WriteInput:
-    """What the model gives."""
+    """The model's input."""
 
     path: str
     content: str
 
 
 class Write:
-    """Never clobbers what the model has not seen."""
+    """Never overwrites content that the model has not read."""
 
     name: ClassVar[str] = "write"
     description: ClassVar[str] = (
@@ -49,11 +49,11 @@ class Write:
         return in_one_line(given.get("path"))
 
     def touches(self, given: WriteInput) -> Touches:
-        """The file, whole."""
+        """The file, changed."""
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
-        """Writes the file. Raises ToolError, with the file as it was, when it may not or can't be written."""
+        """Write the file. Raises ToolError, with the file unchanged, if it can't be written."""
         content = well_formed(given.content)
 
         def work(stop: threading.Event) -> ToolOutput:
@@ -102,7 +102,7 @@ def _overwritten(
 
 
 def _encoded(encoding: Encoding, content: str) -> bytes:
-    """The content as the file was written; what Latin-1 lacks makes the file UTF-8."""
+    """Encode the content like the file; characters that Latin-1 lacks make it UTF-8."""
     if encoding == LATIN_1:
         try:
             return LATIN_1.encode(content)

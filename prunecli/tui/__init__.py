@@ -1,6 +1,6 @@
-"""The terminal interface: a reader of the session's stream, and what the user does with it.
+"""The terminal interface: shows the session's event stream and passes user input to the runtime.
 
-Nothing but what the first frame needs may be imported before it: tests/tui/test_start.py holds the list.
+Import nothing before the first frame that the first frame does not need; tests/tui/test_start.py has the list.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prunecli.runtime import Runtime
 
 FRAMES_A_SECOND = "120"
-"""The most that Textual draws; with its 60 a key that comes right after another waits up to 17 ms for its turn."""
+"""Maximum frame rate. At Textual's default of 60, a key right after another waits up to 17 ms."""
 
 
 def run_tui(
@@ -25,13 +25,12 @@ def run_tui(
     prompt: str = "",
     inline: bool = False,
 ) -> int:
-    """Shows the terminal interface until the user leaves; the exit code.
+    """Run the terminal interface until the user leaves, and return the exit code.
 
-    `make` makes the runtime; it is called in a thread when the prompt is on the screen already, and what it raises
-    (PrunecliError) is raised from here when the terminal is as it was. `environ` is
-    what the user's editor gets, less the credentials. `prompt` is said as soon as it can be.
-    `inline`: below the shell's prompt, and the conversation stays in the scrollback. The runtime is closed at
-    the end, the terminal restored whatever happens.
+    `make` creates the runtime. It is called in a thread once the prompt is on the screen; any PrunecliError from it
+    is raised here after the terminal is restored. `environ` is passed to the user's editor, without credentials.
+    `prompt` is submitted as soon as possible. `inline`: draw below the shell's prompt and leave the conversation in
+    the scrollback. The runtime is always closed and the terminal always restored.
     """
     import sys
 
@@ -46,7 +45,7 @@ def run_tui(
 
         check(os.environ)
         os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
-        gc.disable()  # until the first frame: collecting what is still being imported finds nothing
+        gc.disable()  # until the first frame: a collection during imports finds nothing
         from prunecli.tui.app import run
 
         return asyncio.run(run(make, places, cwd, environ, prompt, keys, inline=inline))

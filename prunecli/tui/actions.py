@@ -4,14 +4,17 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions import MODES, Mode
+from prunecli.agent.permissions.judge import MODES, Mode
 from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
-from prunecli.tui import outside
-from prunecli.tui.transcript.entries import Level
+from prunecli.presentation.entries import Level
+from prunecli.runtime import Runtime, outside
+from prunecli.tui.port import Port
+from prunecli.tui.program import Program
+from prunecli.tui.runs import Runs
+from prunecli.tui.screens.frame import Frame
 
 if TYPE_CHECKING:
-    from prunecli.tui.conversation import Conversation
     from prunecli.tui.widgets.question import Question
 
 TWICE_SECONDS = 2.0
@@ -21,9 +24,12 @@ TWICE_SECONDS = 2.0
 class Actions:
     """The actions of one conversation, by their names in `keys.ACTIONS`."""
 
-    def __init__(self, conversation: "Conversation") -> None:
-        self._conversation = conversation
-        self._frame = frame = conversation.frame
+    def __init__(self, runtime: Runtime, port: Port, frame: Frame, program: Program, runs: Runs) -> None:
+        self._runtime = runtime
+        self._port = port
+        self._frame = frame
+        self._program = program
+        self._runs = runs
         self._pressed: dict[str, float] = {}
         self._auto_question: Question | None = None
         self._auto_allowed = ""
@@ -34,7 +40,7 @@ class Actions:
             "leave": self._leave,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
-            "edit": lambda: frame.run_worker(self._edit(), group="editor", exclusive=True),
+            "edit": lambda: port.run(self._edit(), "editor", exclusive=True),
             "commands": self._open_palette,
             "show_keys": self._show_keys,
             "find": frame.open_search,
@@ -69,9 +75,9 @@ class Actions:
         return again
 
     def _interrupt(self) -> None:
-        frame = self._frame
-        if self._conversation.runs.interrupt():
-            frame.activity.hint("stopping …")
+        frame, port = self._frame, self._port
+        if self._runs.interrupt():
+            port.hint("stopping …")
         elif frame.focused is frame.transcript:
             frame.prompt.focus()
         elif not frame.prompt.is_empty:
@@ -79,33 +85,31 @@ class Actions:
         elif checks := [one for one in frame.app.workers if one.group == "command" and one.is_running]:
             checks[0].cancel()
         elif self._again("interrupt"):
-            self._conversation.rewind()
+            port.command("/rewind")
         else:
-            frame.activity.hint(f"{frame.keys.hint('interrupt')} again: go back to an earlier prompt")
+            port.hint(f"{frame.keys.hint('interrupt')} again to go back to an earlier prompt")
 
     def _quit(self) -> None:
-        frame = self._frame
+        frame, port = self._frame, self._port
         key = frame.keys.hint("quit")
         if selected := frame.get_selected_text():
-            frame.program.copy_to_clipboard(selected)
-            frame.activity.hint("copied")
+            self._program.copy_to_clipboard(selected)
+            port.hint("copied")
         elif self._again("quit"):
-            frame.program.leave()
-        elif self._conversation.runs.interrupt():
-            frame.activity.hint(f"stopping … {key} again quits", "$warning")
+            self._program.leave()
+        elif self._runs.interrupt():
+            port.hint(f"Stopping … {key} again to quit", "$warning")
         else:
-            frame.activity.hint(f"{key} again quits", "$warning")
+            port.hint(f"{key} again to quit", "$warning")
 
     def _leave(self) -> None:
-        if not self._conversation.runs.busy or self._again("leave"):
-            self._frame.program.leave()
+        if not self._runs.busy or self._again("leave"):
+            self._program.leave()
         else:
-            self._frame.activity.hint(
-                f"{self._frame.keys.hint('leave')} again stops the agent and quits", "$warning"
-            )
+            self._port.hint(f"{self._frame.keys.hint('leave')} again to stop the agent and quit", "$warning")
 
     def _cycle_mode(self) -> None:
-        runtime = self._conversation.runtime
+        runtime = self._runtime
         current, asked = runtime.gatekeeper.mode, self._auto_question
         if asked is not None:  # pressed again: on to the mode after it
             self._auto_answered(allowed=False)
@@ -119,9 +123,9 @@ class Actions:
             self._use_mode(mode)
 
     def _use_mode(self, mode: Mode) -> None:
-        self._conversation.runtime.set_mode(mode)
-        self._conversation.show_status()
-        self._frame.activity.hint(_MODE_HELP[mode])
+        self._runtime.set_mode(mode)
+        self._port.show_status()
+        self._port.hint(_MODE_HELP[mode])
 
     def _ask_for_auto(self) -> None:
         """One key too many must not end all questions."""
@@ -129,28 +133,26 @@ class Actions:
 
         answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
         self._auto_question = choice(
-            "Run everything without asking (mode auto)?",
+            "Run everything without asking (auto mode)?",
             answers,
             lambda row: self._auto_answered(allowed=row == 0),
             leave=1,
             marked=1,
         )
-        self._frame.ask(self._auto_question)
+        self._port.ask(self._auto_question)
 
     def _auto_answered(self, *, allowed: bool) -> None:
         if self._auto_question is not None:
-            self._frame.answered(self._auto_question)
+            self._port.answered(self._auto_question)
             self._auto_question = None
         if allowed:
-            self._auto_allowed = self._conversation.runtime.session.id
+            self._auto_allowed = self._runtime.session.id
         self._use_mode("auto" if allowed else MODES[0])
 
     def _take_back(self) -> None:
-        text = self._conversation.runs.take_back()
+        text = self._runs.take_back()
         if text is not None:
-            prompt = self._frame.prompt
-            prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
-            self._conversation.show_waiting()
+            self._port.prompt.give_back(text)
 
     def _open_palette(self) -> None:
         from prunecli.tui.screens.palette import palette
@@ -161,40 +163,40 @@ class Actions:
             if value is None:
                 return
             if value.startswith("/"):
-                self._conversation.command(value)
+                self._port.command(value)
             elif not self.do(value):
                 frame.prompt.focus()
                 frame.prompt.press(frame.keys.of(value)[0])
 
-        frame.app.push_screen(palette(frame.keys), chosen)
+        self._port.push_screen(palette(frame.keys), chosen)
 
     def _browse(self) -> None:
         self._frame.transcript.focus()
-        self._frame.activity.hint("Up and Down move, Enter folds, r restores, Esc goes back")
+        self._port.hint("Up/Down to move · Enter to fold · r to restore · Esc to go back")
 
     def _show_keys(self) -> None:
         from prunecli.tui.screens.keys import keys_screen
 
-        self._frame.app.push_screen(keys_screen(self._frame.keys, ACTIONS))
+        self._port.push_screen(keys_screen(self._frame.keys, ACTIONS))
 
     async def _edit(self) -> None:
         """The prompt in the user's editor."""
-        frame, cwd = self._frame, self._conversation.runtime.setup.cwd
+        frame, cwd = self._frame, self._runtime.setup.cwd
         try:
-            async with frame.program.lent():
-                text = await outside.edit_text(frame.prompt.typed, frame.program.environ, cwd)
+            async with self._program.lent():
+                text = await outside.edit_text(frame.prompt.typed, self._program.environ, cwd)
         except PrunecliError as error:
-            self._conversation.complain(error)
+            self._port.complain(error)
         except OSError as error:
-            why = f"The prompt can't be put into a file: {error.strerror}"
-            self._conversation.say(why, Level.ERROR)
+            why = f"Cannot write the prompt to a file: {error.strerror}"
+            self._port.say(why, Level.ERROR)
         else:
             frame.prompt.set_text(text)
 
 
 _MODE_HELP = {
-    "ask": "ask: reads and harmless commands pass, the rest is asked",
-    "edits": "edits: changes in the workspace pass too",
-    "plan": "plan: only reads pass",
-    "auto": "auto: everything passes but what a deny rule names",
+    "ask": "ask: runs reads and harmless commands, asks about the rest",
+    "edits": "edits: also changes workspace files without asking",
+    "plan": "plan: reads only",
+    "auto": "auto: runs everything except what deny rules block",
 }

@@ -1,4 +1,4 @@
-"""The application around the frame: colours, terminal, signals, and what comes after the first frame."""
+"""The application around the frame: colours, terminal, signals, and everything after the first frame."""
 
 import asyncio
 import gc
@@ -19,9 +19,9 @@ from textual.theme import Theme as TextualTheme
 from prunecli.errors import ConfigError, PrunecliError
 from prunecli.paths import Places
 from prunecli.tui import look, terminal
-from prunecli.tui.beginning import Beginning
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
+from prunecli.tui.startup import Beginning
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from prunecli.tui.transcript.palette import Palette
 
 SWITCH_SECONDS = 0.0005
-"""So long the threads that read the keyboard and write the screen wait for a busy event loop; Python's 0.005 are ten
-of them for each key."""
+"""Seconds that the I/O threads wait for a busy event loop, for each key. Python's default is 0.005."""
 STOP_SECONDS = 3.0
-"""So long the work may take to leave everything in order when the program ends."""
+"""Seconds allowed for the work to shut down cleanly on exit."""
 
 CSS = """
 Frame { background: $background; color: $foreground; }
@@ -58,7 +57,7 @@ Prompt, Prompt:focus { border-title-align: right; border-title-color: $muted; }
 
 
 class PrunecliApp(App[int], inherit_bindings=False):
-    """One terminal, one runtime. `make` makes the runtime, after the first frame and in a thread."""
+    """The Textual application for one terminal and one runtime. `make` creates the runtime in a thread."""
 
     CSS = CSS
     ENABLE_COMMAND_PALETTE = False
@@ -97,17 +96,17 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def mouse(self) -> bool:
-        """Whether the mouse is listened to at first."""
+        """Whether the mouse is captured at start."""
         return self._look.mouse if self._look else True
 
     def get_default_screen(self) -> Screen[None]:
-        """The frame."""
+        """Return the frame."""
         return self.frame
 
     def _build_driver(
         self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None
     ) -> Driver:
-        """Our own driver for the inline mode too: Textual would take its own."""
+        """Use our own driver in inline mode too; Textual would use its own."""
         if inline and not headless:
             from prunecli.tui.inline import InlineDriver
 
@@ -116,20 +115,20 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def palette(self) -> "Palette":
-        """The colours of the transcript."""
+        """The transcript's colours."""
         if self._chosen is None:
-            raise RuntimeError("the theme is read with the runtime")
+            raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
 
     # Beginning -----------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Everything that is not needed for the first frame comes after it, and after the keys that wait."""
+        """Start everything the first frame does not need, after the keys that are waiting."""
         self.call_after_refresh(self.set_timer, 0.01, self._opened)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _opened(self) -> None:
-        """The first frame is on the screen and the keyboard works."""
+        """Continue once the first frame is on the screen and the keyboard works."""
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
@@ -146,7 +145,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self.exit()
 
     def meet(self, runtime: "Runtime", theme: "Theme") -> None:
-        """The runtime is there, and the theme that it is configured to have."""
+        """Apply the runtime's configured theme."""
         self.runtime = runtime
         self._begun_at = runtime.session, len(runtime.session.records)
         self._take_theme(theme)
@@ -157,7 +156,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # Colours -------------------------------------------------------------------------------------------------
 
     def use_theme(self, name: str, *, configured: bool = False) -> None:
-        """Other colours from now on; of a theme that nobody chose just now as many as the terminal has."""
+        """Switch colours. A theme the user did not just choose is limited to the terminal's colours."""
         from prunecli.tui import themes
 
         try:
@@ -167,8 +166,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
             if self.conversation is not None:
                 self.conversation.complain(error)
 
+    def use_configured(self) -> None:
+        """Theme, mouse and keys as they are configured now."""
+        if self.runtime is not None:
+            ui = self.runtime.config.ui
+            self.use_theme(ui.theme, configured=True)
+            self.use_mouse(ui.mouse)
+            self.frame.keys.use(ui.keys)
+
     def _take_theme(self, theme: "Theme") -> None:
-        """Wears a theme; the configured one is kept for the next first frame."""
+        """Apply a theme, and save the configured one for the next first frame."""
         self._chosen = theme
         config = self.runtime.config.ui if self.runtime else None
         wanted = look.Look(theme.to_textual(), config.mouse if config else True)
@@ -184,10 +191,10 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _wear(self, theme: TextualTheme) -> None:
         self.register_theme(theme)
         self.theme = theme.name
-        self.refresh_css(animate=False)  # also where only the colours of a theme of this name are others
+        self.refresh_css(animate=False)  # needed even if only the colours of the same theme changed
 
     def _wear_first(self, theme: TextualTheme) -> None:
-        """As `_wear`, while nothing is on the screen: setting the theme would have everything parsed twice."""
+        """Apply a theme while nothing is on the screen. Setting `theme` would parse the style sheets twice."""
         self.register_theme(theme)
         self.set_reactive(App.theme, theme.name)
         self.set_class(theme.dark, "-dark-mode", update=False)
@@ -198,11 +205,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # Keys ----------------------------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys and pastes take one way: from here to the widget that has the focus, which does all that they mean.
+        """Send keys and pastes straight to the focused widget, which handles them completely.
 
-        A widget that left some of its keys to this application's bindings would see these keys take effect after
-        letters that were typed later, whenever another part of the screen is busy. Until something has the focus
-        the prompt gets them all; what comes before it is mounted waits in its queue.
+        If a widget left some keys to this application's bindings, those keys could take effect after letters typed
+        later whenever another part of the screen is busy. Until a widget has the focus, the prompt gets every key;
+        keys that arrive before the prompt is mounted wait in its queue.
         """
         typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
         if typed and self.focused is None and self.screen_stack[-1:] == [self.frame]:
@@ -212,60 +219,63 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def keys_wait(self) -> bool:
-        """Whether keys were pressed that are not even read."""
+        """Whether keys were pressed that have not been read yet."""
         return isinstance(self._driver, terminal.CarefulDriver) and self._driver.has_unread
 
     # The terminal --------------------------------------------------------------------------------------------
 
     def _tell(self, sequence: str) -> None:
-        """Tells the terminal something beside the screen."""
+        """Send the terminal a sequence that does not draw."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
 
     def show_state(self, what: str) -> None:
-        """The window's title with what the agent does, "" for nothing."""
+        """Show the agent's state in the window title; "" for none."""
         name = f"prunecli · {self._cwd.name or '/'}"
         self._tell(terminal.title(f"{name} · {what}" if what else name))
 
     def notify_user(self, what: str) -> None:
-        """A notification of the desktop, unless the user is looking."""
+        """Send a desktop notification, unless the terminal has the focus."""
         if not self._is_looking:
             self._tell(terminal.notification(f"prunecli {what} · {self._cwd.name}"))
 
     def on_app_focus(self, event: events.AppFocus) -> None:
-        """The terminal has the keyboard."""
+        """Note that the terminal has the focus."""
         event.prevent_default()
         self._is_looking = True
 
     def on_app_blur(self, event: events.AppBlur) -> None:
-        """It says that it has not. The prompt keeps the focus: a paste or a key may come all the same."""
+        """Note that the terminal lost the focus.
+
+        The prompt keeps its own focus: a paste or a key may still come.
+        """
         event.prevent_default()
         self._is_looking = False
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """The terminal belongs to another program, an editor, for a while. Raises PrunecliError where it can't."""
+        """Hand the terminal to another program, such as an editor. Raises PrunecliError if that is impossible."""
         suspended = self.suspend()
         try:
             suspended.__enter__()
         except SuspendNotSupported:
-            raise PrunecliError("this terminal can't be lent to an editor") from None
+            raise PrunecliError("this terminal cannot open an editor") from None
         self._lent = True
         try:
             yield
         finally:
             self._lent = False
-            suspended.__exit__(None, None, None)  # told of an error it would not take the terminal back
+            suspended.__exit__(None, None, None)  # with an error it would not take the terminal back
 
     def use_mouse(self, on: bool) -> None:
-        """Listens to the mouse from now on, or leaves it to the terminal."""
+        """Capture the mouse, or leave it to the terminal."""
         if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(on)
 
     # The end -------------------------------------------------------------------------------------------------
 
     def leave(self, code: int = 0) -> None:
-        """Ends the program: the work first leaves everything in order."""
+        """Exit, after the work has shut down cleanly."""
         if not self._leaving:
             self._leaving = True
             self.run_worker(self._leave(code), group="leave")
@@ -281,13 +291,13 @@ class PrunecliApp(App[int], inherit_bindings=False):
             await self.conversation.keeping.close()
 
     async def close(self) -> None:
-        """Whatever way the program ended: the work is stopped and the session's file closed."""
+        """Stop the work and close the session file, however the program ends."""
         await self._settle(STOP_SECONDS)
         if self.runtime is not None:
             await self.runtime.close()
 
     def signalled(self, number: int) -> None:
-        """A signal that ends the program, with the terminal as it was before (TUI-04)."""
+        """Handle a terminating signal: exit with the terminal restored."""
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
         driver = self._driver
@@ -297,7 +307,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self.leave(128 + number)
 
     def action_hang_up(self) -> None:
-        """The terminal is gone: nothing can be drawn or restored, the work still ends well (TUI-05)."""
+        """Handle a lost terminal: shut the work down without drawing or restoring anything."""
         if not self._gone:
             self._gone = True
             self.run_worker(self._hang_up(), group="leave")
@@ -306,10 +316,10 @@ class PrunecliApp(App[int], inherit_bindings=False):
         await self._settle(STOP_SECONDS / 2)
         if self.runtime is not None:
             await self.runtime.close()
-        os._exit(128 + signal.SIGHUP)  # a normal end would wait for a terminal that does not answer
+        os._exit(128 + signal.SIGHUP)  # a normal exit would wait for a terminal that does not answer
 
     def leave_behind(self) -> None:
-        """In inline mode the conversation stays in the terminal when the program is gone."""
+        """In inline mode, leave the conversation in the terminal on exit."""
         if self._inline and self.runtime is not None and not self._gone:
             from prunecli.tui.inline import leave_behind
 
@@ -317,17 +327,17 @@ class PrunecliApp(App[int], inherit_bindings=False):
             leave_behind(self.runtime, records if session is self.runtime.session else 0)
 
     def _handle_exception(self, error: Exception) -> None:
-        """A defect ends the program; `run_tui` says so when the terminal is back."""
+        """End the program after an internal error; `run_tui` reports it once the terminal is restored."""
         self.defect = self.defect or error
         super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """No traceback: it is written to a file."""
+        """Suppress the traceback on the screen: it is written to a file."""
         self._close_messages_no_wait()
 
 
 def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
-    """What the first frame ever wears, and every first frame where there are few colours."""
+    """The look before any saved look or theme exists, and whenever the terminal has few colours."""
     from prunecli.tui import themes
 
     return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
@@ -343,7 +353,7 @@ async def run(
     *,
     inline: bool = False,
 ) -> int:
-    """Shows the runtime until the user leaves; the exit code. Raises what `make` raises."""
+    """Run the application until the user leaves, and return the exit code. Raises whatever `make` raises."""
     app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):

@@ -1,6 +1,6 @@
-"""From the session to the screen: what the session tells is collected, and the screen woken once for all of it.
+"""The bridge from session to screen: collects events and wakes the screen once per batch.
 
-Nothing is lost and the order is kept. In a flood of deltas the screen is woken at most sixty times a second.
+No event is lost and order is kept. In a flood of deltas the screen wakes at most sixty times a second.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ PACE_SECONDS = 1 / 60
 
 
 class Bridge:
-    """Reads one session at a time. `wake` says that something waits; `later` calls back after some seconds."""
+    """Collects the events of one session at a time. `wake` reports events; `later` calls back after a delay."""
 
     def __init__(
         self,
@@ -31,12 +31,12 @@ class Bridge:
         self._leave: Callable[[], object] | None = None
 
     def follow(self, session: Session) -> None:
-        """Reads this session from now on, and no other; what another one told and nobody took is forgotten."""
+        """Listen to this session only, and drop events of the previous one that were not taken."""
         self.leave()
         self._leave = session.subscribe(self._take)
 
     def leave(self) -> None:
-        """Reads no session any more."""
+        """Stop listening."""
         if self._leave is not None:
             self._leave()
             self._leave = None
@@ -58,8 +58,7 @@ class Bridge:
         self._wake()
 
     def batch(self) -> list[SessionEvent]:
-        """Everything that was told since the last batch, in order; deltas of one text that follow each other
-        are one."""
+        """Return every event since the last batch, in order. Consecutive deltas of one text are joined."""
         self._queued = False
         batch, self._pending = self._pending, []
         return joined(batch)

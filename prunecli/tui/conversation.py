@@ -1,26 +1,30 @@
 """The conversation: what the session tells is shown, and what the user does reaches the runtime."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from textual.message import Message
+from textual.screen import Screen
+from textual.worker import Worker
 
-from prunecli.agent.oversized import PromptTooLarge
 from prunecli.context.state import Context
-from prunecli.errors import PrunecliError
+from prunecli.errors import PrunecliError, SessionNotFound
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved
-from prunecli.runtime import Runtime, Status
-from prunecli.runtime.counting import teller, to_count
-from prunecli.runtime.entries import bring_back
+from prunecli.presentation.activity import Doing
+from prunecli.presentation.completion import is_command
+from prunecli.presentation.entries import Level
+from prunecli.presentation.presenter import Presenter
+from prunecli.runtime import Runtime
+from prunecli.runtime.counting import teller
+from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
-from prunecli.tui.asking import Asking
+from prunecli.tui.asking import Asking, Planning
 from prunecli.tui.bridge import Bridge
-from prunecli.tui.keeping import Keeping
 from prunecli.tui.messages import (
     ActionAsked,
     PermissionAnswered,
@@ -29,25 +33,27 @@ from prunecli.tui.messages import (
     Typed,
     Wake,
 )
-from prunecli.tui.planning import Planning
-from prunecli.tui.prompting import files
-from prunecli.tui.prompting.completion import is_command
+from prunecli.tui.port import T
+from prunecli.tui.program import Program
+from prunecli.tui.prompt_store import Keeping
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
-from prunecli.tui.showing.doing import Doing
-from prunecli.tui.showing.present import Presenter
-from prunecli.tui.stage import Stage
-from prunecli.tui.transcript.entries import Level
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.slices import Pace, painted
+from prunecli.tui.token_counting import Figures
+from prunecli.tui.transcript.transcript_view import Transcript
+from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.widgets.activity import HINT_SECONDS
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDER
-from prunecli.tui.widgets.status import cache_words
 from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 
 if TYPE_CHECKING:
+    from prunecli.runtime.resuming import Resuming
     from prunecli.tui.effects import Effects
+    from prunecli.tui.session_loading import Arriving
+    from prunecli.tui.widgets.question import Question
 
-READ_ONLY = "This session is open read-only: it can be looked at, /resume ID --fork continues a copy"
+READ_ONLY = "Read-only session. /resume ID --fork continues in a copy"
 LONG_SECONDS = 10.0
 """Work that took longer is worth a notification of the desktop when it is done."""
 
@@ -57,66 +63,57 @@ NEED_NO_SESSION = frozenset({"/help", "/quit", "/exit", "/theme"})
 
 
 class Conversation:
-    """Between one runtime and the frame."""
+    """Between one runtime and the frame: makes the parts, and is the port of all of them."""
 
-    def __init__(self, runtime: Runtime, frame: Frame) -> None:
+    def __init__(self, runtime: Runtime, frame: Frame, program: Program) -> None:
         self.runtime = runtime
         self.frame = frame
+        self._program = program
         setup, prompt = runtime.setup, frame.prompt
+        self.prompt = prompt
         self.typed_at = monotonic()
-        self.stage = Stage(frame.transcript, self.presenter)
-        self.prepared: Presenter | None = None
-        self.runs = Runs(runtime, self)
-        self.actions = Actions(self)
+        self.stage = Stage(frame.transcript, self._presenter, frame.show_transcript)
+        self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
         self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
+        self.runs = Runs(runtime, self, self.stage, self._planning, self.completer)
+        self.actions = Actions(runtime, self, frame, program, self.runs)
         self.keeping = Keeping(
-            setup.places.history_file,
-            setup.cwd,
-            lambda: prompt.draft,
-            frame.set_timer,
-            lambda text: self.say(text, Level.WARNING),
+            setup.places.history_file, setup.cwd, lambda: prompt.draft, frame.set_timer, self.warn_of
         )
-        self.asking = Asking(self)
-        self.planning = Planning(self)
+        self._asking = Asking(runtime, self, program)
+        self._figures = Figures(runtime, frame, self.stage, self.runs, lambda: self.typed_at)
         self._doing = Doing()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
-        self._effects: Effects | None = None
-        self.scale: object = None
-        self.listening = self.counting = False
+        self.listening = False
+
+    @cached_property
+    def effects(self) -> "Effects":
+        """What runs commands."""
+        from prunecli.tui.effects import Effects
+
+        parts = self.runs, self._asking, self.go_on_resuming
+        return Effects(self.runtime, self, self._program, *parts)
 
     def begin(self) -> None:
         """Shows the session and listens to it and to the user."""
-        self.runtime.asker = self.asking.ask
+        self.runtime.asker = self._asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
         self.go_on_resuming()
-        self.frame.prompt.use_completer(self.completer)
-        self.frame.listen(self.take)
+        self.prompt.use_completer(self.completer)
+        self.frame.listen(
+            {
+                Wake: lambda _: self.wake(),
+                PromptSubmitted: self.hear,
+                ActionAsked: lambda asked: self.actions.do(asked.name),
+                Picked: lambda _: self.completer.choose(),
+                Typed: self._typed,
+                PermissionAnswered: self._asking.answer,
+                Transcript.RestoreRequested: self._restore,
+            }
+        )
         self.listening = True
-
-    def take(self, message: Message) -> None:
-        """Something happened on the frame."""
-        match message:
-            case Wake():
-                self._wake()
-            case PromptSubmitted(text=text, follow_up=follow_up):
-                self.actions.forget()
-                self._said(text, follow_up=follow_up)
-            case ActionAsked(name=name):
-                self.actions.do(name)
-            case Picked():
-                self.completer.choose()
-            case Typed():
-                self.typed_at = monotonic()
-                self.actions.forget()
-                self.keeping.typed()
-            case PermissionAnswered():
-                self.asking.answer(message)
-            case Transcript.RestoreRequested():
-                self._restore(message)
-            case _:
-                pass
 
     # The session ---------------------------------------------------------------------------------------------
 
@@ -127,28 +124,43 @@ class Conversation:
         for notice in session_notices(self.runtime, session):
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only
-        self.frame.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
+        self.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
         if self.runs.can_go_on:
             self.say("This session was interrupted. Press Enter to continue")
         self.show_status()
 
     def _show_all(self) -> None:
-        prepared, self.prepared = self.prepared, None
-        if prepared is not None:
-            self.stage.take_over(prepared)
-        else:
-            self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
+        self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
         self._show_stage()
 
     def go_on_resuming(self) -> None:
         """Shows the end of the session that the runtime is resuming, and reads the rest."""
-        from prunecli.tui.arriving import Arriving
+        from prunecli.tui.session_loading import Arriving
 
-        if self.runtime.resuming is not None:
-            arriving = Arriving(self, self.runtime.resuming)
+        resuming = self.runtime.resuming
+        if resuming is not None:
+            arriving = Arriving(resuming, self.stage, self._presenter, lambda: self.typed_at)
             arriving.show_end()
             self._show_stage()
-            self.runs.load(arriving.run)
+            self.runs.load(lambda: self._arrive(arriving, resuming))
+
+    async def _arrive(self, arriving: "Arriving", resuming: "Resuming") -> None:
+        """Reads it all and hands it over. Raises PrunecliError; the runtime then keeps the session it has."""
+        try:
+            await painted(self.frame)
+            self.stage.prepared = await arriving.read(self.frame.activity.show)
+            said = self.runs.take_all()
+            resuming.finish()
+            self.frame.call_later(self.hear_all, said)
+        except OSError as error:
+            raise SessionNotFound(f"{error.filename or resuming.path}: {error.strerror}") from error
+        finally:
+            if self.runtime.resuming is resuming:
+                self.runtime.drop_resuming()
+                self.show_session(self.runtime.session)
+                self.say("Stopped opening the session. /resume to try again")
+                self._take_all_back()
+        self.run(Pace(lambda: self.typed_at).take(self.stage.put_above()), "begin")
 
     def _show_stage(self) -> None:
         if self.stage.is_empty:
@@ -158,7 +170,7 @@ class Conversation:
         elif self.stage.has_entries:
             self.frame.show_transcript()
 
-    def presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
+    def _presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
         """Presents a session by its fold, by default the present one; without `figures` it shows no tokens."""
         tools, fold = self.runtime.tools, context or self.runtime.session.context
         return Presenter(
@@ -168,7 +180,7 @@ class Conversation:
             open_thinking=self.runtime.config.ui.show_thinking,
         )
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """Shows everything that the session told since the last time."""
         batch = self._bridge.batch()
         if not batch:
@@ -192,52 +204,32 @@ class Conversation:
 
     def show_status(self) -> None:
         """Brings the figures up to date; behind a large text as soon as its tokens are counted."""
-        from prunecli.tui import figures
+        self._figures.show()
 
-        context = self.runtime.session.context
-        if waiting := to_count(context):
-            figures.count(self, context, waiting)
-            return
-        figures.follow_scale(self, context)
-        status = self.runtime.status()
-        self.frame.status.show(status, self._cache(status))
-        self.frame.masthead.show_session(status.session_name)
-        self.show_waiting()
+    def show_waiting(self) -> None:
+        """Shows what the agent has not heard yet."""
+        self._figures.show_waiting()
 
     def tick(self) -> None:
         """The cache got older, and a disk may have space again."""
         self.runs.tick()
-        if status := self.frame.status.status:
-            self.frame.status.show_cache(self._cache(status))
-
-    def _cache(self, status: Status) -> str:
-        return cache_words(status, self.runtime.config.model.cache_ttl, self.runtime.setup.clock())
-
-    def show_waiting(self) -> None:
-        """Shows what the agent has not heard yet."""
-        steering, follow_ups = self.runs.waiting()
-        self.frame.waiting.show(steering, follow_ups)
-        self.frame.prompt.set_class(bool(steering or follow_ups), "-waiting")
+        self._figures.show_cache()
 
     # What the user says --------------------------------------------------------------------------------------
 
-    def _said(self, text: str, *, follow_up: bool) -> None:
-        """A prompt, a command, a shell command, or Enter alone."""
-        if not text.strip():
-            if self.runs.can_go_on and not self.runs.busy:
-                self.runs.go_on()
-            elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
-                self._said(line, follow_up=False)
-                self.show_guide()
-            return
-        self.keeping.sent(text, self.runtime.setup.clock())
-        self.frame.transcript.end()
-        self.hear(text, follow_up=follow_up)
-
-    def hear(self, text: str, *, follow_up: bool = False) -> None:
-        """A prompt, a command or a shell command; what needs the session waits until it is read."""
+    def hear(self, said: PromptSubmitted, *, waited: bool = False) -> None:
+        """A prompt, a command, a shell command, or Enter alone. `waited`: it was said when nobody could listen.
+        What needs the session waits until it is read."""
+        text, follow_up = said.text, said.follow_up
+        if not waited:
+            self.actions.forget()
+            if not text.strip():
+                self._go_on()
+                return
+            self.keeping.sent(text, self.runtime.setup.clock())
+            self.frame.transcript.end()
         if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
-            self._queue(text, follow_up=follow_up)
+            self.runs.queue(text, follow_up=follow_up)
         elif is_command(text):
             self.command(text)
         elif text.startswith("!"):
@@ -245,59 +237,31 @@ class Conversation:
             if command := text.removeprefix("!!" if hidden else "!").strip():
                 self.runs.shell(command, show_model=not hidden)
         else:
-            self.submit(text, follow_up=follow_up)
+            self.runs.submit(text, follow_up=follow_up)
+
+    def _go_on(self) -> None:
+        """Enter alone."""
+        if self.runs.can_go_on and not self.runs.busy:
+            self.runs.go_on()
+        elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
+            self.hear(PromptSubmitted(line))
+            self.show_guide()
 
     def show_guide(self) -> None:
         """What Enter alone says next stands in the empty prompt."""
         line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
-        self.frame.prompt.placeholder = f"Enter: {line}" if line else PLACEHOLDER
+        self.prompt.placeholder = f"Enter: {line}" if line else PLACEHOLDER
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
         """What was said while nobody could listen."""
         for text, follow_up in said:
-            self.hear(text, follow_up=follow_up)
+            self.hear(PromptSubmitted(text, follow_up), waited=True)
 
-    def submit(self, text: str, *, follow_up: bool = False) -> None:
-        """Says something to the agent; while it works it is steered, or hears it when it is done."""
-        text = files.as_paths(text, str(self.runtime.setup.cwd))
-        if self.asking.deciding:  # the start asks what the agent may do here, and what it reads
-            self._queue(text, follow_up=follow_up)
-        elif not self.runs.busy:
-            self.runs.submit(text)
-        elif self.completer.is_unanswered(text):
-            self.frame.run_worker(self._submit_completed(text, follow_up=follow_up), group="complete-sent")
-        else:
-            self._queue(text, follow_up=follow_up)
-
-    async def _submit_completed(self, text: str, *, follow_up: bool) -> None:
-        self.submit(await self.completer.completed(text), follow_up=follow_up)
-
-    def _queue(self, text: str, *, follow_up: bool) -> None:
-        try:
-            (self.runtime.follow_up if follow_up else self.runtime.steer)(text)
-        except PromptTooLarge as error:
-            self.complain(error)
-            self.give_back(text)
-        self.show_waiting()
-
-    def command(self, line: str) -> None:
-        """Runs a slash command."""
-        if self._effects is None:
-            from prunecli.tui.effects import Effects
-
-            self._effects = Effects(self.runtime, self)
-        self._effects.run(line)
-        self.asking.decided(line)
-
-    def rewind(self) -> None:
-        """Goes back to an earlier prompt."""
-        self.command("/rewind")
-
-    def fill_prompt(self, text: str) -> None:
-        """Puts a text into the prompt, to be changed and sent; what is being typed stays in front of it."""
-        prompt = self.frame.prompt
-        prompt.set_text(text if prompt.is_empty else f"{prompt.typed}\n\n{text}")
-        prompt.focus()
+    def _typed(self, _: Typed) -> None:
+        self.typed_at = monotonic()
+        self.actions.forget()
+        self.keeping.typed()
+        self.frame.waiting.refresh()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
         """The user wants a pruned entry back."""
@@ -310,8 +274,8 @@ class Conversation:
             self.complain(error)
             return
         when = "after the current tool calls" if self.runtime.running else "at the end"
-        done = f"restored {when} and pinned: the next request holds it again"
-        self.frame.activity.hint(done if plan.allowed else plan.refusal)
+        done = f"Restored {when} and pinned, from the next request on"
+        self.hint(done if plan.allowed else plan.refusal)
         self.show_waiting()
 
     # What runs need ------------------------------------------------------------------------------------------
@@ -320,27 +284,38 @@ class Conversation:
         """Work began."""
         self._doing = Doing()
         self.frame.activity.begin(words)
-        self.frame.prompt.placeholder = PLACEHOLDER
+        self.prompt.placeholder = PLACEHOLDER
+        self._program.show_state("working")
 
-    def ended(self, seconds: float, *, interrupted: bool) -> None:
+    def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
         """Work is over. After an interruption what still waited comes back into the prompt."""
-        self._wake()
+        self._program.show_state("")
+        self.wake()
         self.frame.activity.end()
-        if interrupted and self.frame.prompt.is_empty:
-            self.take_all_back()
+        if interrupted and self.prompt.is_empty:
+            self._take_all_back()
         self.show_status()
         if seconds >= LONG_SECONDS:
-            self.frame.program.notify_user("is done")
+            self._program.notify_user("is done")
+        if well:
+            self.frame.call_later(self._afterwards)
 
-    def give_back(self, text: str) -> None:
-        """What could not be said stands in the prompt again, in front of what was typed since."""
-        prompt = self.frame.prompt
-        prompt.set_text(text if prompt.is_empty else f"{text}\n\n{prompt.typed}")
+    def _afterwards(self) -> None:
+        """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
+        if self.runs.busy:
+            return
+        self.show_guide()
+        if any(self.runs.waiting()):
+            self.runs.go_on()
+        else:
+            self._planning.offer()
 
-    def take_all_back(self) -> None:
+    def _take_all_back(self) -> None:
         """What waits comes back into the prompt."""
         while any(self.runs.waiting()):
             self.actions.do("take_back")
+
+    # The port ------------------------------------------------------------------------------------------------
 
     def warn(self, text: str) -> None:
         """A banner that stays; "" takes it away."""
@@ -361,20 +336,33 @@ class Conversation:
         """What went wrong, and the way out."""
         self.say(f"{error.message}\n{error.hint}".strip(), Level.ERROR)
 
-    async def load_typed(self) -> None:
-        """Brings history and draft back."""
-        entries, draft = await self.keeping.load()
-        prompt = self.frame.prompt
-        if not draft.text:
-            prompt.past.preload(entries)
-        elif prompt.is_empty and not prompt.past.entries:
-            prompt.past.preload(entries)
-            prompt.restore(draft)
-            self.frame.activity.hint("this was not sent the last time")
-        else:  # something was typed meanwhile: nothing is put in between
-            prompt.past.preload([*entries, draft.expanded()])
-            older = self.frame.keys.hint("older")
-            self.frame.activity.hint(f"{older}: what was not sent the last time")
+    def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
+        """A few words above the prompt, for some seconds or (None) until others come; "" takes them away."""
+        self.frame.activity.hint(text, style, seconds=seconds)
+
+    def ask(self, panel: "Question") -> None:
+        """A question stands above the prompt."""
+        self.frame.ask(panel)
+
+    def answered(self, panel: "Question") -> None:
+        """It was answered, or is not asked any more."""
+        self.frame.answered(panel)
+
+    def command(self, line: str) -> None:
+        """Runs a slash command. Where the start asked for it, what waited for the answer is heard."""
+        self.effects.run(line)
+        if self.runs.deciding and line.startswith("/trust "):
+            self.runs.deciding = False
+            self.hear_all(self.runs.take_all())
+            self.show_waiting()
+
+    def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
+        """Works in the background; `exclusive` ends what else works in this group."""
+        return self.frame.run_worker(work, group=group, exclusive=exclusive)
+
+    def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
+        """Opens a screen above all; `then` is told what it gives."""
+        self.frame.app.push_screen(screen, then)
 
 
 def _commands() -> list[tuple[str, str, tuple[str, ...]]]:

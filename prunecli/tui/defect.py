@@ -1,4 +1,4 @@
-"""When the program itself is wrong: a line for the user, the traceback in a file, the session as it was."""
+"""Internal errors: one line for the user, the traceback in a file, the session left intact."""
 
 import os
 import sys
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from prunecli.runtime import Runtime  # it may be what is broken
 
 EXIT_DEFECT = 70
-"""EX_SOFTWARE of sysexits.h."""
+"""EX_SOFTWARE from sysexits.h."""
 
 
 def report(error: BaseException, runtime: "Runtime | None", places: Places) -> int:
-    """Says on standard error what happened and how to go on; the exit code."""
+    """Report an internal error and how to continue on standard error, and return the exit code."""
     path = _written(error, places.data)
-    lines = [f"prunecli: a defect ended the program: {type(error).__name__}: {error}"]
+    lines = [f"prunecli: internal error: {type(error).__name__}: {error}"]
     if runtime and runtime.session.records and runtime.session.path:
-        lines.append("The session is complete: prunecli --continue goes on with it.")
+        lines.append("The session is saved. Continue it with: prunecli --continue")
     if path:
-        lines.append(f"Details for a report: {path}")
+        lines.append(f"Details for a bug report: {path}")
     sys.stderr.write("\n".join(map(visible, lines)) + "\n")
     return EXIT_DEFECT
 

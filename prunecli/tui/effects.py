@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from prunecli.commands.command import (
     AskSecret,
@@ -30,63 +30,74 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.errors import PrunecliError
-from prunecli.runtime import Runtime
-from prunecli.tui import outside
-from prunecli.tui.showing.outcomes import counted
-from prunecli.tui.transcript.entries import Level
-
-if TYPE_CHECKING:
-    from prunecli.tui.conversation import Conversation
+from prunecli.presentation.entries import Level
+from prunecli.presentation.outcomes import counted
+from prunecli.runtime import Runtime, outside
+from prunecli.tui.asking import Asking
+from prunecli.tui.port import Port
+from prunecli.tui.program import Program
+from prunecli.tui.runs import Runs
 
 
 class Effects:
-    """Runs commands of one runtime and does what they answer."""
+    """Runs commands of one runtime and does what they answer. `resume` shows the session that is being read."""
 
-    def __init__(self, runtime: Runtime, conversation: "Conversation") -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        port: Port,
+        program: Program,
+        runs: Runs,
+        asking: Asking,
+        resume: Callable[[], None],
+    ) -> None:
         self._runtime = runtime
-        self._conversation = conversation
-        self._app = conversation.frame.program
+        self._port = port
+        self._program = program
+        self._runs = runs
+        self._asking = asking
+        self._resume = resume
 
     def run(self, line: str) -> None:
         """Runs a typed line such as `/model sonnet` and does what it answers."""
         self.perform(run_line(self._runtime, line))
-        self._conversation.show_status()
+        self._port.show_status()
 
     def perform(self, effects: Iterable[Effect]) -> None:
         """Does effects in their order."""
-        conversation, app = self._conversation, self._app
+        port = self._port
         for effect in effects:
             match effect:
                 case Say(text, level):
-                    conversation.say(text, Level(level))
+                    port.say(text, Level(level))
                 case Choose(grave=True):
-                    conversation.asking.choose(effect)
+                    self._asking.choose(effect)
                 case Table() | ShowContext() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
-                    conversation.submit(text)
+                    self._runs.submit(text)
                 case SetTheme() | SetMouse() | Reconfigured():
                     self._dress(effect)
                 case EditFile(path, then):
-                    app.run_worker(self._edit(path, then), group="editor")
+                    port.run(self._edit(path, then), "editor")
                 case GoOn() | CompactNow() | RewindNow():
                     self._work(effect)
                 case FillPrompt(text):
-                    conversation.fill_prompt(text)
+                    port.prompt.fill(text)
                 case Copy(text, what):
                     self._copy(text, what)
                 case InThread(words, work):
-                    app.run_worker(self._in_thread(words, work), group="command", exclusive=True)
+                    port.run(self._in_thread(words, work), "command", exclusive=True)
                 case Quit():
-                    app.leave()
+                    self._program.leave()
                 case SwitchSession():
-                    conversation.go_on_resuming()  # a short one is there: the runtime said so when it happened
+                    self._resume()  # a short one is there: the runtime said so when it happened
                 case _:
                     assert_never(effect)
 
     def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
         """What takes its time, and Esc stops."""
-        runs = self._conversation.runs
+        runs = self._runs
         match effect:
             case GoOn():
                 runs.go_on()
@@ -97,16 +108,14 @@ class Effects:
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
         """How it looks and what it listens to."""
-        app, ui = self._app, self._runtime.config.ui
+        program = self._program
         match effect:
             case SetTheme(name):
-                app.use_theme(name)
+                program.use_theme(name)
             case SetMouse(on):
-                app.use_mouse(on)
+                program.use_mouse(on)
             case Reconfigured():
-                app.use_theme(ui.theme, configured=True)
-                app.use_mouse(ui.mouse)
-                app.frame.keys.use(ui.keys)
+                program.use_configured()
 
     def _open(self, effect: Table | ShowContext | Choose | AskSecret | PickSession) -> None:
         """What has a screen of its own."""
@@ -120,14 +129,14 @@ class Effects:
             case AskSecret():
                 self._ask_secret(effect)
             case PickSession():
-                from prunecli.tui.picking import Picking
+                from prunecli.tui.session_picker import Picking
 
-                Picking(self._conversation).begin()
+                Picking(self._runtime, self._port).begin()
 
     def _copy(self, text: str, what: str) -> None:
         """By OSC 52, which works over ssh too; nothing is written to a file."""
-        self._app.copy_to_clipboard(text)
-        self._conversation.say(f"Copied {what}: {counted(len(text), 'character')}.")
+        self._program.copy_to_clipboard(text)
+        self._port.say(f"Copied {what}: {counted(len(text), 'character')}.")
 
     def _ask_secret(self, asked: AskSecret) -> None:
         from prunecli.tui.screens.secret import SecretScreen
@@ -136,72 +145,72 @@ class Effects:
             if secret is not None:
                 self._guarded(lambda: asked.then(secret))
 
-        self._app.push_screen(SecretScreen(asked.title), given)
+        self._port.push_screen(SecretScreen(asked.title), given)
 
     def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
         """Does what is answered, or says what went wrong."""
         try:
             effects = answer()
         except PrunecliError as error:
-            self._conversation.complain(error)
+            self._port.complain(error)
         else:
             self.perform(effects)
-        self._conversation.show_status()
+        self._port.show_status()
 
     async def _in_thread(self, words: str, work: Callable[[], Sequence[Effect]]) -> None:
-        activity = self._conversation.frame.activity
-        activity.hint(f"{words} …", seconds=None)
+        port = self._port
+        port.hint(f"{words} …", seconds=None)
         try:
             effects = await asyncio.to_thread(work)
         except asyncio.CancelledError:
-            activity.hint("stopped")
+            port.hint("stopped")
             raise
         except PrunecliError as error:
-            activity.clear_hint()
-            self._conversation.complain(error)
+            port.hint("")
+            port.complain(error)
         else:
-            activity.clear_hint()
+            port.hint("")
             self.perform(effects)
-        self._conversation.show_status()
+        port.show_status()
 
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen
 
-        self._app.push_screen(TableScreen(table, self._conversation.frame.prompt.put))
+        self._port.push_screen(TableScreen(table, self._port.prompt.put))
 
     def _inspect(self) -> None:
         from prunecli.tui.screens.context import ContextScreen
 
-        frame = self._conversation.frame
-        self._app.push_screen(
-            ContextScreen(self._runtime, lambda: self._app.palette, lambda: frame.activity.asking)
+        program, prompt = self._program, self._port.prompt
+        self._port.push_screen(
+            ContextScreen(self._runtime, lambda: program.palette, lambda: prompt.question is not None)
         )
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""
         from prunecli.tui.screens.choose import ChooseScreen
 
-        app, before = self._app, self._app.theme
+        program, before = self._program, self._program.theme
         themes = choose.command == "theme"
 
         def look(choice: Choice) -> None:
             if themes:
-                app.use_theme(choice.value)
+                program.use_theme(choice.value)
 
         def chosen(value: str | None) -> None:
             if value is not None:
                 self.run(f"/{choose.command} {value}")
             elif themes:
-                app.use_theme(before)
+                program.use_theme(before)
 
-        app.push_screen(ChooseScreen(choose, look), chosen)
+        self._port.push_screen(ChooseScreen(choose, look), chosen)
 
     async def _edit(self, path: Path, then: str) -> None:
         try:
-            async with self._app.lent():
-                await outside.edit_file(path, self._app.environ, self._runtime.setup.cwd)
+            async with self._program.lent():
+                await outside.edit_file(path, self._program.environ, self._runtime.setup.cwd)
         except PrunecliError as error:
-            self._conversation.complain(error)
+            self._port.complain(error)
         else:
             if then:
                 self.run(f"/{then}")

@@ -1,8 +1,8 @@
-"""Keys pressed before the interface reads any: kept, each once and in order.
+"""Keeps keys pressed before the interface starts reading, each once and in order.
 
-Until the driver starts, a terminal edits lines by itself: it echoes, and hands Enter on as a line feed, which is
-Ctrl+J to us. So the terminal is switched first of all, and what was typed until then is read back with its Enters.
-Standard library only: every start waits for this module.
+Until the driver starts, the terminal edits lines itself: it echoes, and turns Enter into a line feed, which we read
+as Ctrl+J. So the terminal is switched before anything else, and keys typed until then are read back with Enter
+restored. Standard library only: every start waits for this module.
 """
 
 import os
@@ -16,7 +16,7 @@ _IFLAG, _LFLAG, _CC = 0, 3, 6
 
 
 class FirstKeys(NamedTuple):
-    """What was typed before the switch, and the terminal's attributes as they were; None where it has none."""
+    """Keys typed before the switch, and the terminal's previous attributes; None if there is no terminal."""
 
     typed: bytes = b""
     attributes: list[Any] | None = None
@@ -24,7 +24,7 @@ class FirstKeys(NamedTuple):
 
 @contextmanager
 def kept(file: int) -> Iterator[FirstKeys]:
-    """Switch a terminal so that keys wait unchanged for the driver; at the end it is as it was before."""
+    """Switch a terminal so that keys wait unchanged for the driver, and restore it at the end."""
     try:
         before = termios.tcgetattr(file)
     except termios.error:
@@ -39,7 +39,7 @@ def kept(file: int) -> Iterator[FirstKeys]:
 
 
 def _switch(file: int) -> None:
-    """No echo, no lines, Enter as it is pressed. Signals stay: until the interface is there Ctrl+C ends it."""
+    """Turn off echo, line mode and Enter translation. Signals stay on, so Ctrl+C works until the interface starts."""
     changed = termios.tcgetattr(file)
     changed[_IFLAG] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)
     changed[_LFLAG] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
@@ -49,7 +49,7 @@ def _switch(file: int) -> None:
 
 
 def _waiting(file: int) -> bytes:
-    """What can be read at once."""
+    """Read whatever is available without waiting."""
     found = b""
     while select.select([file], [], [], 0)[0] and (more := os.read(file, 65_536)):
         found += more

@@ -1,4 +1,4 @@
-"""`--inline`: the interface below the shell's prompt, and the conversation left in the scrollback at the end."""
+"""`--inline`: draw below the shell's prompt and leave the conversation in the scrollback on exit."""
 
 import sys
 from collections.abc import Iterator
@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from textual.drivers.linux_inline_driver import LinuxInlineDriver
 from textual.geometry import Offset
 
-from prunecli.plain.words import entry_lines
+from prunecli.presentation.entry_text import entry_lines
+from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
-from prunecli.tui.showing.present import Presenter, present_all
 from prunecli.tui.terminal import CarefulDriver
 
 MOST_ENTRIES = 2_000
-"""Entries that are left behind; earlier ones are in the session."""
+"""Maximum number of entries left in the scrollback."""
 
 
 class InlineDriver(CarefulDriver, LinuxInlineDriver):
-    """The driver below the prompt: with our care for pastes, and able to lend the terminal to an editor."""
+    """The inline driver, with our paste handling and the ability to hand the terminal to an editor."""
 
     _lent = False
 
     def write(self, data: str) -> None:
-        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
+        """Write, unless the terminal is gone or handed to an editor."""
         if self._lent:
             return
         try:
@@ -32,24 +32,24 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """It can be left for a while."""
+        """Report that the terminal can be handed over for a while."""
         return True
 
     def suspend_application_mode(self) -> None:
-        """The terminal as it was, without our rows."""
+        """Restore the terminal and remove our rows."""
         self.write(f"\r\x1b[{self._app._previous_cursor_position.y + 1}A\n\x1b[J")
         self.stop_application_mode()
         self._lent = True
 
     def resume_application_mode(self) -> None:
-        """Ours again: drawn from where the cursor is now."""
+        """Take the terminal back and draw from the current cursor position."""
         self._lent = False
         self._app._previous_cursor_position = Offset(0, 0)
         self.start_application_mode()
 
 
 def leave_behind(runtime: Runtime, since: int) -> None:
-    """Prints what was said from record `since` on: it stays in the terminal's scrollback."""
+    """Print the conversation from record `since` on, so that it stays in the terminal's scrollback."""
     sys.stdout.write("\n".join(conversation(runtime, since)) + "\n")
     sys.stdout.flush()
 
@@ -60,7 +60,7 @@ def conversation(runtime: Runtime, since: int) -> Iterator[str]:
     presenter = Presenter(summaries(tools, runtime.setup.cwd), lambda _: None)
     entries = present_all(presenter, runtime.session.records[since:])
     if len(entries) > MOST_ENTRIES:
-        yield f"({len(entries) - MOST_ENTRIES} earlier entries are in the session)"
+        yield f"({len(entries) - MOST_ENTRIES} earlier entries not shown)"
     for entry in entries[-MOST_ENTRIES:]:
         lines = entry_lines(entry, afterwards=True)
         if lines and not lines[0].startswith("["):
@@ -68,4 +68,4 @@ def conversation(runtime: Runtime, since: int) -> Iterator[str]:
         yield from lines
     if runtime.session.path:
         yield ""
-        yield f"prunecli --resume {runtime.session.id} continues this session."
+        yield f"Continue this session with: prunecli --resume {runtime.session.id}"

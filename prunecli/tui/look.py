@@ -1,7 +1,7 @@
-"""How the first frame looks: the colours of the last time, kept in a small file.
+"""The look of the first frame: the last colours used, kept in a small file.
 
-The theme's file and the configuration that names it take longer to read than everything else that a first frame
-needs; they are read right after it, and where they say something else it is drawn again.
+Reading the theme and the configuration takes longer than everything else the first frame needs. They are read right
+after it, and the frame is redrawn if they differ.
 """
 
 import json
@@ -20,15 +20,14 @@ _COLORS = (
 
 
 class Look(NamedTuple):
-    """The colours, and whether the mouse is listened to."""
+    """Colours, and whether the mouse is captured."""
 
     theme: Theme
     mouse: bool
 
 
 def has_few_colors(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal has sixteen colours or fewer, by the variables that Rich goes by; not where there are
-    none of them."""
+    """Whether the terminal has at most sixteen colours, by the variables Rich checks; False if none are set."""
     term = environ.get("TERM", "").strip().lower()
     if not term or environ.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return False
@@ -36,7 +35,7 @@ def has_few_colors(environ: Mapping[str, str]) -> bool:
 
 
 def load(path: Path) -> Look | None:
-    """The look of the last time; None where there is none, or it is not what was written."""
+    """Return the saved look; None if there is none or the file is not valid."""
     try:
         found = json.loads(path.read_bytes())
         given, variables = found["theme"], found["variables"]
@@ -57,7 +56,7 @@ def load(path: Path) -> Look | None:
 
 
 def save(path: Path, look: Look) -> None:
-    """Keeps a look for the next time. Where it can't be kept, that time begins with the theme's file."""
+    """Save a look for the next start. If that fails, the next start uses the theme file."""
     theme = look.theme
     values: Mapping[str, Any] = {
         "name": theme.name,

@@ -1,6 +1,6 @@
-"""What the parts of the screen tell each other: small values, nothing to wait for in them.
+"""Messages between the parts of the screen: small values without behaviour.
 
-Without `eq` and `repr`, which nobody needs, they take a third of the time to define, and each start waits for it.
+Defined without `eq` and `repr`, which nothing uses: that takes a third of the time, and every start waits for it.
 """
 
 from dataclasses import dataclass
@@ -8,41 +8,45 @@ from dataclasses import dataclass
 from textual.message import Message
 
 
-@dataclass(eq=False, repr=False)
-class Wake(Message, bubble=False):
-    """Something waits in the bridge."""
+class Told(Message):
+    """Something that the main screen hands on to whoever listens, once somebody does."""
 
 
 @dataclass(eq=False, repr=False)
-class PromptSubmitted(Message):
-    """The user sent this; `follow_up`: only for when the agent is done."""
+class Wake(Told, bubble=False):
+    """Events are waiting in the bridge."""
+
+
+@dataclass(eq=False, repr=False)
+class PromptSubmitted(Told):
+    """The user submitted this. `follow_up`: send it only when the agent is done."""
 
     text: str
     follow_up: bool = False
 
 
 @dataclass(eq=False, repr=False)
-class ActionAsked(Message):
+class ActionAsked(Told):
     """A key asked for one of `keys.ACTIONS` that is not about what is typed."""
 
     name: str
 
 
 @dataclass(eq=False, repr=False)
-class Picked(Message):
-    """A line of the menu was clicked."""
+class Picked(Told):
+    """A menu row was clicked."""
 
     index: int
 
 
 @dataclass(eq=False, repr=False)
-class PermissionAnswered(Message):
-    """What the user said to the call that is asked about; `word` is for the model."""
+class PermissionAnswered(Told):
+    """The user's answer to a permission question; `word` is for the model."""
 
     kind: str
     word: str = ""
 
 
 @dataclass(eq=False, repr=False)
-class Typed(Message):
-    """The prompt holds something else than before."""
+class Typed(Told):
+    """The prompt's text changed."""

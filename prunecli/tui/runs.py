@@ -1,9 +1,10 @@
 """Runs: what the user says becomes work of the agent, one piece at a time, which Esc stops."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.worker import Worker
 
@@ -12,29 +13,55 @@ from prunecli.agent.oversized import PromptTooLarge
 from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageFailed, ToolError
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
+from prunecli.presentation import file_list as files
+from prunecli.presentation.activity import SUMMARISING
+from prunecli.presentation.entries import Level
+from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
+from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
-from prunecli.tui.messages import Wake
-from prunecli.tui.showing.doing import SUMMARISING
-from prunecli.tui.showing.present import STOPPED
-from prunecli.tui.transcript.entries import Level
+from prunecli.tui.port import Port
+from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.widgets.completer import Completer
 
 if TYPE_CHECKING:
     from prunecli.commands.command import RewindNow
-    from prunecli.tui.conversation import Conversation
 
-TRY_AGAIN = "Press Enter on an empty prompt to try again."
-GOES_ON = "It then goes on by itself; Enter on an empty prompt tries now, Esc leaves it."
-SAY_AGAIN = "Enter sends it again."
+TRY_AGAIN = "Press Enter on an empty prompt to try again"
+GOES_ON = "Then resumes by itself; Enter on an empty prompt to try now, Esc to stop waiting"
+SAY_AGAIN = "Enter to send again"
+
+
+class Front(Port, Protocol):
+    """What runs need beside the port of whoever shows them."""
+
+    def wake(self) -> None:
+        """Shows everything that the session told since the last time."""
+
+    def began(self, words: str) -> None:
+        """Work began."""
+
+    def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
+        """Work is over; `well`: nothing stopped it, so that what waits can follow."""
+
+    def show_waiting(self) -> None:
+        """Shows what the agent has not heard yet."""
 
 
 class Runs:
-    """Starts and stops the work of one runtime."""
+    """Starts and stops the work of one runtime. What is shown beside the log goes onto the stage."""
 
-    def __init__(self, runtime: Runtime, front: "Conversation") -> None:
+    def __init__(
+        self, runtime: Runtime, front: Front, stage: Stage, planning: Planning, completer: Completer
+    ) -> None:
         self._runtime = runtime
         self._front = front
+        self._stage = stage
+        self._planning = planning
+        self._completer = completer
+        self.deciding = "/trust" in runtime.opening
+        """Whether the start is to ask what the agent may do and read here: prompts wait for the answer."""
         self._worker: Worker[None] | None = None
         self.can_go_on = False
         self._stalled = False
@@ -47,20 +74,29 @@ class Runs:
         """Whether something runs."""
         return self._worker is not None and not self._worker.is_finished
 
-    def submit(self, text: str) -> None:
-        """Says something to the idle agent."""
-        self._start("Waiting for the model", lambda: self._submit(text))
+    def submit(self, text: str, *, follow_up: bool = False) -> None:
+        """Says something to the agent; while it works it is steered, or hears it when it is done."""
+        text = files.as_paths(text, str(self._runtime.setup.cwd))
+        if self.deciding:  # the start asks what the agent may do here, and what it reads
+            self.queue(text, follow_up=follow_up)
+        elif not self.busy:
+            self._begin(self._run("Waiting for the model", None, said=text))
+        elif self._completer.is_unanswered(text):
+            self._front.run(self._submit_completed(text, follow_up=follow_up), "complete-sent")
+        else:
+            self.queue(text, follow_up=follow_up)
 
-    async def _submit(self, text: str) -> Done:
-        """What can't be recorded was not said: it comes back into the prompt."""
-        before = len(self._runtime.session.records)
+    async def _submit_completed(self, text: str, *, follow_up: bool) -> None:
+        self.submit(await self._completer.completed(text), follow_up=follow_up)
+
+    def queue(self, text: str, *, follow_up: bool) -> None:
+        """Says something that the agent hears later."""
         try:
-            return await self._runtime.submit(await self._front.completer.completed(text))
-        except (PromptTooLarge, SessionError, asyncio.CancelledError):
-            new = self._runtime.session.records[before:]
-            if not any(isinstance(record.event, UserMessage) for record in new):
-                self._front.give_back(text)
-            raise
+            (self._runtime.follow_up if follow_up else self._runtime.steer)(text)
+        except PromptTooLarge as error:
+            self._front.complain(error)
+            self._front.prompt.give_back(text)
+        self._front.show_waiting()
 
     def go_on(self) -> None:
         """Goes on from where the session is."""
@@ -94,22 +130,22 @@ class Runs:
         async def run() -> Done | None:
             conversation, files = asked.conversation, asked.files
             restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
-            self._front.take(Wake())  # what is said now stands below what the rewind shows
+            self._front.wake()  # what is said now stands below what the rewind shows
             if files:
                 self._front.say(restored.words)
             for path, why in restored.left:
-                self._front.say(f"{path} stays as it is: {why}", Level.WARNING)
+                self._front.say(f"{path} was not restored: {why}", Level.WARNING)
             if asked.text:
-                self._front.fill_prompt(asked.text)
+                self._front.prompt.fill(asked.text)
             return None
 
-        self._start("Going back", run)
+        self._start("Rewinding", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
         """Runs a command of the user's own."""
 
         async def run() -> Done | None:
-            live = LiveCommand(self._front, command, show_model=show_model)
+            live = LiveCommand(self._stage, command, show_model=show_model)
             try:
                 text = await shell(
                     self._runtime,
@@ -131,21 +167,26 @@ class Runs:
 
     def _start(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
         if self.busy:
-            self._front.say("The agent is working: Esc stops it.", Level.WARNING)
-            return
-        self.can_go_on = self._stalled = False
-        self._front.planning.withdraw()
-        self._worker = self._front.frame.run_worker(self._run(words, work), group="run")
+            self._front.say("The agent is working. Esc to stop it.", Level.WARNING)
+        else:
+            self._begin(self._run(words, work))
 
-    async def _run(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
-        """Does the work and says how it went wrong, if it did."""
+    def _begin(self, run: Coroutine[Any, Any, None]) -> None:
+        self.can_go_on = self._stalled = False
+        self._planning.withdraw()
+        self._worker = self._front.run(run, "run")
+
+    async def _run(
+        self, words: str, work: Callable[[], Awaitable[Done | None]] | None, said: str = ""
+    ) -> None:
+        """Does the work and says how it went wrong, if it did; `said` is said to the agent where there is no work."""
         begun = monotonic()
         interrupted = failed = False
         self._idle.clear()
         self._front.began(words)
-        self._front.frame.program.show_state("working")
         try:
-            done = await work()
+            with self._returned(said):
+                done = await (work() if work else self._runtime.submit(await self._completer.completed(said)))
             self._front.warn("")
             if done is not None:
                 interrupted = done.reason == "interrupted"
@@ -164,7 +205,7 @@ class Runs:
             why = error.message.removeprefix(f"{path}: ") if path else error.message
             way = error.hint or "check the disk"
             self._front.warn(
-                f"The session can't be written: {why}. Nothing runs until it can: {way}. "
+                f"Cannot write the session: {why}. Paused until it can: {way}. "
                 + (GOES_ON if self._stalled else SAY_AGAIN)
             )
         except PrunecliError as error:
@@ -173,10 +214,20 @@ class Runs:
             self._front.say(str(error), Level.ERROR)
         finally:
             self._idle.set()
-            self._front.frame.program.show_state("")
-            self._front.ended(monotonic() - begun, interrupted=interrupted)
-            if not (interrupted or failed or self.can_go_on):
-                self._front.frame.call_later(self._afterwards)
+            well = not (interrupted or failed or self.can_go_on)
+            self._front.ended(monotonic() - begun, interrupted=interrupted, well=well)
+
+    @contextmanager
+    def _returned(self, said: str) -> Iterator[None]:
+        """What can't be recorded was not said: it comes back into the prompt."""
+        before = len(self._runtime.session.records)
+        try:
+            yield
+        except (PromptTooLarge, SessionError, asyncio.CancelledError):
+            new = self._runtime.session.records[before:]
+            if said and not any(isinstance(record.event, UserMessage) for record in new):
+                self._front.prompt.give_back(said)
+            raise
 
     def _record_says(self) -> bool:
         """Whether the last answer shows by itself how it ended."""
@@ -184,20 +235,10 @@ class Runs:
         last = items[-1].event if items else None
         return isinstance(last, AssistantMessage) and last.stop_reason in STOPPED
 
-    def _afterwards(self) -> None:
-        """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
-        if self.busy:
-            return
-        self._front.show_guide()
-        if any(self.waiting()):
-            self.go_on()
-        else:
-            self._front.planning.offer()
-
     def keep(self) -> None:
         """Makes durable what was decided while nothing runs; work does that for itself."""
         if not self.busy:
-            self._front.frame.run_worker(self._keep(), group="keep")
+            self._front.run(self._keep(), "keep")
 
     async def _keep(self) -> None:
         try:
@@ -218,7 +259,7 @@ class Runs:
     def tick(self) -> None:
         """Looks whether a session that could not be written can be by now."""
         if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
-            self._looking = self._front.frame.run_worker(self._look(), group="mend")
+            self._looking = self._front.run(self._look(), "mend")
 
     async def _look(self) -> None:
         try:
@@ -255,5 +296,7 @@ class Runs:
         mailbox = self._runtime.mailbox
         for queue in (mailbox.follow_ups, mailbox.steering):
             if queue:
-                return typed(queue.pop())
+                text = typed(queue.pop())
+                self._front.show_waiting()
+                return text
         return None

@@ -1,21 +1,94 @@
-"""Long work on the screen's own thread, a few milliseconds at a time, so that keys stay live."""
+"""Long work on the UI thread, a few milliseconds at a time, so that keys stay responsive."""
 
 import asyncio
-from collections.abc import Iterator
-from time import perf_counter
+import gc
+from collections.abc import Callable, Iterator
+from time import monotonic, perf_counter
+
+from textual.screen import Screen
+from textual.widget import Widget
 
 SLICE_SECONDS = 0.005
 REST_SECONDS = 0.002
-"""What came meanwhile is looked at between two slices: a key passes several queues before it is echoed."""
+"""Seconds to rest between slices: a key passes through several queues before it is echoed."""
+
+PACE_SECONDS = 0.004
+"""So long the loop is kept at a time; a key goes through several turns of the loop until it is on the screen."""
+TYPING_SECONDS = 0.25
+"""Who typed so long ago is still typing."""
+GIVE_WAY_SECONDS = 0.006
 
 
 def go_on(steps: Iterator[object], seconds: float = SLICE_SECONDS) -> bool:
-    """Takes steps for so long, at least one; whether the last one was taken."""
+    """Run at least one step, then more until the time is used up; return whether the work is finished."""
     until = perf_counter() + seconds
     return all(perf_counter() < until for _ in steps)
 
 
 async def finish(steps: Iterator[object]) -> None:
-    """Takes all steps, with a rest after each slice."""
-    while not go_on(steps):  # noqa: ASYNC110  # nothing is waited for: others take their turn
+    """Run all steps, resting after each slice."""
+    while not go_on(steps):  # noqa: ASYNC110  # does not wait for a condition, only yields
         await asyncio.sleep(REST_SECONDS)
+
+
+async def painted(widget: Widget) -> None:
+    """Waits until what was put onto the screen stands there."""
+    done = asyncio.Event()
+    widget.call_after_refresh(done.set)
+    await done.wait()
+
+
+class Pace:
+    """Tells when the others are to have their turn. `typed_at`: when the user typed last."""
+
+    def __init__(self, typed_at: Callable[[], float]) -> None:
+        self._typed_at = typed_at
+        self._until = monotonic() + PACE_SECONDS
+
+    async def rest(self) -> None:
+        """To be awaited after a step that gave nothing: who has nothing to do doesn't keep the processor busy."""
+        await asyncio.sleep(GIVE_WAY_SECONDS)
+        self._until = monotonic() + PACE_SECONDS
+
+    async def breathe(self) -> bool:
+        """To be awaited after each step; True where the others had their turn."""
+        if monotonic() < self._until:
+            return False
+        gc.freeze()  # what was read stays: looking through all of it for garbage would hold a key up
+        typing = monotonic() - self._typed_at() < TYPING_SECONDS
+        await asyncio.sleep(GIVE_WAY_SECONDS if typing else 0)
+        self._until = monotonic() + PACE_SECONDS
+        return True
+
+    async def take(self, steps: Iterator[object]) -> None:
+        """Takes all steps in this pace."""
+        for _ in steps:
+            await self.breathe()
+
+
+class Between:
+    """Works of one screen by name; of each name only the newest goes on."""
+
+    def __init__(self, screen: Screen[None]) -> None:
+        self._screen = screen
+        self._under_way: set[str] = set()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is not done yet."""
+        return bool(self._under_way)
+
+    def do(self, name: str, steps: Iterator[object], then: Callable[[], object]) -> None:
+        """Takes all steps, then does `then`; what was under way by this name is given up."""
+        self._screen.workers.cancel_group(self._screen, name)
+        if go_on(steps):
+            self._under_way.discard(name)
+            then()
+        else:
+            self._under_way.add(name)
+            self._screen.run_worker(self._later(name, steps, then), group=name)
+
+    async def _later(self, name: str, steps: Iterator[object], then: Callable[[], object]) -> None:
+        await finish(steps)
+        self._under_way.discard(name)
+        then()

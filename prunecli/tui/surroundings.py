@@ -1,18 +1,58 @@
-"""Variables of the environment that Textual reads while it is imported, and raises about."""
+"""Environment variables of the terminal: those that Textual would reject, and output without UTF-8.
 
-from collections.abc import Mapping
+Where it does not, each character becomes ASCII of the same width. What is drawn stays aligned: a wide character
+becomes two, one without width none.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from unicodedata import normalize
 
 from prunecli.errors import UsageError
 
 COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
+_BEYOND = re.compile(r"[^\x00-\x7f]")
+_OURS = {
+    "❯": ">",
+    "✓": "v",
+    "✗": "x",
+    "✂": "%",
+    "±": "~",
+    "·": "-",
+    "•": "*",
+    "●": "*",
+    "◌": ".",
+    "⊘": "/",
+    "∴": ":",
+    "▸": ">",
+    "▾": "v",
+    "↳": ">",
+    "→": ">",
+    "↓": "v",
+    "↑": "^",
+    "…": "~",
+    "⋯": "~",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "×": "x",
+    "■": "#",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "🔪": "%%",
+}
+_HORIZONTAL, _VERTICAL = "─━┄┅┈┉╌╍═╴╶╸╺", "│┃┆┇┊┋╎╏║╵╷╹╻"
 
 
 def check(environ: Mapping[str, str]) -> None:
-    """Raises UsageError that names a variable which Textual would not understand."""
+    """Raise UsageError for a variable that Textual would reject."""
     colors = environ.get("TEXTUAL_COLOR_SYSTEM", "auto")
     if colors not in COLOR_SYSTEMS:
         raise UsageError(
-            f"TEXTUAL_COLOR_SYSTEM: there is no {colors!r}", f"there are {', '.join(COLOR_SYSTEMS)}"
+            f"TEXTUAL_COLOR_SYSTEM: unknown value {colors!r}", f"use one of {', '.join(COLOR_SYSTEMS)}"
         )
     if log := environ.get("TEXTUAL_LOG"):
         try:
@@ -20,4 +60,51 @@ def check(environ: Mapping[str, str]) -> None:
                 pass
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"TEXTUAL_LOG: {log}: {why}", "name a file that can be written") from error
+            raise UsageError(f"TEXTUAL_LOG: {log}: {why}", "name a writable file, or unset it") from error
+
+
+def is_utf8(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal speaks UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set.
+
+    Unset counts as UTF-8. The Linux console does not: it lacks most glyphs. With LC_CTYPE=C.UTF-8, which Python sets
+    for the C locale (PEP 538), LANG decides.
+    """
+    if environ.get("TERM") == "linux":
+        return False
+    ctype = environ.get("LC_CTYPE", "")
+    named = environ.get("LC_ALL") or ("" if ctype == "C.UTF-8" else ctype) or environ.get("LANG") or ""
+    return not named or named.lower().replace("-", "").endswith(("utf8", "utf8@euro"))
+
+
+def letters_for(environ: Mapping[str, str]) -> Callable[[str], str] | None:
+    """Return the function that converts output for this terminal; None if no conversion is needed."""
+    return None if is_utf8(environ) else ascii_letters
+
+
+def ascii_letters(text: str) -> str:
+    """Convert text to ASCII of the same width."""
+    return text if text.isascii() else _BEYOND.sub(lambda found: _letter(found[0]), text)
+
+
+@cache
+def _letter(char: str) -> str:
+    from rich.cells import cell_len
+
+    if char in _OURS:
+        return _OURS[char]
+    width = cell_len(char)
+    base = normalize("NFKD", char)[0]
+    if base.isascii() and width == 1:
+        return base
+    return _drawn(char) if width == 1 else "?" * width
+
+
+def _drawn(char: str) -> str:
+    code = ord(char)
+    if 0x2500 <= code < 0x2580:
+        return "-" if char in _HORIZONTAL else "|" if char in _VERTICAL else "+"
+    if 0x2580 <= code < 0x25A0:
+        return "." if char in "░▒" else "#" if char in "█▓▉▊▋" else " "
+    if 0x2800 <= code < 0x2900:
+        return "|/-\\"[code % 4]
+    return "?"

@@ -1,8 +1,8 @@
-"""The terminal: Textual's driver where it needs care, and what we tell the terminal beside the screen.
+"""The terminal driver: fixes to Textual's driver, and sequences that do not draw.
 
-What the driver changes: a paste of megabytes is taken in at once instead of letter by letter (5 MB: 8 s), bytes that
-are no UTF-8 don't end the program, a terminal that vanished does, nothing waits for a writer that died of it, and a
-process that was stopped without notice (kill -STOP) does not read its keys with two threads afterwards.
+The fixes: a paste of megabytes is read at once instead of character by character (5 MB took 8 s); invalid UTF-8 does
+not end the program, but a lost terminal does; nothing waits for a writer thread that has died; and a process stopped
+without notice (kill -STOP) does not read its keys with two threads after it resumes.
 """
 
 import io
@@ -22,17 +22,17 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from prunecli.sanitize import one_line
-from prunecli.tui.charset import letters_for
 from prunecli.tui.first_keys import FirstKeys
+from prunecli.tui.surroundings import letters_for
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
 REST_SECONDS, HELD_SECONDS = 0.1, 0.01
-"""How long it is waited for keys at a time; and for what goes on with the beginning of a paste."""
+"""Seconds to wait for keys at a time, and for the rest of what looks like the beginning of a paste."""
 
 
 class MoreKeys(StrEnum):
-    """Keys that Textual's table lacks: without the Kitty protocol, Alt+Enter is Escape and a carriage return."""
+    """Keys missing from Textual's table: without the Kitty protocol, Alt+Enter is Escape and a carriage return."""
 
     ALT_ENTER = "alt+enter"
 
@@ -41,14 +41,14 @@ ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (MoreKeys.ALT_ENTER,))  # type: ignore[
 
 
 class PasteReader:
-    """Takes bracketed pastes out of what a terminal sends. Gives (text, whether it was pasted), in order."""
+    """Extracts bracketed pastes from terminal input. Yields (text, whether it was pasted), in order."""
 
     def __init__(self) -> None:
         self._pasted: list[str] | None = None
         self._held = ""
 
     def feed(self, text: str) -> Iterator[tuple[str, bool]]:
-        """More of what was read; a paste is given when it has ended."""
+        """Feed more input. A paste is returned once it has ended."""
         text, self._held = self._held + text, ""
         while text:
             if self._pasted is None:
@@ -73,11 +73,11 @@ class PasteReader:
 
     @property
     def waits(self) -> bool:
-        """Whether what came last may be the beginning of a paste."""
+        """Whether the last input may be the beginning of a paste."""
         return self._pasted is None and bool(self._held)
 
     def flush(self) -> str:
-        """What was held back as the beginning of a paste and is none: nothing more came."""
+        """Return held-back input that turned out not to be a paste."""
         if self._pasted is not None:
             return ""
         held, self._held = self._held, ""
@@ -85,7 +85,7 @@ class PasteReader:
 
 
 class CarefulDriver(Driver):
-    """What both drivers do with keys, pastes and the mouse. See the module."""
+    """Keyboard, paste and mouse handling shared by both drivers. See the module."""
 
     fileno: int
     exit_event: Event
@@ -98,25 +98,25 @@ class CarefulDriver(Driver):
 
     def __init__(self, app: Any, **more: Any) -> None:
         super().__init__(app, **more)
-        self._file = sys.__stdout__  # that is a terminal; standard error may be a file
-        if isinstance(self._file, io.TextIOWrapper):  # PYTHONIOENCODING says nothing about a terminal
+        self._file = sys.__stdout__  # standard output is a terminal; standard error may be a file
+        if isinstance(self._file, io.TextIOWrapper):  # PYTHONIOENCODING does not apply to a terminal
             self._file.reconfigure(encoding="utf-8", errors="replace")
         self._letters = letters_for(app.environ)
         self._ours = app
         self._first: FirstKeys = app.first_keys
 
     def start_application_mode(self) -> None:
-        """Starts; what it leaves behind later is the terminal as it was before its first keys were kept."""
+        """Start, so that stopping restores the terminal as it was before early keys were captured."""
         super().start_application_mode()  # type: ignore[safe-super]
         if self._first.attributes is not None:
             self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
-        """Writes, in letters that the terminal has."""
+        """Write, converted to the terminal's character set."""
         super().write(data if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
-        """Reads keys and pastes until the program ends, or the terminal does."""
+        """Read keys and pastes until the program ends or the terminal is lost."""
         parser, reader = XTermParser(self._debug), PasteReader()
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
@@ -134,7 +134,7 @@ class CarefulDriver(Driver):
                 self.process_message(event)
 
     def _read(self, wait: float) -> bytes | None:
-        """What is there within so many seconds, first what was typed before the start; None at the terminal's end."""
+        """Return input available within so many seconds, early keys first; None at the end of the terminal."""
         first: bytes = self._first.typed
         self._first = self._first._replace(typed=b"")
         if first:
@@ -147,14 +147,14 @@ class CarefulDriver(Driver):
 
     @property
     def has_unread(self) -> bool:
-        """Whether keys were pressed that nobody has read: where the machine is busy that takes a while."""
+        """Whether keys were pressed that have not been read; on a busy machine that takes a while."""
         try:
             return bool(select.select([self.fileno], [], [], 0)[0])
         except (OSError, ValueError):
             return False
 
     def set_mouse(self, on: bool) -> None:
-        """Listens to the mouse from now on, or no longer."""
+        """Turn mouse reporting on or off."""
         if on != self._mouse:
             self._mouse = True
             (self._enable_mouse_support if on else self._disable_mouse_support)()
@@ -162,7 +162,7 @@ class CarefulDriver(Driver):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the terminal vanished."""
+        """Whether the terminal is gone."""
         try:
             os.ttyname(self.fileno)
         except OSError:
@@ -171,15 +171,15 @@ class CarefulDriver(Driver):
 
 
 class TerminalDriver(CarefulDriver, LinuxDriver):
-    """The driver of the full screen."""
+    """The full-screen driver."""
 
     def write(self, data: str) -> None:
-        """Writes; says nothing to a terminal that is gone, or that is lent to an editor."""
+        """Write, unless the terminal is gone or handed to an editor."""
         if self._writer_thread is not None and self._writer_thread.is_alive():
             super().write(data)
 
     def _sigcont_application(self, *_: Any) -> None:
-        """Comes back after a stop; one without notice left everything as it was, and must be ended first."""
+        """Resume after a stop. A stop without notice left everything running, so end that first."""
         if self._auto_restart and not self._must_signal_resume:
             self.suspend_application_mode()
             self._must_signal_resume = True
@@ -187,14 +187,14 @@ class TerminalDriver(CarefulDriver, LinuxDriver):
 
 
 def title(text: str) -> str:
-    """Sets the title of the window."""
+    """The sequence that sets the window title."""
     return f"\x1b]0;{one_line(text)}\x07"
 
 
 KEEP_TITLE, RESTORE_TITLE = "\x1b[22;0t", "\x1b[23;0t"
-"""Put the title on a stack of the terminal's, and take it from there."""
+"""Save the window title on the terminal's stack, and restore it from there."""
 
 
 def notification(text: str) -> str:
-    """A notification of the desktop (OSC 9), and the bell for terminals that have none."""
+    """The sequence for a desktop notification (OSC 9), with a bell for terminals without notifications."""
     return f"\x1b]9;{one_line(text)}\x07\x07"

@@ -1,7 +1,7 @@
-"""What a theme is: a TOML file of named colours, read into one value for Textual and for the transcript.
+"""Themes: TOML files of named colours, read into one value for Textual and the transcript.
 
-A file's name is the theme's name. `colors` names every colour, or `base` names a shipped theme for those that are
-left out. Each colour is "#rrggbb"; with `ansi = true` each is one of the terminal's sixteen, or "default".
+The file name is the theme name. `colors` gives every colour, or `base` names a built-in theme for the missing ones. A
+colour is "#rrggbb"; with `ansi = true` it is one of the terminal's sixteen, or "default".
 """
 
 import re
@@ -22,11 +22,11 @@ from prunecli.tui.transcript.palette import Palette
 
 DEFAULT = "prune-dark"
 FEW_COLORS = "prune-16"
-"""What a terminal of sixteen colours or fewer wears unless the configured theme is made for one."""
+"""The theme for terminals of at most sixteen colours, unless the configured theme is made for them."""
 
 _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 ANSI_COLORS = ("default", *_HUES, *(f"bright_{hue}" for hue in _HUES))
-"""The terminal's own colours by Rich's names; Textual puts `ansi_` before them."""
+"""The terminal's own colours by Rich's names; Textual prefixes them with `ansi_`."""
 
 _OF_SCREENS = ("primary", "secondary", "surface")
 _OF_TRANSCRIPT = tuple(item.name for item in fields(Palette))
@@ -62,7 +62,7 @@ _VARIABLES: Mapping[str, str] = {
     "scrollbar-hover": "muted",
     "text-muted": "muted",
 }
-"""Textual's variables that would be blended from other colours, and so could lose their contrast."""
+"""Textual variables that would otherwise be blended from other colours and could lose contrast."""
 
 _ANSI_VARIABLES: Mapping[str, str] = {
     "ansi-background": "background",
@@ -70,11 +70,11 @@ _ANSI_VARIABLES: Mapping[str, str] = {
     "foreground-disabled": "muted",
     "surface-active": "surface",
 }
-"""Variables that Textual's style sheets use and that it does not make for a theme of the terminal's colours."""
+"""Variables that Textual's style sheets use but does not define for a theme of terminal colours."""
 
 
 Fault = Callable[[Key, str], NoReturn]
-"""(key, what is wrong): raises the ConfigError that names the file too."""
+"""(key, problem): raises a ConfigError that also names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class Theme:
 
     @property
     def palette(self) -> Palette:
-        """The colours of the transcript."""
+        """The transcript's colours."""
         return Palette(**{name: self.colors[name] for name in _OF_TRANSCRIPT})
 
     def to_textual(self) -> TextualTheme:
-        """The theme for `App.register_theme`; tcss can use every colour by name: `$code-background`."""
+        """The theme for `App.register_theme`. tcss can use every colour by name: `$code-background`."""
         prefix = "ansi_" if self.ansi else ""
         colors = {name: prefix + color for name, color in self.colors.items()}
         named = {name.replace("_", "-"): color for name, color in colors.items()}
@@ -117,35 +117,35 @@ class Theme:
 
 
 def theme_names(places: Places) -> tuple[str, ...]:
-    """The names of all themes, those that came with the program first. Nothing is opened."""
+    """Return the names of all themes, built-in ones first. Opens no file."""
     shipped = names_in(places.themes, ".toml")
     return tuple(dict.fromkeys((*shipped, *names_in(places.user_themes, ".toml"))))
 
 
 def load_theme(places: Places, name: str) -> Theme:
-    """The theme of that name; the user's own counts more than a shipped one.
+    """Load a theme by name; a user theme takes precedence over a built-in one.
 
-    Raises ConfigError for an unknown name, with the nearest, and for a file that is no theme. A name can't lead
-    out of the two folders, and neither can a link in them (CFG-10).
+    Raises ConfigError for an unknown name, suggesting the nearest, and for an invalid file. Neither a name nor a link
+    can lead outside the two folders.
     """
     for folder in (places.user_themes, places.themes):
         if is_name(name) and name in names_in(folder, ".toml"):
             return _read(folder, name, places)
     known = theme_names(places)
     raise ConfigError(
-        f"there is no theme {got(name)}, the nearest is {nearest(name, known)}",
-        f"there are {', '.join(known)}",
+        f"no theme named {got(name)} (did you mean {nearest(name, known)}?)",
+        f"themes: {', '.join(known)}",
     )
 
 
 def theme_for(places: Places, name: str, *, few_colors: bool) -> Theme:
-    """The configured theme, or the one for few colours in its place. Raises ConfigError as `load_theme`."""
+    """Return the configured theme, or the one for few colours instead. Raises ConfigError as `load_theme` does."""
     theme = load_theme(places, name)
     return theme if theme.ansi or not few_colors else load_theme(places, FEW_COLORS)
 
 
 def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | None" = None) -> Theme:
-    """The theme that a text holds; colours that it leaves out come from `base`. Raises ConfigError as `label`."""
+    """Parse a theme; missing colours come from `base`. Raises ConfigError that names `label`."""
 
     def fault(key: Key, what: str) -> NoReturn:
         line = line_of(text, key)
@@ -154,13 +154,13 @@ def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | Non
     table = parse_toml(text, label, path)
     for key in table:
         if key not in _KEYS:
-            fault((key,), f"unknown key, the nearest is {nearest(key, _KEYS)}")
+            fault((key,), f"unknown key (did you mean {nearest(key, _KEYS)}?)")
     ansi = _flag(table, "ansi", base.ansi if base else False, fault)
     given = _colors(table.get("colors", {}), ansi, fault)
     if base and ansi == base.ansi:
         given = {**base.colors, **given}
     if missing := [color for color in COLORS if color not in given]:
-        fault(("colors",), f'lacks {", ".join(missing)} (a base = "{DEFAULT}" would give them)')
+        fault(("colors",), f'missing {", ".join(missing)} (base = "{DEFAULT}" would supply them)')
     description = table.get("description", "")
     if not isinstance(description, str) or not description.isprintable():
         fault(("description",), f"expected one line of text, got {got(description)}")
@@ -171,10 +171,10 @@ def _read(folder: Path, name: str, places: Places) -> Theme:
     path = folder / f"{name}.toml"
     label = f"{folder.name}/{path.name}"
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError(f"{label}: is a link that leads out of its folder", str(path))
+        raise ConfigError(f"{label}: links to a file outside its folder", str(path))
     text = read(path, label)
     if text is None:
-        raise ConfigError(f"{label}: is gone", str(path))
+        raise ConfigError(f"{label}: file not found", str(path))
     base = parse_toml(text, label, path).get("base")
     if base is None:
         return parse_theme(name, text, label, path)
@@ -182,7 +182,7 @@ def _read(folder: Path, name: str, places: Places) -> Theme:
     if base not in shipped or folder == places.themes:
         near = nearest(str(base), shipped)
         raise ConfigError(
-            f"{label}: base: expected a shipped theme, got {got(base)}, the nearest is {near}", str(path)
+            f"{label}: base: expected a built-in theme, got {got(base)} (did you mean {near}?)", str(path)
         )
     return parse_theme(name, text, label, path, _read(places.themes, base, places))
 
@@ -195,12 +195,12 @@ def _flag(table: Mapping[str, Any], key: str, default: bool, fault: Fault) -> bo
 
 
 def _colors(given: Any, ansi: bool, fault: Fault) -> dict[str, str]:
-    """The colours of a file, checked."""
+    """Return the colours of a file, checked."""
     if not isinstance(given, dict):
         fault(("colors",), f"expected a table, got {got(given)}")
     for name, color in given.items():
         if name not in COLORS:
-            fault(("colors", name), f"unknown key, the nearest is {nearest(name, COLORS)}")
+            fault(("colors", name), f"unknown key (did you mean {nearest(name, COLORS)}?)")
         if ansi and color not in ANSI_COLORS:
             fault(("colors", name), f"expected one of {', '.join(ANSI_COLORS)}, got {got(color)}")
         if not ansi and not (isinstance(color, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", color)):

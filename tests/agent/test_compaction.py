@@ -95,7 +95,7 @@ async def test_a_failed_summary_changes_nothing_and_is_not_tried_again_in_the_ru
     for words in ("first", "second", "third", "fourth"):
         await one.talk(words)
     assert compactions(one) == []
-    assert any(isinstance(told, Notice) and "no compaction" in told.text for told in one.told)
+    assert any(isinstance(told, Notice) and "compaction failed" in told.text for told in one.told)
     assert brackets(one) == [SummaryStarted, SummaryEnded]
     assert len(one.provider.requests) == 5
 

@@ -71,7 +71,7 @@ async def test_words_alone_that_are_too_large_end_the_run_with_an_explanation() 
     with pytest.raises(ContextOverflow, match="bytes") as refused:
         await bench.talk("x" * (MAX_BODY_BYTES + 10))
     assert bench.provider.requests == []
-    assert "24.0 MB: /rewind to before it" in refused.value.hint
+    assert "(24.0 MB): /rewind to before it" in refused.value.hint
 
 
 async def test_esc_ends_a_wait_that_the_endpoint_asked_for() -> None:

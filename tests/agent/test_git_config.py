@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.agent.judging.git_config import config_doubt, neutral_git_environment, repository_doubt
-from prunecli.agent.unattended import unattended_environment
+from prunecli.agent.command_env import unattended_environment
+from prunecli.agent.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
 from tests.agent.judged import Scene, corpus, scene
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -301,7 +301,7 @@ def test_a_git_file_that_cannot_be_followed_is_asked_about(tmp_path: Path, conte
 def test_a_git_folder_is_no_place_to_run_git_in(repository: Repository) -> None:
     assert repository.here.bash("git log", cwd=repository.root / ".git").kind == "ask"
     assert repository.here.bash("git log", cwd=repository.root / ".git" / "refs").kind == "ask"
-    assert "inside of a .git folder" in repository_doubt(repository.root / ".git", reads_worktree=False)
+    assert "inside a .git folder" in repository_doubt(repository.root / ".git", reads_worktree=False)
 
 
 def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgement(repository: Repository) -> None:

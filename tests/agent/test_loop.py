@@ -485,7 +485,7 @@ async def test_a_turn_that_is_always_paused_ends() -> None:
     bench = Bench(scripted(*[Scripted((Text("hm"),), "pause_turn")] * 30))
     done = await bench.talk("search")
     assert (done.reason, len(bench.provider.requests)) == ("limit", 10)
-    assert "paused 10 times" in done.note
+    assert "10 times in a row" in done.note
     assert (await bench.run().run()).reason == "limit", "Enter goes on with it, for as long again"
     assert len(bench.provider.requests) == 20
 
@@ -508,4 +508,4 @@ async def test_an_entry_that_makes_a_request_invalid_can_be_left_out() -> None:
     bench.say("more")
     with pytest.raises(BadRequest) as caught:
         await bench.run().run()
-    assert caught.value.hint == f"/doctor {seq} leaves out what it names"
+    assert caught.value.hint == f"/doctor {seq} to leave that content out"

@@ -14,7 +14,7 @@ from prunecli.errors import BadRequest, ContextOverflow
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import ToolUse, Usage
 from prunecli.model.signals import Notice
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests import endpoint as fake
 from tests.agent.running import Bench
@@ -115,7 +115,7 @@ async def test_a_summary_that_fails_leaves_the_last_resort(summary: Scripted) ->
     one = bench(says(LONG), says(LONG), refused(), summary, says("Done."))
     await talk(one, "first", "second", "third")
     assert remedies(one) == ["pressure"]
-    assert any(isinstance(told, Notice) and "no compaction" in told.text for told in one.told)
+    assert any(isinstance(told, Notice) and "compaction failed" in told.text for told in one.told)
 
 
 async def test_without_compaction_there_is_none() -> None:
@@ -173,8 +173,8 @@ async def test_a_message_that_leaves_no_room_is_named_with_the_way_around_it() -
             await one.talk(words)
         named = one.session.context.user_turns[1]
         assert caught.value.hint == (
-            f"your message {named} has 2.0 MB: /rewind to before it, "
-            f"or copy what came before: prunecli -r {one.session.started.id}@{named - 1} --fork"
+            f"your message {named} is too large (2.0 MB): /rewind to before it, "
+            f"or copy the session up to it: prunecli -r {one.session.started.id}@{named - 1} --fork"
         )
 
 
@@ -183,9 +183,9 @@ async def test_what_is_too_large_for_any_request_is_not_asked_for_and_does_not_e
     for words in ("hello", "hello again"):
         await one.talk(words)
     for words in ("x" * 25_000_000, "and now?"):
-        with pytest.raises(ContextOverflow, match="more than the endpoint takes") as caught:
+        with pytest.raises(ContextOverflow, match="too large for the endpoint") as caught:
             await one.talk(words)
-        assert "has 25.0 MB: /rewind to before it" in caught.value.hint
+        assert "(25.0 MB): /rewind to before it" in caught.value.hint
 
 
 async def test_where_no_message_of_the_users_is_to_blame_none_is_named() -> None:

@@ -10,15 +10,15 @@ WINDOW = 200_000
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("x" * 31_000_000, "This prompt has 31.0 MB; a request takes 24.0 MB. It was not sent"),
-        ("ä" * 15_000_000, "This prompt has 30.0 MB"),
-        ("x" * 20_000_000, "This prompt has 20.0 MB, about 5.0M tokens; the model takes 200.0K"),
+        ("x" * 31_000_000, "Prompt not sent: it has 31.0 MB, the limit is 24.0 MB"),
+        ("ä" * 15_000_000, "it has 30.0 MB"),
+        ("x" * 20_000_000, "it has about 5.0M tokens, the model takes 200.0K"),
     ],
 )
 def test_it_is_refused_with_its_size_and_what_to_do(words: str, said: str) -> None:
     with pytest.raises(PromptTooLarge) as refused:
         checked(words, WINDOW)
-    assert refused.value.message.startswith(said)
+    assert said in refused.value.message
     assert refused.value.hint.startswith("save it to a file")
 
 

@@ -98,5 +98,5 @@ async def test_a_wait_that_is_too_long_is_named(asked: float, said: str) -> None
     bench = Bench(ScriptedProvider([fails(RateLimited("slow down", "", asked))]))
     with pytest.raises(RateLimited) as caught:
         await bench.talk("go")
-    assert caught.value.hint == f"the endpoint asks to wait {said} before the next try"
+    assert caught.value.hint == f"try again in {said}, as the endpoint asks"
     assert len(bench.provider.requests) == 1

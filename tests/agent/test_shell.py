@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from prunecli.agent.judging.harmless import Surroundings, is_listed, read_command
-from prunecli.agent.judging.harmless_commands import FORMS
-from prunecli.agent.judging.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
-from prunecli.agent.permissions import MODES, Rules
+from prunecli.agent.permissions.harmless import Surroundings, is_listed, read_command
+from prunecli.agent.permissions.harmless_commands import FORMS
+from prunecli.agent.permissions.judge import MODES, Rules
+from prunecli.agent.permissions.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
 from tests.agent.judged import Scene, corpus, scene
 
 BYPASSES = corpus("bypass_corpus.txt")
@@ -54,44 +54,44 @@ def test_plain_lines_are_split_as_bash_splits_them(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "an empty command"),
-        ("ls;", "an empty command"),
-        ("| ls", "an empty command"),
-        ("ls &&", "an empty command"),
-        ("ls ;; ls", "an empty command"),
-        ("ls & ls", "a command in the background"),
-        ("ls |& ls", "a redirection"),
-        ("echo $x", "a variable or substitution"),
-        ('echo "$x"', "a variable or substitution"),
-        ("echo `x`", "a substitution"),
-        ("ls *", "a wildcard"),
-        ("ls {a,b}", "braces"),
-        ("(ls)", "a subshell"),
-        ("cat < x", "a redirection"),
-        ("ls > x", "a redirection to a file"),
-        ("ls 2>&1x", "a redirection to a file"),
-        ("ls >/dev/null/x", "a redirection to a file"),
-        ("foo2>&1", "a redirection to a file"),
-        ("cat ~/x", "a tilde"),
-        ("echo a=~/x", "a tilde"),
-        ("echo a:~", "a tilde"),
-        ("echo ''~", "a tilde"),
-        ("echo \\a", "a backslash"),
-        ('echo "\\$x"', "a backslash"),
-        ('echo "a\\', "a backslash"),
-        ("echo 'a", "a quote that is not closed"),
-        ('echo "a', "a quote that is not closed"),
-        ("echo 'a\nb'", "a line break"),
-        ("ls\trm", "the character U+0009"),
-        ("ls\u00a0rm", "the character U+00A0"),
-        ("ls 'a\u202eb'", "the character U+202E"),
-        ("ls \ud800", "the character U+D800"),
-        ("ls é", "the character é"),
-        ("ls #x", "a comment"),
-        ("! ls", "history or negation"),
-        ("A=1 ls", "an assignment"),
-        ("if ls", "the shell's word 'if'"),
-        ("'time' ls", "the shell's word 'time'"),
+        ("", "it contains an empty command"),
+        ("ls;", "it contains an empty command"),
+        ("| ls", "it contains an empty command"),
+        ("ls &&", "it contains an empty command"),
+        ("ls ;; ls", "it contains an empty command"),
+        ("ls & ls", "it runs a command in the background"),
+        ("ls |& ls", "it uses a redirection"),
+        ("echo $x", "it uses a variable or substitution"),
+        ('echo "$x"', "it uses a variable or substitution"),
+        ("echo `x`", "it uses a substitution"),
+        ("ls *", "it uses a wildcard"),
+        ("ls {a,b}", "it uses braces"),
+        ("(ls)", "it uses a subshell"),
+        ("cat < x", "it uses a redirection"),
+        ("ls > x", "it redirects output to a file"),
+        ("ls 2>&1x", "it redirects output to a file"),
+        ("ls >/dev/null/x", "it redirects output to a file"),
+        ("foo2>&1", "it redirects output to a file"),
+        ("cat ~/x", "it uses a tilde"),
+        ("echo a=~/x", "it uses a tilde"),
+        ("echo a:~", "it uses a tilde"),
+        ("echo ''~", "it uses a tilde"),
+        ("echo \\a", "it contains a backslash"),
+        ('echo "\\$x"', "it contains a backslash"),
+        ('echo "a\\', "it contains a backslash"),
+        ("echo 'a", "it has an unclosed quote"),
+        ('echo "a', "it has an unclosed quote"),
+        ("echo 'a\nb'", "it contains a line break"),
+        ("ls\trm", "it contains the character U+0009"),
+        ("ls\u00a0rm", "it contains the character U+00A0"),
+        ("ls 'a\u202eb'", "it contains the character U+202E"),
+        ("ls \ud800", "it contains the character U+D800"),
+        ("ls é", "it contains the character é"),
+        ("ls #x", "it contains a comment"),
+        ("! ls", "it uses history expansion or negation"),
+        ("A=1 ls", "it sets a variable"),
+        ("if ls", "it uses the shell keyword 'if'"),
+        ("'time' ls", "it uses the shell keyword 'time'"),
     ],
 )
 def test_what_bash_could_read_in_another_way_is_doubt(text: str, reason: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from prunecli.agent.execute import Answer
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions import MODES, Rules, Verdict
+from prunecli.agent.permissions.judge import MODES, Rules, Verdict
 from prunecli.model.events import ToolStarted
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.touches import Touches
@@ -179,7 +179,7 @@ def test_one_question_is_answered_by_the_rule_that_it_offers_and_several_offer_n
     several = Touches(reads=(OUTSIDE,), runs=("make",))
     verdict = here.judge_touches("new", several)
     assert (verdict.kind, verdict.rule) == ("ask", "")
-    assert "outside of the workspace" in verdict.reason
+    assert "outside the workspace" in verdict.reason
     assert "make" in verdict.reason
     both = Touches(changes=("src/a.py", "src/b.py"))
     rule = here.judge_touches("edit", both).rule

@@ -14,7 +14,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from prunecli.asked import Launch
+from prunecli.launch_options import Launch
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.make import make_runtime

@@ -129,7 +129,7 @@ def walk(one: Inspection) -> None:
     one.moves("unfold all")
     one.calm()
     one.moves("move", (HOME, END, PAGE_UP, UP))
-    one.step("filter", "/", has("show only"))
+    one.step("filter", "/", has("filter by words"))
     one.types("filter", "rules_29")
     one.calm()
     one._wait(ENTER, has("p prune"))
@@ -145,7 +145,7 @@ def walk(one: Inspection) -> None:
     one.calm()
     terminal.type("/cost")
     one.calm()
-    one.step("/cost", ENTER, has("Up and Down scroll"))
+    one.step("/cost", ENTER, has("Up/Down to scroll"))
     one.step("/cost closes", ESC, has("Ask, or"))
     one.calm()
 

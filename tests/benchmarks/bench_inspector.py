@@ -8,19 +8,19 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
-from prunecli.context.acts import plan
-from prunecli.context.difference import Requests
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
-from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
-from prunecli.context.listing import Found, Listing
-from prunecli.context.map import window_map
-from prunecli.context.outline import Outline
-from prunecli.context.spending import paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
+from prunecli.inspector.difference import Requests
+from prunecli.inspector.labels import Key
+from prunecli.inspector.listing import Found, Listing
+from prunecli.inspector.manual_edits import plan
+from prunecli.inspector.outline import Outline
+from prunecli.inspector.spending import paid
+from prunecli.inspector.window_map import window_map
 from prunecli.model.events import (
     AssistantMessage,
     Event,

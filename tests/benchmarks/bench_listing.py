@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from prunecli.session.search import Hit, search
+from prunecli.session.session_search import Hit, search
 from prunecli.session.store import INDEX_NAME, Store
 from tests.benchmarks.long_sessions import events, write
 

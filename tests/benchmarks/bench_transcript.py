@@ -28,7 +28,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from prunecli.tui.transcript.entries import (
+from prunecli.presentation.entries import (
     Assistant,
     Diff,
     Entry,
@@ -38,7 +38,7 @@ from prunecli.tui.transcript.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.transcript.warm import warm
 
 SIZE = (120, 40)

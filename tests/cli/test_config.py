@@ -24,10 +24,10 @@ def written(environ: dict[str, str], text: str) -> Path:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('tools.enabled = ["read", "nope"]', "tools.enabled: there is no tool 'nope'"),
+        ('tools.enabled = ["read", "nope"]', "tools.enabled: no tool named 'nope'"),
         ('permissions.allow = ["bash(("]', "permissions.allow: permission rule 'bash(('"),
         ('permissions.deny = ["bash"' + ', "read()"]', "permissions.deny: permission rule 'read()'"),
-        ('ui.theme = "none"', "ui.theme: there is no theme 'none'"),
+        ('ui.theme = "none"', "ui.theme: no theme named 'none'"),
         ('model.provider = "other"', "model.provider: expected one of anthropic, demo, got 'other'"),
         (
             "pruning.pi.prune_protect = -5",
@@ -59,7 +59,7 @@ def test_flags_before_it_count(runner: CliRunner, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--config", "BAD", "config", "check"], "BAD: there is no such file"),
+        (["--config", "BAD", "config", "check"], "BAD: no such file"),
         (["--set", "X=zz", "config", "check"], "--set: X: unknown key"),
         (["--set", "X=zz", "config", "init"], "--set: has no effect on `prunecli config init`"),
         (["--set", "X=zz", "sessions", "list"], "--set: has no effect on `prunecli sessions list`"),

@@ -77,7 +77,7 @@ def test_at_shows_an_earlier_moment(runner: CliRunner, plain: str) -> None:
 def test_a_source_that_is_not_there_is_said_in_one_line(runner: CliRunner, source: str) -> None:
     done = runner.invoke(app, ["context", source, "--json"])
     assert (done.exit_code, done.stdout) == (4, "")
-    assert done.stderr.startswith(("prunecli: no file", "prunecli: no session"))
+    assert done.stderr.startswith(("prunecli: no such file", "prunecli: no session"))
     assert source in done.stderr
 
 

@@ -51,11 +51,11 @@ def test_the_report_says_what_was_kept_what_was_not_and_how_to_go_on(
     assert done.exit_code == 0
     assert "pi: 1 prompts, 0 responses, 0 results" in done.stdout
     assert "left out: 1 label" in done.stdout
-    assert "passed over: line 3: " in done.stdout
-    assert "1 other branches stay behind" in done.stdout
-    assert "go on with: prunecli --resume 20260101-000000-" in done.stdout
+    assert "skipped: line 3: " in done.stdout
+    assert "1 other branches not imported" in done.stdout
+    assert "continue with: prunecli --resume 20260101-000000-" in done.stdout
     again = runner.invoke(app, ["sessions", "import", "--branches", "f"])
-    assert "imported before" in again.stdout
+    assert "already imported" in again.stdout
     assert "branch: 20260101-000000-" in again.stdout
 
 
@@ -70,8 +70,8 @@ def test_the_report_counts_what_programs_wrote_apart_and_names_files_of_subagent
     ("content", "said"),
     [
         (b"", "empty"),
-        (b"junk\n", "line 1: a session of no known kind"),
-        (b'{"a":1}\n', "known kind"),
+        (b"junk\n", "line 1: unknown session format"),
+        (b'{"a":1}\n', "unknown session format"),
         (b"\x1f\x8b", "gzip"),
         (b'{"type":"session","cwd":1}', "no message"),
     ],

@@ -29,8 +29,8 @@ def test_on_a_terminal_it_says_what_is_done_and_how_to_stop_it_and_leaves_nothin
     with working("verifying", err, 0.0):
         assert err.said.wait(10)
     shown, blank, rest = err.getvalue().rsplit("\r", 2)
-    assert shown.startswith("\rverifying ... 0 s, Ctrl+C stops")
-    assert blank == " " * len("verifying ... 0 s, Ctrl+C stops")
+    assert shown.startswith("\rverifying ... 0 s, Ctrl+C to stop")
+    assert blank == " " * len("verifying ... 0 s, Ctrl+C to stop")
     assert rest == ""
     assert "\x1b" not in err.getvalue()
 

@@ -23,7 +23,7 @@ def test_context_is_for_the_inspector_and_has_a_table_for_front_ends_without_one
 def test_cost_of_nothing_says_so(tmp_path: Path) -> None:
     answer = run_line(start(tmp_path), "/cost")[0]
     assert isinstance(answer, Say)
-    assert "Nothing was paid" in answer.text
+    assert "No cost yet" in answer.text
 
 
 def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) -> None:
@@ -43,8 +43,8 @@ def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) 
     assert unknown[7] == "$ ?"
     assert everything[7] == "$0.0473 + ?"
     assert [row[1] for row in table.rows[4:]] == ["5", "4", "2"]
-    assert "No price is known for mystery" in table.note
-    assert "Pruning withheld" in table.note
+    assert "No known price for mystery" in table.note
+    assert "Pruning kept" in table.note
 
 
 def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     cost, stats = run_line(runtime, "/cost")[0], run_line(runtime, "/prune-stats")[0]
     assert isinstance(cost, Table)
     assert isinstance(stats, Say)
-    assert f"writing ~{short(prune.rewritten)} tokens to the cache again" in cost.note
-    assert f"{short(prune.rewritten)} tokens by breaks of the cache" in stats.text
+    assert f"rewriting ~{short(prune.rewritten)} tokens to the cache" in cost.note
+    assert f"{short(prune.rewritten)} tokens by cache breaks" in stats.text
 
 
 def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:

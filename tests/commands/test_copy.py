@@ -39,7 +39,7 @@ async def test_a_code_block_that_is_not_there_is_said(tmp_path: Path, which: str
     said = run_line(await answered(tmp_path), f"/copy code {which}")
     assert isinstance(said[0], Say)
     assert said[0].level == "error"
-    assert "has 2" in said[0].text
+    assert "from 1 to 2" in said[0].text
 
 
 async def test_entries_are_copied_by_their_numbers(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ async def test_entries_are_copied_by_their_numbers(tmp_path: Path) -> None:
     assert run_line(runtime, f"/copy {first.seq}") == [Copy("how?", f"entry {first.seq}")]
     said = run_line(runtime, "/copy 9999")[0]
     assert isinstance(said, Say)
-    assert "9999 is no entry" in said.text
+    assert "9999 is not an entry" in said.text
 
 
 def test_before_the_first_answer_there_is_nothing_to_copy(tmp_path: Path) -> None:

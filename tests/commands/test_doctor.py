@@ -42,10 +42,10 @@ async def test_the_error_names_the_way_out_and_the_next_request_is_without_the_e
     """API-24: the session is usable again with the second request."""
     runtime, error = await refused(tmp_path, f"{place}: something nobody knows")
     seq = seq_of(runtime, kind)
-    assert error.hint == f"/doctor {seq} leaves out what it names"
+    assert error.hint == f"/doctor {seq} to leave that content out"
     said = run_line(runtime, f"/doctor {seq}")[0]
     assert isinstance(said, Say)
-    assert "left out" in said.text
+    assert "Removed entry" in said.text
     assert (await runtime.go_on()).reason == "finished"
     wire = b"".join(block for message in runtime.session.context.messages() for block in message.blocks)
     assert b"the poison" not in wire
@@ -69,14 +69,14 @@ async def test_what_can_not_be_left_out_is_not_offered(tmp_path: Path, place: st
     assert "/doctor" not in error.hint
     said = run_line(runtime, f"/doctor {seq_of(runtime, 'user')}")[0]
     assert isinstance(said, Say)
-    assert "stays" in said.text
+    assert "was kept" in said.text
 
 
 async def test_twice_is_said_and_a_number_of_nothing_too(tmp_path: Path) -> None:
     runtime, _ = await refused(tmp_path, "messages.2: something")
     seq = seq_of(runtime, "result")
     run_line(runtime, f"/doctor {seq}")
-    for words, answer in ((f"/doctor {seq}", "out already"), ("/doctor 4711", "no entry")):
+    for words, answer in ((f"/doctor {seq}", "already removed"), ("/doctor 4711", "not an entry")):
         said = run_line(runtime, words)[0]
         assert isinstance(said, Say)
         assert answer in said.text

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.commands.command import Choose, Say, run_line
 from prunecli.errors import ConfigError
+from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from tests.e2e.bound import session, turn
@@ -59,10 +59,10 @@ def test_without_a_level_it_offers_what_the_model_takes(tmp_path: Path) -> None:
         (
             "claude-opus-4-6",
             "xhigh",
-            "claude-opus-4-6 takes low, medium, high, max or default, not 'xhigh'.",
+            "No effort level 'xhigh': choose low, medium, high, max or default.",
         ),
-        ("claude-haiku-4-5", "low", "claude-haiku-4-5 takes no effort."),
-        ("claude-haiku-5-5", "max", "claude-haiku-5-5 takes low, medium, high or default, not 'max'."),
+        ("claude-haiku-4-5", "low", "claude-haiku-4-5 has no effort setting."),
+        ("claude-haiku-5-5", "max", "No effort level 'max': choose low, medium, high or default."),
     ],
 )
 def test_a_level_that_the_model_does_not_take_is_refused_with_those_that_it_does(
@@ -84,7 +84,9 @@ def test_another_model_that_does_not_take_it_uses_its_own_and_says_so(tmp_path: 
     runtime = made(tmp_path, flags={"--model": "opus", "--effort": "max"})
     assert runtime.choices.effort == "max"
     said = say(run_line(runtime, "/model claude-opus-4-5"))
-    assert "Effort max is not for claude-opus-4-5: it takes low, medium, high. Its own is used." in said
+    assert (
+        "claude-opus-4-5 does not support effort max: it takes low, medium, high. Using its default." in said
+    )
     assert runtime.choices.effort == ""
 
 
@@ -93,7 +95,7 @@ async def test_an_endpoint_that_knows_no_effort_gets_requests_without_it(tmp_pat
         for words in ("one", "two"):
             async with session(tmp_path, endpoint, "model.effort=high") as runtime:
                 assert (await runtime.submit(words)).reason == "finished"
-            assert say(run_line(runtime, "/effort low")) == "This endpoint refused the effort setting."
+            assert say(run_line(runtime, "/effort low")) == "This endpoint rejected the effort setting."
         assert len(endpoint.rejected) == 1
         assert efforts(endpoint) == [None, None]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.commands.command import AskSecret, Say, run_line
 from prunecli.errors import ConfigError
+from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 

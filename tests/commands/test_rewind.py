@@ -68,19 +68,19 @@ async def test_it_is_asked_what_shall_go_back_where_files_would_change(tmp_path:
     runtime = await changed(tmp_path)
     talk, make = (choice.value for choice in chosen(done(runtime, "/rewind")).choices)
     asked = chosen(done(runtime, f"/rewind {make}"))
-    assert asked.title == "Back to before: make a file"
+    assert asked.title == "Rewind to before: make a file"
     assert [choice.label for choice in asked.choices][:3] == [
         "Conversation and files",
         "Conversation only",
         "Files only",
     ]
-    assert asked.choices[0].detail == "made.txt (goes)"
+    assert asked.choices[0].detail == "made.txt (deleted)"
     assert done(runtime, f"/rewind {make} both") == [RewindNow(int(make), True, True, "make a file\nplease")]
     assert done(runtime, f"/rewind {make} files") == [RewindNow(int(make), False, True, "")]
     table = next(effect for effect in done(runtime, f"/rewind {make} show") if isinstance(effect, Table))
-    assert table.rows == (("made.txt", "is deleted", "+0 −2", ""),)
+    assert table.rows == (("made.txt", "delete", "+0 −2", ""),)
     without = done(runtime, f"/rewind {talk}")
-    assert "No file changes" in said(without)
+    assert "No files to restore" in said(without)
     assert without[-1] == RewindNow(int(talk), True, False, "just talk")
 
 
@@ -95,14 +95,14 @@ async def test_forward_comes_behind_the_prompts_and_fills_in_nothing(tmp_path: P
 
 def test_what_is_no_point_is_said(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("Hello.")])
-    assert "Nothing to go back to" in said(done(runtime, "/rewind"))
+    assert "Nothing to rewind" in said(done(runtime, "/rewind"))
 
 
 async def test_wrong_arguments_are_said_with_the_way_out(tmp_path: Path) -> None:
     runtime = await changed(tmp_path)
     first = points_of(runtime)[0].seq
     for line in ("/rewind 99", "/rewind x", f"/rewind {first} everything", "/rewind -1"):
-        assert "/rewind shows the points" in said(done(runtime, line)), line
+        assert "/rewind lists them" in said(done(runtime, line)), line
 
 
 async def test_where_files_are_not_saved_it_is_said_and_the_conversation_goes_back(tmp_path: Path) -> None:

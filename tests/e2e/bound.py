@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from prunecli.asked import Launch
+from prunecli.launch_options import Launch
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, ToolResult
 from prunecli.runtime import Runtime

@@ -12,7 +12,7 @@ from prunecli.context.again import shown_in
 from prunecli.model.events import PrunReverted, Record, Rewound, ToolResult, ToolStarted, UserMessage
 from prunecli.model.requests import link
 from prunecli.model.signals import Notice
-from prunecli.runtime.entries import bring_back
+from prunecli.runtime.entry_numbers import bring_back
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking
 

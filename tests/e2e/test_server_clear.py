@@ -6,10 +6,10 @@ from pathlib import Path
 from prunecli.commands import context as context_command
 from prunecli.commands import cost, prune, prune_stats
 from prunecli.commands.command import Say, Table
-from prunecli.context.inspect import inspect
 from prunecli.context.ledger import Ledger
+from prunecli.inspector.inspect import inspect
 from prunecli.model.signals import Notice
-from prunecli.plain.words import status_line
+from prunecli.presentation.entry_text import status_line
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime

@@ -130,7 +130,7 @@ def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:
         screen = terminal.wait_for("Enter or a digit to answer")
         assert f"{folder}?" in "".join(line.strip(" █") for line in screen.split("\n"))
         terminal.press("Enter")
-        terminal.wait_for("is trusted")
+        terminal.wait_for("is now trusted")
 
 
 def test_sigterm_restores_the_terminal(tmp_path: Path) -> None:

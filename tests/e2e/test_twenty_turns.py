@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.asked import Launch
+from prunecli.launch_options import Launch
 from prunecli.model.events import PrunApplied, ToolResult
 from prunecli.providers.tokenizer import load as load_tokenizer
 from prunecli.runtime import Runtime

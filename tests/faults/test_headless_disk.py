@@ -125,7 +125,7 @@ def test_a_sync_that_the_system_fails_is_said(tmp_path: Path, number: int) -> No
     """LOG-08: the system's own answer."""
     inject = f"inject=fdatasync:error=EIO:when={number}+"
     under = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject)
-    refused(prunecli(tmp_path, under=under), "could not be synced: Input/output error", "check the disk")
+    refused(prunecli(tmp_path, under=under), "cannot sync: Input/output error", "check the disk")
     (path,) = logs(tmp_path / "data")
     assert read_log(path).bad == []
     again = prunecli(tmp_path, "--resume", path.stem)

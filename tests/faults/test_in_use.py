@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.errors import SessionLocked, SessionReadOnly
 from prunecli.headless import EXIT_SESSION
 from prunecli.launch import exit_code
+from prunecli.launch_options import Launch
 from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.make import make_runtime
-from prunecli.session.holder import lock_holder
 from prunecli.session.loading import LONG_BYTES
+from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
 from tests.waiting import wait_until

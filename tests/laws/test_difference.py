@@ -5,11 +5,11 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.context.difference import Requests, Sent
+from prunecli.inspector.difference import Requests, Sent
 from prunecli.model.events import Record
 from prunecli.model.messages import Usage
 from prunecli.model.requests import WireMessage
-from tests.context.test_difference import finished
+from tests.inspector.test_difference import finished
 from tests.laws.logs import sessions
 from tests.laws.test_outline import folded
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from prunecli.config import Config
 from prunecli.config.references import chosen
-from prunecli.context.inspect import inspect
 from prunecli.context.ledger import Ledger, ledger
-from prunecli.context.listing import Listing
-from prunecli.context.map import window_map
-from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, Chars4, Scale
 from prunecli.context.view import View
+from prunecli.inspector.inspect import inspect
+from prunecli.inspector.listing import Listing
+from prunecli.inspector.outline import Outline
+from prunecli.inspector.window_map import window_map
 from prunecli.model.events import AssistantMessage, Record, RequestSent, SettingChanged
 from prunecli.model.messages import Usage
 from prunecli.model.requests import PREAMBLE

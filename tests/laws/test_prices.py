@@ -16,8 +16,8 @@ from prunecli.context.economics import Market, cold
 from prunecli.context.impact import impact
 from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import plan_edits, plan_prun
-from prunecli.context.spending import paid, pruning
 from prunecli.context.view import View
+from prunecli.inspector.spending import paid, pruning
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.paths import Places

@@ -11,11 +11,11 @@ from prunecli.agent.assemble import ModelSettings, compaction_request
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact, lost_blocks
-from prunecli.context.listing import Listing
-from prunecli.context.outline import Outline
 from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.inspector.listing import Listing
+from prunecli.inspector.outline import Outline
 from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import (

@@ -18,12 +18,12 @@ from prunecli.model.signals import (
 )
 from prunecli.plain.reader import PlainReader
 from prunecli.plain.talk import Talk
+from prunecli.presentation import prompt_history as history
+from prunecli.presentation.presenter import Presenter
 from prunecli.providers.provider import TextDelta
 from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
-from prunecli.tui.prompting import history
-from prunecli.tui.showing.present import Presenter
 from tests.starting import start
 
 RUN = ToolUse("t1", "bash", {"command": "make install"})
@@ -106,7 +106,7 @@ def test_always_adds_the_rule_that_was_shown(tmp_path: Path, runner: asyncio.Run
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     printed = talked(runner, runtime, "go", "a")
     (rule,) = runtime.gatekeeper.rules.allow
-    assert f"a allows it for this session, by the rule {rule}" in printed
+    assert f"a to allow for this session, with the rule {rule}" in printed
 
 
 def test_ctrl_c_at_a_question_interrupts_the_run(tmp_path: Path, runner: asyncio.Runner) -> None:
@@ -123,8 +123,8 @@ def test_commands_answer_in_lines_and_choices_are_numbers(tmp_path: Path, runner
         runner, runtime, "/permissions", "2", "/permissions", "", "/modle", "/quit", "never read"
     )
     assert runtime.gatekeeper.mode == "edits"
-    assert "Mode edits: edits inside the workspace pass too." in printed
-    assert any(line.startswith("error: There is no /modle. Did you mean /mo") for line in printed)
+    assert "Mode edits: also runs edits inside the workspace." in printed
+    assert any(line.startswith("error: No command named /modle. Did you mean /mo") for line in printed)
 
 
 def test_copying_prints_where_there_is_no_clipboard(tmp_path: Path, runner: asyncio.Runner) -> None:
@@ -164,7 +164,7 @@ def test_what_failed_is_said_and_enter_tries_again(tmp_path: Path, runner: async
 
 def test_ctrl_c_twice_and_the_end_of_input_leave(tmp_path: Path, runner: asyncio.Runner) -> None:
     printed = talked(runner, start(tmp_path), KeyboardInterrupt, KeyboardInterrupt, "never read")
-    assert "Ctrl+C again leaves." in printed
+    assert "Ctrl+C again to quit." in printed
     assert "never read" not in printed
 
 
@@ -181,7 +181,7 @@ def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runne
     runtime = start(tmp_path, [says("first")])
     runtime.guide = Guide(["one", "/undo"])
     printed = talked(runner, runtime, "", "")
-    assert "(Enter says: one)" in printed
+    assert "(Enter to send: one)" in printed
     assert "Nothing to undo: no prune is in force." in printed
     assert runtime.guide.next(runtime.session.context) == ""
 
@@ -189,7 +189,7 @@ def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runne
 def test_going_back_proposes_what_was_said_there(tmp_path: Path, runner: asyncio.Runner) -> None:
     runtime = start(tmp_path, [says("one"), says("two"), says("again")])
     printed = talked(runner, runtime, "first", "second", "/rewind", "1", "", "")
-    assert printed.count("(Enter says: second)") == 1
+    assert printed.count("(Enter to send: second)") == 1
     words = [item.texts[0] for item in runtime.session.context.items if item.kind == "user"]
     assert words == ["first", "second"]
     assert printed.index("two") < printed.index("again")
@@ -254,8 +254,8 @@ def test_what_did_not_count_is_said_to_be_so() -> None:
     assert printed == [
         "a",
         "b",
-        "(what was said just now does not count; it is said again)",
-        "(gone; attempt 2 in 2 s, Ctrl+C stops)",
+        "(discarded; the response starts again)",
+        "(gone; attempt 2 in 2 s, Ctrl+C to stop)",
     ]
 
 
@@ -280,7 +280,7 @@ def test_a_summary_is_announced_with_how_to_stop_it_and_is_not_read_out() -> Non
     read.read(SummaryEnded())
     read.read(TextDelta("So,\n"))
     assert printed == [
-        "(summarising the older part of about 90.0K tokens; Ctrl+C stops)",
+        "(summarising the older part of about 90.0K tokens; Ctrl+C to stop)",
         "  still running: the summary has 1.0K characters",
         "So,",
     ]
@@ -290,13 +290,13 @@ def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
     tmp_path: Path, runner: asyncio.Runner
 ) -> None:
     printed = "\n".join(spoken(tmp_path, runner, [], "/help"))
-    assert "a line that ends in \\ goes on" in printed
+    assert "end a line with \\ to continue it" in printed
     assert "Alt+Enter" not in printed
 
 
 def test_a_theme_is_said_to_be_for_the_screen(tmp_path: Path, runner: asyncio.Runner) -> None:
     printed = spoken(tmp_path, runner, [], "/theme dusk")
-    assert "Theme dusk: for the screen; there are no colours here." in printed
+    assert "Theme dusk is set, but plain output has no colours." in printed
 
 
 def test_plain_text_says_what_of_a_session_could_not_be_read(runner: asyncio.Runner, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def test_a_denied_step_stops_the_tour(tmp_path: Path, allowed: int, wanted
 
 async def test_plan_mode_is_answered_with_its_reason(tmp_path: Path) -> None:
     last = await Bench(tmp_path, mode="plan").talk("tour")
-    assert last.startswith(f"I am not allowed to write `{FOLDER}/parser.py`: plan mode changes nothing")
+    assert last.startswith(f"I am not allowed to write `{FOLDER}/parser.py`: plan mode is read-only")
     assert not (tmp_path / FOLDER).exists()
 
 

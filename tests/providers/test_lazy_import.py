@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 TALK = """
 import asyncio, json, sys
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.provider import Response
 from tests.providers.requests import request
 
@@ -45,7 +45,7 @@ asyncio.run(talk())
 PUBLIC_NAMES = """
 import json, sys
 from prunecli.providers import lazy_import
-from prunecli.providers.anthropic import _FUNCTION_MODULES
+from prunecli.providers.messages_api import _FUNCTION_MODULES
 if sys.argv[1] == "lazy":
     lazy_import.install(["anthropic"], _FUNCTION_MODULES)
 import anthropic, anthropic.types, anthropic.types.beta, anthropic.types.shared, anthropic.lib.streaming
@@ -88,7 +88,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
     """Start-up: the modules of this package cost their own code only."""
     script = """
 import json, sys
-from prunecli.providers import anthropic, models, thinking, tokenizer
+from prunecli.providers import messages_api as anthropic, models, thinking, tokenizer
 print(json.dumps(sorted(sys.modules)))
 """
     heavy = {"anthropic", "email.utils", "httpx2", "pydantic", "tiktoken"}

@@ -15,7 +15,7 @@ CLIENT = """
 import asyncio, sys
 from pathlib import Path
 from prunecli.errors import ProviderError
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from tests.providers.requests import request
 
 def megabytes(what):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ConnectionLost, UsageError
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.network import route
 from tests.endpoint import Reply, serve
 from tests.providers.requests import request

@@ -16,7 +16,7 @@ from prunecli.errors import ContextOverflow
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import Preamble, Request, WireMessage
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.provider import Response, TextDelta
 from tests.providers.requests import TOOL
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.rechunk import Rechunker, _Backend, join_chunks
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nTransfer-Encoding: Chunked\r\n\r\n"

@@ -91,7 +91,7 @@ def test_its_options_are_keys_of_its_own_table(places: Places, providers: Provid
     assert config.with_value("model.toy.region", "east").provider_options("toy").region == "east"
     text = sample(Strategies(), providers)
     assert '[model.toy]\n# Where it runs.\n#region = "north"\n' in text
-    with pytest.raises(ConfigError, match=r"unknown key, the nearest is model\.toy\.region"):
+    with pytest.raises(ConfigError, match=r"unknown key \(did you mean model\.toy\.region"):
         configured(places, providers, "model.toy.regoin=x")
 
 

@@ -87,7 +87,7 @@ def test_without_a_key_it_says_how_to_add_one_and_asks_nobody(tmp_path: Path) ->
     found = examined(tmp_path, {})
     assert found["credentials"].state == "problem"
     assert "prunecli login" in found["credentials"].hint
-    assert "not asked" in found["endpoint"].said
+    assert "not checked" in found["endpoint"].said
 
 
 def test_the_demo_model_needs_neither_key_nor_network(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_session_folder_that_cannot_be_used_is_a_problem(tmp_path: Path) -> No
     open_to_all.mkdir(parents=True)
     open_to_all.chmod(0o755)
     found = examined(tmp_path, {**KEY, "PRUNECLI_HOME": str(tmp_path / "open")})
-    assert "others can read it (mode 0755)" in found["sessions"].said
+    assert "readable by others (mode 0755)" in found["sessions"].said
     assert examined(tmp_path, free=1)["sessions"].state == "warning"
 
 

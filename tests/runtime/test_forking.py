@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.errors import SessionNotFound
+from prunecli.launch_options import Launch
 from prunecli.providers.scripted import says
 from prunecli.runtime.make import make_runtime
 from tests.starting import start

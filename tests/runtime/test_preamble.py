@@ -186,7 +186,7 @@ async def test_a_tool_that_was_enabled_later_is_not_in_the_session_and_that_is_s
     again = start(tmp_path, script, sets=('tools.enabled=["read", "ls"]',))
     again.open_session(path)
     assert session_notices(again, again.session) == [
-        "Not in this session, which was begun without: ls. /new has it."
+        "Newly enabled, but not in this session: ls. /new to use it."
     ]
     await again.submit("second")
     assert again.session.context.preamble == before

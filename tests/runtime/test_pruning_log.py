@@ -64,7 +64,7 @@ async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
     table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
     assert table.headings[4:9] == ("before", "after", "saved", "cache cost", "re-reads")
     first, undo = table.rows
-    assert first[9].endswith("(taken back)")
+    assert first[9].endswith("(undone)")
     assert first[8].startswith("1 ")
     assert undo[3] == "undo"
     assert [line["event"] for line in lines(path)][-1] == "undo"

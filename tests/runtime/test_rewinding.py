@@ -17,8 +17,8 @@ from prunecli.model.signals import Notice
 from prunecli.providers.models import ModelTable
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
-from prunecli.runtime.saving import FileSaver
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.snapshots import EMPTY
@@ -293,10 +293,8 @@ async def test_a_directory_that_takes_long_holds_nobody_up_and_is_saved_behind_t
     await runtime.submit("second")
     assert (runtime.setup.cwd / "made" / "file").exists(), "both changed files while nothing was saved"
     assert saves(runtime) == []
-    assert said == [
-        "Saving this directory's files takes long. Until it is done, /rewind can't restore files."
-    ]
-    assert runtime.files.off == "they are still being saved"
+    assert said == ["Still saving this directory's files. /rewind can restore files once it is done."]
+    assert runtime.files.off == "files are still being saved"
     gate.touch()
     await until(lambda: not runtime.files.off)
     runtime.files = FileSaver(runtime.setup, lambda: runtime.config, lambda: runtime.session)
@@ -322,7 +320,7 @@ async def test_a_directory_that_takes_too_long_says_that_the_next_session_goes_o
     runtime, said = with_git(tmp_path, STORY, "exec sleep 600", first_seconds=0.0)
     await runtime.submit("first")
     assert said == [
-        "File rewind is off for this session: saving the files takes longer than 0s; the next session goes on with it"
+        "File rewind is off for this session: saving the files takes longer than 0s; the next session continues"
     ]
 
 
@@ -375,7 +373,7 @@ async def test_without_git_what_is_edited_goes_back_and_forth_and_the_rest_is_sa
         seen.append(files(work))
         await runtime.submit(words)
     seen.append(files(work))
-    assert sum("without git" in getattr(one, "text", "") for one in told) == 1
+    assert sum("Without git" in getattr(one, "text", "") for one in told) == 1
     path = runtime.session.path
     assert path
     await runtime.close()
@@ -403,7 +401,7 @@ async def test_a_lost_copy_is_said(tmp_path: Path) -> None:
     runtime = without_git(tmp_path, NO_GIT)
     await runtime.submit("first")
     shutil.rmtree(tmp_path / "home" / ".local" / "share" / "prunecli" / "snapshots")
-    with pytest.raises(SnapshotFailed, match="missing"):
+    with pytest.raises(SnapshotFailed, match="lack a file"):
         await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
     assert (tmp_path / "work" / "a.txt").read_text() == "1\n"
 

@@ -241,7 +241,7 @@ async def test_whatever_is_forged_the_first_request_with_it_is_named(tmp_path: P
         copy.write_bytes(b"\n".join([*lines[:number], other, *lines[number + 1 :], b""]))
         report = verify_session(copy, read_log(copy))
         assert not report.clean, (number, line[:200])
-        (found,) = [text for text in report.lines if "differs" in text]
+        (found,) = [text for text in report.lines if "does not match" in text]
         record = int(found.split(":")[0].removeprefix("record "))
         assert record in sent
         assert record > number

@@ -68,7 +68,7 @@ def test_a_name_that_can_not_be_made_durable_is_a_failure_until_it_can(tmp_path:
     path, names = tmp_path / "s.jsonl", Names(errno.EIO)
     log = LogWriter(path, sync_names=names.sync)
     log.append(FIRST)
-    with pytest.raises(StorageFailed, match="could not be synced"):
+    with pytest.raises(StorageFailed, match="cannot sync"):
         log.commit()
     with pytest.raises(StorageFailed):
         log.append(SECOND)

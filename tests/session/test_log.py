@@ -27,7 +27,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record, record_from_json
 from prunecli.model.touches import Touches
-from prunecli.session.holder import lock_holder
+from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.writer import LogWriter
 
@@ -182,7 +182,7 @@ def test_after_a_failed_sync_nothing_is_accepted(tmp_path: Path) -> None:
 
     log = LogWriter(tmp_path / "s.jsonl", sync=sync)
     log.append(record(0))
-    with pytest.raises(StorageFailed, match="synced"):
+    with pytest.raises(StorageFailed, match="cannot sync"):
         log.commit()
     with pytest.raises(StorageFailed):
         log.append(record(1))

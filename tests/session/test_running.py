@@ -17,9 +17,9 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, plain_text
-from prunecli.session.changing import remove
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
+from prunecli.session.session_files import remove
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 

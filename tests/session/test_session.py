@@ -172,7 +172,7 @@ def test_a_session_that_needs_what_we_lack_can_only_be_read(tmp_path: Path, star
     assert session.read_only
     with pytest.raises(SessionTooNew, match="it needs") as caught:
         session.emit(said("more"))
-    assert "newer prunecli" in caught.value.hint
+    assert "update prunecli" in caught.value.hint
     store = Store(tmp_path / "copies")
     with pytest.raises(SessionTooNew):
         session.forked(Context(Chars4()), store, Path("/w"))
@@ -256,7 +256,7 @@ def test_verify_finds_the_first_request_that_differs(tmp_path: Path) -> None:
     session.emit(RequestSent("m", 3, "00"))
     report = verify_session(path, read_log(path))
     assert not report.clean
-    assert "request 2 differs" in report.lines[0]
+    assert "request 2 does not match" in report.lines[0]
 
 
 def test_settings_pins_and_rewinds_are_records_like_all_others(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_sessions_are_found_by_id_prefix_and_name(tmp_path: Path) -> None:
     make(store, "20260102-bbbb", "/w")
     assert store.find("20260101-aaaa").stem == "20260101-aaaa"
     assert store.find("20260102").stem == "20260102-bbbb"
-    with pytest.raises(SessionNotFound, match="2 sessions begin"):
+    with pytest.raises(SessionNotFound, match="2 sessions start"):
         store.find("2026")
     session = Session.load(store.find("20260101"), Context(Chars4()), writable=True)
     session.emit(SettingChanged("session.name", "the one"))

@@ -62,7 +62,7 @@ def line(seq: int, payload: str) -> bytes:
 
 NAMED = {
     '"type":"SettingChanged","key":"request.preamble","value":{"system":[1],"tools":[]}': (
-        "malformed SettingChanged: system: expected a list of texts, got list"
+        "malformed SettingChanged: system: expected a list of strings, got list"
     ),
     '"type":"AssistantMessage","content":[],"usage":{"input_tokens":1' + "0" * 30 + "}": (
         "malformed AssistantMessage: input_tokens: 1e+30 is out of range"
@@ -74,10 +74,10 @@ NAMED = {
         "malformed ToolResult: details: expected an object, got list"
     ),
     '"type":"UserMessage","content":[{"type":["x"]}]': (
-        "malformed UserMessage: a block whose type is no text: ['x']"
+        "malformed UserMessage: the block type is not a string: ['x']"
     ),
     '"type":"PrunApplied","source":"user","edits":[{"kind":"hide","seq":1}]': (
-        "malformed PrunApplied: kind: no edit is called 'hide'"
+        "malformed PrunApplied: kind: unknown edit 'hide'"
     ),
     '"type":"Rewound"': "malformed Rewound: to_seq is missing",
 }
@@ -153,4 +153,4 @@ def test_a_session_with_a_thousand_bad_lines_says_the_first_ones(tmp_path: Path)
     bad = b"".join(line(seq, '"type":"Rewound","to_seq":"x"') for seq in range(1, 1_001))
     session = opened(tmp_path, encode_record(numbered(START)[0]) + bad)
     assert len(session.notices) == 21
-    assert session.notices[-1] == "s-1.jsonl: 980 more; `prunecli sessions verify` lists the bad lines"
+    assert session.notices[-1] == "s-1.jsonl: 980 more; run `prunecli sessions verify` to list them"

@@ -131,7 +131,7 @@ def test_what_is_ignored_is_neither_saved_nor_deleted(tmp_path: Path) -> None:
     second = store.save()
     paths = {change.path for change in store.changes([(first.tree, second.tree)])[0]}
     assert paths == {".gitignore", "made", "x.log"}
-    assert back(store, second.tree, first.tree).left == (("x.log", "it is ignored"),)
+    assert back(store, second.tree, first.tree).left == (("x.log", "ignored by git"),)
     assert (work / "x.log").exists()
     assert not (work / "made").exists()
 
@@ -180,8 +180,8 @@ def test_large_and_unreadable_files_are_left_out_and_named(tmp_path: Path) -> No
 def test_a_home_or_the_root_is_too_much(tmp_path: Path, folder: str) -> None:
     (tmp_path / "home").mkdir()
     store = snapshots(tmp_path, (tmp_path / folder).resolve())
-    assert "too much" in store.refusal()
-    with pytest.raises(SnapshotFailed, match="project's folder"):
+    assert "too large" in store.refusal()
+    with pytest.raises(SnapshotFailed, match="a project folder"):
         store.save()
     assert not (tmp_path / "data").exists()
 
@@ -189,7 +189,7 @@ def test_a_home_or_the_root_is_too_much(tmp_path: Path, folder: str) -> None:
 def test_a_missing_git_and_a_slow_one_are_said(tmp_path: Path) -> None:
     work = workspace(tmp_path)
     without = Snapshots(tmp_path / "s", work, {"PATH": str(tmp_path)}, tmp_path / "home")
-    with pytest.raises(SnapshotFailed, match="git can't be run"):
+    with pytest.raises(SnapshotFailed, match="cannot run git"):
         without.save()
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -278,7 +278,7 @@ def test_a_file_that_changed_at_that_moment_is_left(tmp_path: Path) -> None:
     (work / "ln").symlink_to("b")
     done = back(store, second.tree, first.tree)
     assert done.paths == ()
-    assert {why for _, why in done.left} == {"it was changed at this moment"}
+    assert {why for _, why in done.left} == {"the file changed meanwhile"}
     assert (work / "a").read_text() == "3"
 
 

@@ -18,7 +18,7 @@ from prunecli.session.digest import Digest
 from prunecli.session.importers.source import read_source
 from prunecli.session.index import File, Index, read
 from prunecli.session.log import read_log
-from prunecli.session.search import search
+from prunecli.session.session_search import search
 from prunecli.session.store import INDEX_NAME, Store
 from tests.session.written import answer, lines, named, prompt, session
 
@@ -121,7 +121,7 @@ def test_what_is_no_regular_file_is_no_session_and_holds_nobody_up(
     assert [one.id for one in store.list()] == ["20260101-000000-aaaaaa"]
     assert store.last(cwd).stem == "20260101-000000-aaaaaa"
     assert store.find("2026").stem == "20260101-000000-aaaaaa"
-    with pytest.raises(SessionNotFound, match=f"{irregular} holds no session"):
+    with pytest.raises(SessionNotFound, match=f"{irregular} is not a session"):
         store.find(irregular.stem)
     with pytest.raises(OSError, match="not a regular file"):
         read_log(irregular)
@@ -165,7 +165,7 @@ def test_a_session_is_found_by_id_by_a_prefix_of_one_and_by_name(store: Store, c
     session(store, cwd, "20260102-cc", [named("twice")])
     assert store.find("20260101-aa") == store.find("20260101") == store.find("parser work") == first
     assert store.find("20260102-b") == second
-    for wanted, why in [("20260102", "2 sessions begin"), ("thrice", "no session"), ("", "no session")]:
+    for wanted, why in [("20260102", "2 sessions start"), ("thrice", "no session"), ("", "no session")]:
         with pytest.raises(SessionNotFound, match=why):
             store.find(wanted)
 
@@ -174,12 +174,12 @@ def test_a_name_that_several_sessions_have_is_not_guessed_but_told_apart(store: 
     session(store, cwd, "older", [named("twice")], changed=1_000)
     session(store, cwd, "newer", [named("twice")], changed=2_000)
     session(store, cwd, "renamed", [named("twice"), named("once")], changed=3_000)
-    with pytest.raises(SessionNotFound, match="2 sessions are called 'twice'") as caught:
+    with pytest.raises(SessionNotFound, match="2 sessions are named 'twice'") as caught:
         store.find("twice")
-    assert caught.value.hint == "give an id, the last changed first: newer, older"
+    assert caught.value.hint == "use an id, newest first: newer, older"
     for number in range(6):
         session(store, cwd, f"more{number}", [named("twice")])
-    with pytest.raises(SessionNotFound, match="8 sessions are called") as caught:
+    with pytest.raises(SessionNotFound, match="8 sessions are named") as caught:
         store.find("twice")
     assert caught.value.hint.count("more") == 5
     assert caught.value.hint.endswith(", …")

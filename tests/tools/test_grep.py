@@ -200,8 +200,8 @@ async def test_a_ripgrep_of_the_repository_is_not_run(workspace: Path) -> None:
     ("given", "hint"),
     [
         ({"pattern": ""}, "empty"),
-        ({"pattern": "(a"}, "no regular expression"),
-        ({"pattern": "a{99999999999999999999}"}, "no regular expression"),
+        ({"pattern": "(a"}, "not a valid regular expression"),
+        ({"pattern": "a{99999999999999999999}"}, "not a valid regular expression"),
         ({"pattern": "x", "path": "missing"}, "does not exist"),
         ({"pattern": "x", "path": "pipe"}, "neither a folder nor a regular file"),
         ({"pattern": "x", "path": "/dev/zero"}, "neither a folder nor a regular file"),

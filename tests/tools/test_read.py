@@ -52,7 +52,7 @@ async def test_the_default_page_has_two_thousand_lines(tools: Caller, workspace:
 @pytest.mark.parametrize("given", [{"offset": 0}, {"offset": -3}, {"limit": 0}, {"limit": -1}])
 async def test_lines_are_counted_from_one(tools: Caller, workspace: Path, given: dict[str, int]) -> None:
     (workspace / "f").write_text("x")
-    assert "from 1" in await tools.error("read", path="f", **given)
+    assert "at least 1" in await tools.error("read", path="f", **given)
 
 
 async def test_an_offset_after_the_end_says_where_the_end_is(tools: Caller, workspace: Path) -> None:

@@ -12,12 +12,12 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from prunecli.presentation.entries import Entry
 from prunecli.providers.scripted import Scripted
 from prunecli.runtime import Runtime
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.conversation import Conversation
 from prunecli.tui.screens.frame import Frame
-from prunecli.tui.transcript.entries import Entry
 from tests.starting import start
 from tests.waiting import DEADLINE
 

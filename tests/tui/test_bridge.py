@@ -46,7 +46,7 @@ def test_the_screen_is_woken_once_for_all_that_is_told_before_it_looks(tmp_path:
 
 
 def test_a_flood_wakes_the_screen_sixty_times_a_second_and_loses_nothing(tmp_path: Path) -> None:
-    """TUI-12: 2,000 deltas a second, the text identical."""
+    """2,000 deltas a second, the text identical."""
     runtime, loop = start(tmp_path), Loop()
     bridge = loop.bridge()
     bridge.follow(runtime.session)

@@ -4,23 +4,23 @@ import asyncio
 from pathlib import Path
 
 from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
+from prunecli.presentation.entries import Level, Notice
 from prunecli.providers.scripted import says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
-from prunecli.tui.transcript.entries import Level, Notice
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
 
 def effects(running: Shown) -> Effects:
-    return Effects(running.runtime, running.conversation)
+    return running.conversation.effects
 
 
 async def test_an_unknown_command_suggests_the_nearest(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.type("/modle", "escape", "enter")
-        await s.until_shown("There is no /modle.", "/model?")
+        await s.until_shown("No command named /modle.", "/model?")
         assert s.runtime.session.context.items == [], "it is not said to the model"
 
 
@@ -53,7 +53,7 @@ async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) ->
         await s.type("del 17")
         await s.until_shown("Model 17")
         await s.pilot.press("enter")
-        await s.until_shown("This session is called m17.")
+        await s.until_shown("Session renamed to m17.")
         assert s.runtime.session.name == "m17"
         await s.until(lambda: s.screen_text().split("\n")[0].endswith("m17"))
 
@@ -63,7 +63,7 @@ async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
         effects(s).perform([Choose("Name it", "rename", (Choice("a", "A"),))])
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.type("zzz")
-        await s.until_shown("nothing like it")
+        await s.until_shown("No matches")
         await s.pilot.press("enter", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         assert s.runtime.session.name == ""
@@ -104,7 +104,7 @@ async def test_the_theme_of_the_last_time_is_in_the_first_frame_of_the_next(tmp_
 
 async def test_a_theme_that_is_not_there_is_said_and_the_house_has_one(tmp_path: Path) -> None:
     async with shown(tmp_path, sets=["ui.theme=nosuch"]) as s:
-        await s.until_shown("there is no theme", "using prune-dark")
+        await s.until_shown("no theme named", "using prune-dark")
         effects(s).perform([SetTheme("neither")])
         await s.until_shown("neither")
         assert s.app.theme == "prune-dark"
@@ -126,14 +126,14 @@ async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_pa
 async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         effects(s).perform([EditFile(tmp_path / "config.toml", "reload")])
-        await s.until_shown("can't be lent to an editor")
+        await s.until_shown("this terminal cannot open an editor")
         assert not (tmp_path / "config.toml").exists()
 
 
 async def test_f1_and_a_question_mark_show_the_keys(tmp_path: Path) -> None:
     async with shown(tmp_path, size=(100, 48)) as s:
         await s.pilot.press("f1")
-        await s.until_shown("Keys", "Shift+Enter Ctrl+J", "a new line", "Ctrl+C")
+        await s.until_shown("Keys", "Shift+Enter Ctrl+J", "new line", "Ctrl+C")
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
         await s.type("what")
@@ -154,7 +154,7 @@ async def test_ctrl_f_searches_the_transcript_and_esc_gives_the_prompt_back(tmp_
         await s.pilot.press("enter")
         await s.until_shown("paragraph 3 needle")
         await s.type("x")
-        await s.until_shown("not found · Esc closes")
+        await s.until_shown("No matches · Esc to close")
         await s.pilot.press("escape")
         await s.type("back")
         assert s.frame.prompt.typed == "back"
@@ -180,7 +180,6 @@ async def test_the_transcript_is_paged_from_the_prompt_and_typing_goes_on_there(
 
 
 async def test_a_session_of_ten_thousand_entries_is_there_at_once(tmp_path: Path) -> None:
-    """TUI-10."""
     from prunecli.model.events import AssistantMessage, UserMessage
     from prunecli.model.messages import Text
 

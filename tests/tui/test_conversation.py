@@ -11,12 +11,12 @@ from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthori
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, PrunApplied, Record, Rewound, RunEnded
 from prunecli.model.messages import Text, Thinking, ToolUse
+from prunecli.presentation import entries as shown_entries
+from prunecli.presentation.entries import ToolState
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
-from prunecli.tui.transcript import entries as shown_entries
-from prunecli.tui.transcript.entries import ToolState
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
@@ -62,7 +62,6 @@ async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None
 
 
 async def test_it_survives_every_size_that_a_terminal_can_have(tmp_path: Path) -> None:
-    """TUI-07."""
     response, event = hanging("word " * 200, after=20)
     async with shown(tmp_path, [response]) as s:
         await s.type("go", "enter")
@@ -84,7 +83,7 @@ async def test_while_the_agent_works_enter_steers_and_alt_enter_waits_for_its_en
         await s.until(lambda: s.runtime.running)
         await s.type("more tests", "enter")
         await s.type("then docs", "alt+enter")
-        await s.until_shown("↳ more tests", "+ then docs", "Up takes it back")
+        await s.until_shown("↳ more tests", "+ then docs", "Up to take it back")
         event.set()
         await s.idle()
         origins = [entry.origin for entry in s.entries if isinstance(entry, shown_entries.Prompt)]
@@ -102,9 +101,9 @@ async def test_up_in_an_empty_prompt_takes_the_last_waiting_message_back(tmp_pat
         await s.until(lambda: s.frame.prompt.has_class("-waiting"))
         await s.pilot.press("up")
         assert s.frame.prompt.typed == "second"
-        await s.until_shown("first  Alt+Up takes it back")
+        await s.until_shown("first  Alt+Up to take it back")
         await s.pilot.press("ctrl+u")
-        await s.until_shown("first  Up takes it back")
+        await s.until_shown("first  Up to take it back")
         await s.pilot.press("alt+up")
         assert s.frame.prompt.typed == "first"
         await s.until(lambda: not s.frame.waiting.display)
@@ -174,7 +173,7 @@ async def test_a_retry_gives_up_the_address_before_the_reason(tmp_path: Path) ->
 
 
 async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -> None:
-    """LOG-06: nothing runs, nothing is lost, Enter goes on."""
+    """Nothing runs, nothing is lost, Enter goes on."""
     runtime = start(tmp_path, [says("saved")])
     emit, full = runtime.session.emit, [True]
 
@@ -187,7 +186,7 @@ async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await s.idle()
-        await s.until_shown("the disk is full", "Nothing runs until")
+        await s.until_shown("the disk is full", "Paused until")
         full[0] = False
         await s.pilot.press("enter")
         await s.idle()
@@ -206,7 +205,7 @@ async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_
         assert len(s.runtime.session.context.items) == 1
         await s.type("!!echo kept back", "enter")
         await s.idle()
-        await s.until_shown("! echo kept back", "✓ output  the model does not see it", "│ kept back")
+        await s.until_shown("! echo kept back", "✓ output  not shown to the model", "│ kept back")
         assert len(s.runtime.session.context.items) == 1
 
 
@@ -227,7 +226,7 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
             await s.pilot.press("shift+tab")
             modes.append(s.runtime.gatekeeper.mode)
         assert modes == ["edits", "plan", "plan", "ask"], "auto is asked about"
-        await s.until_shown(" ask ·", "ask: reads and harmless commands pass")
+        await s.until_shown(" ask ·", "ask: runs reads and harmless commands")
 
 
 async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Path) -> None:
@@ -246,7 +245,7 @@ async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Pat
         shown_at = context.again[result.seq]
         assert shown_at in context.pinned
         await s.pilot.click(offset=(column + 1, row))
-        await s.until_shown(f"it is shown again already, in entry {shown_at}")
+        await s.until_shown(f"already shown again in entry {shown_at}")
 
 
 async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -270,7 +269,7 @@ async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path
 async def test_what_could_not_be_recorded_comes_back_in_front_of_what_was_typed_since(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.type("typed since")
-        s.conversation.give_back("could not be said")
+        s.frame.prompt.give_back("could not be said")
         assert s.frame.prompt.typed == "could not be said\n\ntyped since"
 
 
@@ -303,7 +302,7 @@ async def test_esc_twice_on_an_empty_prompt_asks_for_a_rewind(tmp_path: Path) ->
         await s.pilot.press("escape")
         await s.until_shown("Esc again")
         await s.pilot.press("escape")
-        await s.until_shown("Nothing to go back to")
+        await s.until_shown("Nothing to rewind yet")
         assert s.app.screen is s.frame
 
 
@@ -339,14 +338,14 @@ async def test_what_was_typed_before_the_agent_was_there_is_said_when_it_is(tmp_
 async def test_ctrl_c_twice_quits_and_once_says_so(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.pilot.press("ctrl+c")
-        await s.until_shown("Ctrl+C again quits")
+        await s.until_shown("Ctrl+C again to quit")
         await s.pilot.press("ctrl+c")
         await s.until(lambda: s.app._exit)
         assert s.app.return_value == 0
 
 
 async def test_quitting_while_the_agent_works_leaves_a_valid_session(tmp_path: Path) -> None:
-    """TUI-05, LOG-28: the run is interrupted and recorded first."""
+    """The run is interrupted and recorded first."""
     response, _ = hanging()
     async with shown(tmp_path, [calls(LIST), response]) as s:
         await s.type("go", "enter")
@@ -357,7 +356,7 @@ async def test_quitting_while_the_agent_works_leaves_a_valid_session(tmp_path: P
 
 
 async def test_nothing_hostile_reaches_the_screen_as_anything_but_text(tmp_path: Path) -> None:
-    """TUI-01, TUI-02, TUI-03: markup, escape sequences and action links, in every place they can come from."""
+    """Markup, escape sequences and action links, in every place they can come from."""
     evil = "[red]x[/] [@click=app.quit]y[/] \x1b]0;z\x07 \u202e"
     script = [
         Scripted((Thinking(evil, "s"), Text(evil), ToolUse("t1", "bash", {"command": evil}))),

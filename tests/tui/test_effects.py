@@ -8,20 +8,21 @@ import pytest
 
 from prunecli.commands.command import AskSecret, Copy, InThread, Say
 from prunecli.errors import ConfigError
+from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import ScriptedProvider, says
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
+from prunecli.tui.messages import PromptSubmitted
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
-from prunecli.tui.transcript.entries import Notice
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
 
 def effects(running: Shown) -> Effects:
-    return Effects(running.runtime, running.conversation)
+    return running.conversation.effects
 
 
 def holding(folder: Path, data: bytes) -> list[str]:
@@ -31,7 +32,6 @@ def holding(folder: Path, data: bytes) -> list[str]:
 
 
 async def test_copying_puts_the_text_on_the_clipboard_and_into_no_file(tmp_path: Path) -> None:
-    """LOG-27."""
     async with shown(tmp_path, [says("the *answer*")]) as s:
         await s.type("hi", "enter")
         await s.idle()
@@ -166,14 +166,14 @@ async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.until_shown("Everything", "/compact")
         await s.type("prune-tog", "enter")
-        await s.until_shown("Pruning is off")
+        await s.until_shown("Automatic pruning is off")
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.type("cycle", "enter")
         await s.until(lambda: s.runtime.gatekeeper.mode == "edits")
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.type("prompts you typed", "enter")
+        await s.type("search your prompts", "enter")
         await s.until(lambda: s.frame.prompt.searching)
         assert not s.runtime.choices.pruning
 
@@ -183,7 +183,7 @@ async def test_the_palette_finds_by_what_a_command_does(tmp_path: Path) -> None:
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         assert "/compact" in s.screen_text()
-        await s.type("key file")
+        await s.type("API key")
         await s.until_shown("/login")
         assert "/compact" not in s.screen_text()
 
@@ -201,17 +201,17 @@ async def test_reloading_takes_the_keys_and_the_theme_of_the_file(tmp_path: Path
         assert s.runtime.session.context.items[0].texts == ["hi"]
         file.write_text('[ui.keys]\nsubmitt = "ctrl+x"\n')
         await s.type("/reload", "escape", "ctrl+s")
-        await s.until_shown("ui.keys.submitt: unknown action, the nearest is submit")
+        await s.until_shown("ui.keys.submitt: unknown action (did you mean submit?)")
         assert s.frame.keys.action("ctrl+s") == "submit"
 
 
 async def test_the_mouse_can_be_left_to_the_terminal(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.type("/mouse off", "escape", "enter")
-        await s.until_shown("The mouse is the terminal's")
+        await s.until_shown("Mouse off: the terminal selects text as usual")
         assert not s.runtime.config.ui.mouse
         await s.type("/mouse --save", "enter")
-        await s.until_shown("Saved.")
+        await s.until_shown("Saved")
         assert "mouse = true" in s.runtime.setup.places.settings_file.read_text()
         await s.type("/mouse sideways", "enter")
         await s.until_shown("takes on or off")
@@ -271,7 +271,7 @@ async def test_a_prompt_waits_until_the_folder_is_trusted_or_not(
     runtime = start(tmp_path, [says("heard")], trusted=False)
     runtime.opening = ["/trust"]
     async with shown(tmp_path, runtime=runtime) as s:
-        s.conversation.hear("hello there")
+        s.conversation.hear(PromptSubmitted("hello there"))
         await s.until_shown("Do you trust", "↳ hello there")
         assert not runtime.session.context.items
         s.conversation.command(f"/trust {answer}")
@@ -286,15 +286,15 @@ async def test_what_is_typed_over_a_table_is_the_next_prompt(tmp_path: Path) -> 
         await s.type("go", "enter")
         await s.idle()
         s.conversation.command("/cost")
-        await s.until_shown("Esc closes")
+        await s.until_shown("Esc to close")
         s.press_at_once([*"/context and q"])
         await s.until(lambda: s.frame.prompt.text == "/context and q")
-        assert "Esc closes" not in s.screen_text()
+        assert "Esc to close" not in s.screen_text()
         s.frame.prompt.set_text("")
         s.conversation.command("/cost")
-        await s.until_shown("Esc closes")
+        await s.until_shown("Esc to close")
         await s.pilot.press("q")
-        await s.until(lambda: "Esc closes" not in s.screen_text())
+        await s.until(lambda: "Esc to close" not in s.screen_text())
         assert s.frame.prompt.is_empty
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Text
-from prunecli.providers.anthropic import AnthropicProvider
-from prunecli.providers.anthropic import Endpoint as Whom
+from prunecli.presentation.entries import Assistant
+from prunecli.providers.messages_api import AnthropicProvider
+from prunecli.providers.messages_api import Endpoint as Whom
 from prunecli.tui.transcript.copying import selected_text
-from prunecli.tui.transcript.entries import Assistant
 from prunecli.tui.transcript.selection import Span
 from tests.endpoint.script import Reply
 from tests.endpoint.server import Endpoint
@@ -17,7 +17,7 @@ from tests.tui.transcript.showing import MARKDOWN, document
 
 
 async def test_all_of_a_flood_is_shown_as_if_it_had_come_at_once(tmp_path: Path) -> None:
-    """TUI-12: in deltas of 40 characters, as fast as they are taken."""
+    """In deltas of 40 characters, as fast as they are taken."""
     text = "".join(f"## Part {number}\n\n{MARKDOWN}\n" for number in range(60))
     async with Endpoint([Reply(text)]) as endpoint:
         provider = AnthropicProvider(Whom(api_key="sk-ant-x", base_url=endpoint.base_url))

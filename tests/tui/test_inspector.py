@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
-from prunecli.context.labels import Key
+from prunecli.inspector.labels import Key
 from prunecli.model.events import (
     AssistantMessage,
     Event,
@@ -22,7 +22,7 @@ from prunecli.tui.screens.context_diff import DiffScreen
 from prunecli.tui.screens.context_text import TextScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.palette import inks
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.permission import PermissionPanel
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -170,7 +170,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         await s.until_shown("Clears this result: ~", "u to undo", "cleared")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
-        await s.until_shown("it is cleared already")
+        await s.until_shown("already cleared")
         assert len(s.runtime.session.records) == count
         await s.pilot.press("u")
         assert isinstance(last(s), PrunReverted)
@@ -189,7 +189,7 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         assert last(s) == PrunReverted((home,))
         assert home in s.runtime.session.context.pinned
         await s.pilot.press("R")
-        await s.until_shown("nothing is pruned here")
+        await s.until_shown("nothing pruned here")
 
 
 async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         at = s.runtime.session.records[-1].seq
         await s.until_shown(f"cleared, shown again at {at}")
         await s.pilot.press("r")
-        await s.until_shown("it is shown again already")
+        await s.until_shown("already shown again")
         await s.pilot.press("R")
         assert last(s) == PrunReverted((seq,))
 
@@ -221,7 +221,7 @@ async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path:
         assert [edit.kind for edit in event.edits] == ["clear"] * 3
         await mark(s, "turn", keys(s)[-2].seq)
         await s.pilot.press("p")
-        await s.until_shown("your words always stay")
+        await s.until_shown("your messages always stay")
 
 
 async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_tol
         assert dim_keys(s) == {"r", "R", "u"}
         assert "no:" not in s.screen_text()
         await s.pilot.press("r")
-        await s.until_shown("nothing is pruned here")
+        await s.until_shown("nothing pruned here")
 
 
 async def test_s_sorts_by_one_figure_after_the_other_and_ends_at_the_tree(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ async def test_m_asks_for_words_and_puts_them_in_the_place_of_the_exchange(tmp_p
         home = s.runtime.session.context.exchanges[0].seq
         await mark(s, "exchange", home)
         await s.pilot.press("m")
-        await s.until_shown("memo in place of exchange")
+        await s.until_shown("memo to replace exchange")
         await s.type("the <lexer> is fine", "enter")
         event = last(s)
         assert isinstance(event, PrunApplied)
@@ -334,7 +334,7 @@ async def test_a_memo_without_words_or_with_esc_does_nothing(tmp_path: Path) -> 
         count = len(s.runtime.session.records)
         await mark(s, "exchange", s.runtime.session.context.exchanges[0].seq)
         await s.pilot.press("m", "enter")
-        await s.until_shown("without words there is no memo")
+        await s.until_shown("No memo written: it was empty")
         await s.pilot.press("m", "x", "escape")
         assert s.app.screen is screen(s)
         assert len(s.runtime.session.records) == count
@@ -366,9 +366,9 @@ async def test_d_shows_what_two_requests_differ_in(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("d")
         await s.until(lambda: isinstance(s.app.screen, DiffScreen))
-        await s.until_shown("Request 4 → 5", "the cache stayed whole", "+ added")
+        await s.until_shown("Request 4 → 5", "cache intact", "+ added")
         await s.pilot.press("left", "left")
-        await s.until_shown("Request 2 → 3", "the cache broke at entry", "~ replaced", "read lexer.py")
+        await s.until_shown("Request 2 → 3", "cache broken at entry", "~ replaced", "read lexer.py")
         await s.pilot.press("4", "enter")
         await s.until_shown("Request 4 → 5")
         await s.pilot.press("9", "9", "enter")
@@ -399,10 +399,10 @@ async def test_a_question_mark_explains(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("question_mark")
         await s.until(lambda: isinstance(s.app.screen, TableScreen))
-        await s.until_shown("undo the newest prune", "carried")
+        await s.until_shown("undo the last prune", "carried")
         await s.pilot.press("escape")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
-        assert "undo the newest prune" not in s.screen_text()
+        assert "undo the last prune" not in s.screen_text()
 
 
 async def test_what_the_agent_does_meanwhile_is_shown(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Pa
 
 async def test_an_empty_session_and_tiny_screens_are_no_accident(tmp_path: Path) -> None:
     async with inspected(tmp_path, []) as s:
-        await s.until_shown("Nothing was said yet")
+        await s.until_shown("No messages yet")
         await s.pilot.press(*"pmrPudst", "escape", "enter", "space", "E", "end", "down")
         for size in ((20, 6), (1, 1), (300, 60)):
             await s.pilot.resize_terminal(*size)
@@ -452,7 +452,7 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
 async def test_the_system_prompt_of_another_programs_session_is_a_row_without_a_text(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("home", "enter")
-        await s.until_shown("This log holds neither system prompt nor tools")
+        await s.until_shown("No system prompt or tools in this log")
 
 
 async def test_another_theme_reaches_an_open_inspector_and_its_texts(tmp_path: Path) -> None:
@@ -472,11 +472,12 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
     runtime = start(tmp_path, [calls(ToolUse("t1", "bash", {"command": "touch made"})), says("Denied.")])
     async with shown(tmp_path, size=(120, 40), runtime=runtime) as s:
         s.conversation.frame.screen.call_later(
-            s.app.push_screen, ContextScreen(runtime, lambda: s.app.palette, lambda: s.frame.activity.asking)
+            s.app.push_screen,
+            ContextScreen(runtime, lambda: s.app.palette, lambda: bool(s.frame.prompt.question)),
         )
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
         s.conversation.runs.submit("go")
-        await s.until_shown("the agent asks something: Esc")
+        await s.until_shown("the agent needs an answer: Esc")
         await s.pilot.press("y", "a", "1", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         await s.until_shown("Run this command?")

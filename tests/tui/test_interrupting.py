@@ -6,8 +6,8 @@ import pytest
 
 from prunecli.context.render import INTERRUPTED
 from prunecli.model.messages import ToolUse
+from prunecli.presentation.entries import Output, ToolCall, ToolState
 from prunecli.providers.scripted import calls, says
-from prunecli.tui.transcript.entries import Output, ToolCall, ToolState
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = "echo printed-$((40 + 2)); sleep 1000"

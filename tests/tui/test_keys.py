@@ -38,14 +38,14 @@ def test_an_action_can_be_left_without_a_key() -> None:
 @pytest.mark.parametrize(
     ("own", "name", "said"),
     [
-        ({"submitt": "ctrl+s"}, "submitt", "unknown action, the nearest is submit"),
+        ({"submitt": "ctrl+s"}, "submitt", "unknown action (did you mean submit?)"),
         ({"quit": " , "}, "quit", "expected a key"),
         ({"submit": "none"}, "submit", "expected a key"),
         ({"edit": "ctlr+s"}, "edit", "got 'ctlr+s'"),
         ({"edit": "x"}, "edit", "got 'x'"),
         ({"edit": "shift+x"}, "edit", "got 'shift+x'"),
         ({"edit": "ctrl+"}, "edit", "got 'ctrl+'"),
-        ({"edit": "ctrl+s", "find": "f5,ctrl+s"}, "find", "ctrl+s is given to edit too"),
+        ({"edit": "ctrl+s", "find": "f5,ctrl+s"}, "find", "ctrl+s is already bound to edit"),
         ({"newline": "enter"}, "newline", "takes the only key of submit"),
     ],
 )
@@ -61,7 +61,9 @@ def test_a_wrong_key_is_an_error_of_the_configuration_that_names_file_and_key(tm
     places = Places.of(environ)
     places.config.mkdir(parents=True)
     places.config_file.write_text('[ui.keys]\nsubmit = "ctrl+s"\nedit = "ctrl+s"\n')
-    with pytest.raises(ConfigError, match=r"config\.toml: ui\.keys\.submit: ctrl\+s is given to edit too"):
+    with pytest.raises(
+        ConfigError, match=r"config\.toml: ui\.keys\.submit: ctrl\+s is already bound to edit"
+    ):
         load(places, tmp_path, environ)
 
 

@@ -9,8 +9,8 @@ from textual import events
 from textual.widgets import Static
 
 from prunecli.model.messages import ToolUse
+from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
-from prunecli.tui.transcript.entries import ToolCall, ToolState
 from prunecli.tui.widgets.permission import PermissionPanel
 from prunecli.tui.widgets.question import NOT_YET, SOON
 from tests.tui.showing_app import Shown, shown

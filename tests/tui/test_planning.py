@@ -7,9 +7,9 @@ import pytest
 
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.planning import APPROVED, PLAN_NOTE, plan_in
+from prunecli.presentation.entries import Prompt, ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime.plan import plan_of
-from prunecli.tui.transcript.entries import Prompt, ToolCall, ToolState
 from prunecli.tui.widgets.question import NOT_YET, Question
 from tests.tui.showing_app import Shown, shown
 
@@ -81,7 +81,6 @@ async def test_esc_leaves_the_plan_as_it_is(tmp_path: Path) -> None:
 
 
 async def test_what_was_typed_before_the_question_stood_there_is_no_answer(tmp_path: Path) -> None:
-    """SEC-16."""
     async with shown(tmp_path, script()) as s:
         panel = await planned(s)
         panel.appear()
@@ -124,7 +123,7 @@ def test_a_plan_is_what_stands_under_its_heading(answer: str, plan: str) -> None
 async def test_shift_tab_enters_auto_only_after_a_yes_once_per_session(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         s.press_at_once(["shift+tab"] * 3)
-        await s.until_shown("Run everything without asking (mode auto)?", "❯ 2 No")
+        await s.until_shown("Run everything without asking (auto mode)?", "❯ 2 No")
         assert s.runtime.gatekeeper.mode == "plan"
         question = s.frame.query_one(Question)
         await s.until(lambda: question.answering.is_ready(monotonic()))

@@ -125,7 +125,6 @@ def program(tmp_path: Path, terminals: list[Terminal]) -> Callable[..., Terminal
 def test_a_signal_gives_the_terminal_back_as_it_was(
     program: Callable[..., Terminal], name: str, code: int
 ) -> None:
-    """TUI-04."""
     terminal = program().ready()
     assert not terminal.is_cooked()
     os.kill(terminal.child, signal.Signals[f"SIG{name}"])
@@ -146,7 +145,6 @@ def test_ctrl_d_leaves_with_success(program: Callable[..., Terminal]) -> None:
 def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    """TUI-05, EXE-05."""
     terminal = program().ready()
     mark = tmp_path / "alive"
     terminal.send(f"!echo $$ > {mark}; sleep 600\r")
@@ -161,7 +159,7 @@ def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
 
 
 def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Terminal]) -> None:
-    """TUI-15: by kill -STOP, which gives no notice, and by SIGTSTP."""
+    """By kill -STOP, which gives no notice, and by SIGTSTP."""
     terminal = program().ready()
     terminal.send("typed before")
     terminal.shows("typed before")
@@ -182,7 +180,6 @@ def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Term
 
 
 def test_five_megabytes_are_pasted_and_the_keyboard_goes_on(program: Callable[..., Terminal]) -> None:
-    """TUI-08."""
     terminal = program().ready()
     data = b"\x1b[200~" + b"hello world line of text\r" * 200_000 + b"\x1b[201~"
 
@@ -230,7 +227,7 @@ def test_the_editor_gets_the_terminal_and_gives_it_back(
 
 
 @pytest.mark.parametrize(
-    ("editor", "said"), [("no-such-editor", "could not be started"), ("false", "false ended with 1")]
+    ("editor", "said"), [("no-such-editor", "cannot start no-such-editor"), ("false", "false exited with 1")]
 )
 @pytest.mark.parametrize("flags", [(), ("--inline",)])
 def test_an_editor_that_fails_leaves_the_prompt_as_it_was_and_the_keyboard_live(
@@ -329,7 +326,7 @@ def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
 def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
     program: Callable[..., Terminal], delay_ms: int
 ) -> None:
-    """SEC-16: 0 accidental approvals from -500 to +300 ms, typed or pasted."""
+    """0 accidental approvals from -500 to +300 ms, typed or pasted."""
     terminal = program().ready()
     target = terminal.work / "made"
     terminal.send(f"run touch {target}\r")
@@ -351,7 +348,7 @@ def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
 def test_a_paste_while_something_lies_over_the_prompt_is_no_answer_and_breaks_nothing(
     program: Callable[..., Terminal],
 ) -> None:
-    """TUI-08: with the end of a paste inside of it, too."""
+    """With the end of a paste inside of it, too."""
     terminal = program().ready()
     terminal.send("\x10")
     terminal.shows("Everything")
@@ -395,7 +392,7 @@ def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
     terminal.send("list\x1b[D\x1b[D\x1b[C\x1b[C\r")
     terminal.shows("[ls] done")
     terminal.send("run touch made\r")
-    terminal.shows("y allows it once")
+    terminal.shows("y to allow once")
     terminal.until(lambda: terminal.seen.endswith(b": "))
     terminal.rest(0.5)
     terminal.send("y\r")
@@ -412,11 +409,10 @@ def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
 
 
 def test_plain_what_was_typed_before_a_question_is_no_answer(program: Callable[..., Terminal]) -> None:
-    """SEC-16."""
     terminal = program("--plain")
     terminal.shows("> ")
     terminal.send("run touch made\ry\r")
-    terminal.shows("y allows it once")
+    terminal.shows("y to allow once")
     terminal.until(lambda: terminal.seen.endswith(b": "))
     terminal.send("y\r")
     terminal.shows("typed before the question")
@@ -446,8 +442,8 @@ def test_title_and_notification_say_that_somebody_is_waited_for(program: Callabl
     terminal.shows("\x1b]0;prunecli · work\x07")
     terminal.send("run touch made\r")
     terminal.shows("\x1b]0;prunecli · work · working\x07")
-    terminal.shows("\x1b]9;prunecli waits for your answer · work\x07")
-    terminal.shows("\x1b]0;prunecli · work · waits for you\x07")
+    terminal.shows("\x1b]9;prunecli needs your answer · work\x07")
+    terminal.shows("\x1b]0;prunecli · work · waiting for you\x07")
     terminal.forget()
     terminal.send("\x1b[I")  # the terminal is looked at now
     terminal.rest(0.6)

@@ -7,11 +7,11 @@ import pytest
 from textual import events
 
 from prunecli.model.messages import Text
+from prunecli.presentation import prompt_history as history
+from prunecli.presentation.completion import command_offers
+from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.conversation import _commands
-from prunecli.tui.prompting import history
-from prunecli.tui.prompting.completion import command_offers
-from prunecli.tui.transcript.entries import Notice
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import until
 
@@ -104,7 +104,7 @@ async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> 
         await s.pilot.press("tab")
         assert s.frame.prompt.text == "fix src/parser.py "
         await s.type("@nosuch")
-        await s.until_shown("No matches; ignored files are not offered")
+        await s.until_shown("No matches; ignored files are left out")
         await s.pilot.press("enter")
         await s.until(lambda: s.runtime.session.records)
 
@@ -148,7 +148,6 @@ async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becom
 
 
 async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_path: Path) -> None:
-    """TUI-08."""
     text = "\n".join(f"line {n}\t\x1b[31m" for n in range(412))
     async with shown(tmp_path, [says("ok")]) as s:
         prompt = s.frame.prompt
@@ -166,7 +165,7 @@ async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_
 
 
 async def test_enter_that_comes_with_a_paste_sends_nothing(tmp_path: Path) -> None:
-    """TUI-08: 0 early submits."""
+    """0 early submits."""
     async with shown(tmp_path) as s:
         prompt = s.frame.prompt
         await paste(s, "rm -rf build")
@@ -178,7 +177,6 @@ async def test_enter_that_comes_with_a_paste_sends_nothing(tmp_path: Path) -> No
 
 
 async def test_nothing_that_is_typed_or_recalled_acts_on_the_terminal(tmp_path: Path) -> None:
-    """TUI-01, TUI-02."""
     async with shown(tmp_path) as s:
         s.frame.prompt.load_text("a\x1b[31mb[bold]c[/] [@click=app.quit]x\u202e")
         await s.until_shown("a␛[31mb[bold]c[/] [@click=app.quit]x�")
@@ -189,10 +187,10 @@ async def test_a_shell_command_looks_like_one_while_it_is_typed(tmp_path: Path) 
     async with shown(tmp_path) as s:
         await s.type("!ls")
         assert (s.frame.prompt.glyph, s.frame.prompt.has_class("-shell")) == ("$", True)
-        await s.until_shown("the model sees it")
+        await s.until_shown("shown to the model")
         await s.pilot.press("home")
         await s.type("!")
-        await s.until_shown("the model does not see it")
+        await s.until_shown("not shown to the model")
         await s.pilot.press("ctrl+u", "delete", "delete", "delete")
         assert (s.frame.prompt.glyph, s.frame.prompt.has_class("-shell")) == ("❯", False)
 
@@ -298,7 +296,7 @@ async def test_esc_a_command_and_esc_are_not_esc_twice(tmp_path: Path) -> None:
         await s.idle()
         s.press_at_once(["escape", *"/permissions ask", "enter", "escape"])
         await s.until(lambda: s.frame.prompt.past.entries[-1] == "/permissions ask")
-        await s.until_shown("again: go back")
+        await s.until_shown("again to go back")
         assert s.app.screen is s.frame
         s.conversation.actions.forget()
         s.press_at_once(["escape", "escape"])
@@ -321,7 +319,7 @@ async def test_a_prompt_that_no_request_can_hold_is_refused_and_comes_back(tmp_p
         await s.until(lambda: s.frame.prompt.text)
         s.frame.prompt._burst_until = 0.0
         await s.pilot.press("enter")
-        await s.until_shown("This prompt has 31.0 MB", "save it to a file")
+        await s.until_shown("it has 31.0 MB", "save it to a file")
         await s.idle()
         assert not s.runtime.session.context.items
         assert s.frame.prompt.text == "[Pasted #1, 31,000,000 characters]"

@@ -41,14 +41,16 @@ async def test_esc_esc_goes_back_with_the_files_and_the_prompt_can_be_said_anew(
         await two_prompts(s)
         await s.pilot.press("escape", "escape")
         await picker(s)
-        await s.until_shown("Go back to before", "say hello", "make it", "2 files +2 −1")
+        await s.until_shown("Rewind to before", "say hello", "make it", "2 files +2 −1")
         await s.pilot.press("down", "enter")
-        await s.until_shown("Back to before: make it", "Conversation and files", "a.txt, made.txt (goes)")
+        await s.until_shown(
+            "Rewind to before: make it", "Conversation and files", "a.txt, made.txt (deleted)"
+        )
         assert files(work) != before
         await s.pilot.press("enter")
         await s.until(lambda: s.frame.prompt.typed == "make it")
         await s.idle()
-        await s.until_shown("Rewound.", "2 files brought back; /rewind can undo that.")
+        await s.until_shown("Rewound.", "2 files restored; /rewind can undo that.")
         assert "Hello to you." not in s.screen_text()
         assert files(work) == before
         assert of_git(work) == git
@@ -92,16 +94,16 @@ async def test_files_only_and_what_would_change_in_them(tmp_path: Path) -> None:
         await s.type("/rewind", "enter")
         await picker(s)
         await s.pilot.press("down", "enter")
-        await s.until_shown("Show what would change")
+        await s.until_shown("Show the file changes")
         await s.pilot.press("up", "enter")
-        await s.until_shown("What would change", "made.txt", "is deleted")
+        await s.until_shown("File changes", "made.txt", "delete")
         await s.pilot.press("escape")
         await s.type("/rewind", "enter")
         await picker(s)
         await s.pilot.press("down", "enter")
         await s.until_shown("Files only")
         await s.pilot.press("down", "down", "enter")
-        await s.until_shown("2 files brought back")
+        await s.until_shown("2 files restored")
         await s.idle()
         assert files(work) == before
         assert s.frame.prompt.is_empty
@@ -160,8 +162,8 @@ async def test_fork_shows_the_copy_with_the_prompt_and_tree_leads_back(tmp_path:
         prompt = [e.seq for e in original.context.items if e.kind == "user"][-1]
         await s.type(f"/fork {prompt}", "enter")
         await s.until(lambda: s.frame.prompt.typed == "second")
-        await s.until_shown("❯ first", "A copy of")
-        assert "❯ second" not in s.screen_text().split("first")[1].split("A copy")[0]
+        await s.until_shown("❯ first", "This is a copy of")
+        assert "❯ second" not in s.screen_text().split("first")[1].split("This is a copy")[0]
         assert s.runtime.session.id != original.id
         await s.pilot.press("ctrl+u")
         await s.type("/tree", "enter")

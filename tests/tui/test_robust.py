@@ -10,9 +10,9 @@ from textual.worker import WorkerFailed
 
 from prunecli.model.messages import ToolUse
 from prunecli.paths import Places
+from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import calls, says
 from prunecli.tui.defect import EXIT_DEFECT, report
-from prunecli.tui.transcript.entries import ToolCall, ToolState
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
@@ -74,14 +74,12 @@ async def played(folder: Path, seed: int, steps: int) -> Path:
 
 
 async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(tmp_path: Path) -> None:
-    """TUI-14."""
     assert not (await played(tmp_path, 0, 60)).exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 120))
 async def test_ten_thousand_random_steps_break_nothing_and_allow_nothing(tmp_path: Path, seed: int) -> None:
-    """TUI-14."""
     assert not (await played(tmp_path, seed, 500)).exists()
 
 
@@ -89,20 +87,19 @@ async def test_ten_thousand_random_steps_break_nothing_and_allow_nothing(tmp_pat
     "text", ["👩‍👩‍👧‍👦" * 40, "e" + "\u0301" * 1_000, "مرحبا " * 60, "\t|" * 60, "全角" * 90]
 )
 async def test_odd_text_leaves_the_rows_where_they_are(tmp_path: Path, text: str) -> None:
-    """TUI-09: no misalignment of borders."""
+    """No misalignment of borders."""
     async with shown(tmp_path, [says(text), says(text)]) as s:
         s.frame.prompt.post_message(events.Paste(text[:900]))
         await s.pilot.pause()
         s.runtime.follow_up(text)
         s.conversation.show_waiting()
-        s.conversation.submit("go")
+        s.conversation.runs.submit("go")
         await s.idle()
         for strip in s.app.screen._compositor.render_strips():
             assert strip.cell_length == 80
 
 
 async def test_a_defect_ends_the_program_and_is_known(tmp_path: Path) -> None:
-    """TUI-13."""
 
     def broken() -> None:
         raise KeyError("a defect")
@@ -121,7 +118,7 @@ async def test_a_defect_ends_the_program_and_is_known(tmp_path: Path) -> None:
 
 
 async def test_a_defect_in_a_run_is_one_too(tmp_path: Path) -> None:
-    """TUI-13: the session is saved all the same."""
+    """The session is saved all the same."""
 
     async def run() -> None:
         async with shown(tmp_path, runtime=runtime) as s:
@@ -143,7 +140,7 @@ def test_a_defect_is_said_in_lines_and_its_traceback_kept_for_a_report(
         raise ValueError("bad \x1b[31m value")
     assert report(raised.value, runtime, runtime.setup.places) == EXIT_DEFECT
     said = capsys.readouterr().err
-    assert "a defect ended the program: ValueError: bad ␛[31m value" in said
+    assert "internal error: ValueError: bad ␛[31m value" in said
     assert "Traceback" not in said
     (kept,) = (runtime.setup.places.data / "defects").iterdir()
     assert str(kept) in said
@@ -174,7 +171,6 @@ async def test_the_wheel_moves_the_transcript_wherever_the_mouse_is(tmp_path: Pa
 
 
 async def test_a_session_can_be_left_while_a_call_is_asked_about(tmp_path: Path) -> None:
-    """TUI-05."""
     async with shown(tmp_path, [calls(ToolUse("t1", "bash", {"command": "touch made"}))]) as s:
         await s.type("go", "enter")
         await s.until_shown("Run this command?")

@@ -22,7 +22,7 @@ HEAVY = (
     "prunecli.tools",
     "prunecli.tui.conversation",
     "prunecli.tui.themes",
-    "prunecli.tui.transcript.view",
+    "prunecli.tui.transcript.transcript_view",
     "rich.markdown",
     "rich.syntax",
     "textual.widgets._input",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.asked import Launch
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.launch_options import Launch
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
@@ -47,11 +47,11 @@ def requests(s: Shown) -> int:
 async def test_a_full_disk_is_a_banner_and_the_work_goes_on_by_itself_after(
     tmp_path: Path, number: int
 ) -> None:
-    """LOG-06: the n-th record does not fit."""
+    """The n-th record does not fit."""
     disk = Disk(write=number)
     async with shown(tmp_path, runtime=on_disk(tmp_path, TWICE, disk)) as s:
         await s.type("go", "enter")
-        await s.until_shown("No space left on device", "Nothing runs until")
+        await s.until_shown("No space left on device", "Paused until")
         before = requests(s), len(s.runtime.session.records)
         await s.pilot.press("enter")
         await s.idle()
@@ -88,18 +88,17 @@ async def test_a_prune_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
         prune = await worked(s)
         disk.fails_at["sync"] = disk.counts["sync"] + 1
         s.runtime.emit(prune)
-        await s.until_shown("could not be synced", "free some space")
+        await s.until_shown("cannot sync", "free some space")
 
 
 @pytest.mark.parametrize("number", [2, 4])
 async def test_a_failed_sync_is_a_banner_and_nothing_runs_until_it_is_mended(
     tmp_path: Path, number: int
 ) -> None:
-    """LOG-08."""
     disk = Disk(sync=number, code=5)
     async with shown(tmp_path, runtime=on_disk(tmp_path, TWICE, disk), size=(120, 30)) as s:
         await s.type("go", "enter")
-        await s.until_shown("could not be synced: Input/output error", "Nothing runs until")
+        await s.until_shown("cannot sync: Input/output error", "Paused until")
         before = requests(s)
         failures = disk.failures
         await s.until(lambda: disk.failures > failures)  # it was looked at again
@@ -110,11 +109,10 @@ async def test_a_failed_sync_is_a_banner_and_nothing_runs_until_it_is_mended(
 
 
 async def test_what_could_not_be_recorded_stands_in_the_prompt_again(tmp_path: Path) -> None:
-    """LOG-06."""
     disk = Disk(write=1)
     async with shown(tmp_path, runtime=on_disk(tmp_path, [says("heard")], disk)) as s:
         await s.type("mind the gap", "enter")
-        await s.until_shown("No space left on device", "Enter sends it again")
+        await s.until_shown("No space left on device", "Enter to send again")
         await s.until(lambda: s.frame.prompt.typed == "mind the gap")
         assert requests(s) == 0
         disk.repaired()
@@ -124,11 +122,10 @@ async def test_what_could_not_be_recorded_stands_in_the_prompt_again(tmp_path: P
 
 
 async def test_esc_leaves_a_run_that_waits_for_space_as_it_is(tmp_path: Path) -> None:
-    """LOG-06."""
     disk = Disk(write=6)
     async with shown(tmp_path, runtime=on_disk(tmp_path, TWICE, disk)) as s:
         await s.type("go", "enter")
-        await s.until_shown("No space left on device", "Esc leaves it")
+        await s.until_shown("No space left on device", "Esc to stop waiting")
         await s.pilot.press("escape")
         disk.repaired()
         for _ in range(3):
@@ -140,7 +137,6 @@ async def test_esc_leaves_a_run_that_waits_for_space_as_it_is(tmp_path: Path) ->
 
 
 async def test_a_folder_that_can_not_be_written_is_said_with_the_way_out(tmp_path: Path) -> None:
-    """LOG-10."""
     (tmp_path / "home" / ".local" / "share" / "prunecli").mkdir(parents=True)
     (tmp_path / "home" / ".local" / "share" / "prunecli" / "sessions").write_text("in the way")
     async with shown(tmp_path, [says("x")], size=(120, 30)) as s:
@@ -150,7 +146,6 @@ async def test_a_folder_that_can_not_be_written_is_said_with_the_way_out(tmp_pat
 
 
 async def test_a_log_that_is_deleted_while_it_is_open_is_said_and_written_anew(tmp_path: Path) -> None:
-    """LOG-34."""
     async with shown(tmp_path, [says("first"), says("second")], size=(120, 30)) as s:
         await s.type("one", "enter")
         await s.until_shown("first")
@@ -165,7 +160,7 @@ async def test_a_log_that_is_deleted_while_it_is_open_is_said_and_written_anew(t
 
 
 async def test_keys_are_echoed_while_a_sync_takes_its_time(tmp_path: Path) -> None:
-    """LOG-36: every sync waits until the test lets it go."""
+    """Every sync waits until the test lets it go."""
     release = threading.Event()
     disk = Disk()
     sync = disk.sync
@@ -194,7 +189,7 @@ async def locked_session(tmp_path: Path) -> tuple[Path, LogWriter]:
 
 @pytest.mark.parametrize("way", ["flag", "command"])
 async def test_a_session_in_use_can_be_looked_at_read_only(tmp_path: Path, way: str) -> None:
-    """LOG-11: by --resume ID and by /resume ID."""
+    """By --resume ID and by /resume ID."""
     path, log = await locked_session(tmp_path)
     before = path.read_bytes()
     runtime = start(tmp_path, [says("never")])
@@ -206,11 +201,11 @@ async def test_a_session_in_use_can_be_looked_at_read_only(tmp_path: Path, way: 
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.until_shown("is in use by process", "Open a copy", "Look at it")
         await s.pilot.press("down", "enter")
-        await s.until_shown("the first answer", "read-only")
+        await s.until_shown("the first answer", "Read-only")
         assert s.frame.prompt.placeholder != PLACEHOLDER
         await s.type("may I", "enter")
         await s.idle()
-        await s.until_shown("can be looked at" if s.frame.prompt.is_empty else "may I", "--fork")
+        await s.until_shown("Read-only session" if s.frame.prompt.is_empty else "may I", "--fork")
         assert path.read_bytes() == before
         s.conversation.command("/new")
         assert s.frame.prompt.placeholder == PLACEHOLDER
@@ -218,7 +213,6 @@ async def test_a_session_in_use_can_be_looked_at_read_only(tmp_path: Path, way: 
 
 
 async def test_a_session_in_use_can_be_gone_on_with_as_a_copy(tmp_path: Path) -> None:
-    """LOG-11."""
     path, log = await locked_session(tmp_path)
     before = path.read_bytes()
     runtime = start(tmp_path, [says("from the copy")])

@@ -94,14 +94,12 @@ def storm(program: Callable[..., Terminal], folder: Path, count: int) -> tuple[l
 
 
 def test_a_storm_of_sizes_while_text_streams(program: Callable[..., Terminal], tmp_path: Path) -> None:
-    """TUI-07."""
     text, kept = storm(program, tmp_path, 60)
     assert kept == text
 
 
 @pytest.mark.slow
 def test_a_thousand_sizes_while_text_streams(program: Callable[..., Terminal], tmp_path: Path) -> None:
-    """TUI-07."""
     text, kept = storm(program, tmp_path, 1_000)
     assert kept == text
 
@@ -161,7 +159,7 @@ def hostile(seed: int, size: int) -> Sequence[Item]:
 
 
 def test_no_sequence_of_others_reaches_the_terminal(program: Callable[..., Terminal], tmp_path: Path) -> None:
-    """TUI-01, TUI-02: model, thinking, tool names, arguments, output, errors; more in the slow one."""
+    """Model, thinking, tool names, arguments, output, errors; more in the slow one."""
     assert foreign(program, tmp_path, 3_000) == []
 
 
@@ -169,7 +167,6 @@ def test_no_sequence_of_others_reaches_the_terminal(program: Callable[..., Termi
 def test_no_sequence_of_others_reaches_the_terminal_in_much_of_it(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    """TUI-01."""
     assert foreign(program, tmp_path, 60_000) == []
 
 
@@ -196,7 +193,6 @@ def foreign(program: Callable[..., Terminal], folder: Path, size: int) -> list[b
 
 
 def test_two_thousand_deltas_a_second_lose_nothing(program: Callable[..., Terminal], tmp_path: Path) -> None:
-    """TUI-12."""
     text = "".join(f"{number} " + WORDS for number in range(300)) + f"\n\n{END}\n"
     with serve([Reply(text, chunk=10, delay=0.0004)]) as endpoint:
         terminal = program(endpoint.base_url)
@@ -212,7 +208,7 @@ def test_two_thousand_deltas_a_second_lose_nothing(program: Callable[..., Termin
 def test_a_crash_of_the_program_leaves_what_was_said(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    """TUI-13: not even time to clean up."""
+    """Not even time to clean up."""
     with serve([Reply("An answer. " + END), Reply("Another " * 4_000, delay=0.002)]) as endpoint:
         terminal = program(endpoint.base_url)
         terminal.send("go\r")
@@ -228,7 +224,7 @@ def test_a_crash_of_the_program_leaves_what_was_said(
 def test_a_line_of_a_megabyte_keeps_nobody_waiting(
     program: Callable[..., Terminal], tmp_path: Path, fence: str
 ) -> None:
-    """TUI-09: the keyboard is answered while it comes, and its end is there."""
+    """The keyboard is answered while it comes, and its end is there."""
     text = fence + "0123456789abcdef" * 62_500 + END
     with serve([Reply(text, chunk=2_000)]) as endpoint:
         terminal = program(endpoint.base_url)

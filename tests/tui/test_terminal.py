@@ -46,14 +46,13 @@ def test_the_beginning_of_a_paste_that_comes_late_is_waited_for_and_a_key_is_not
 
 
 def test_five_megabytes_are_one_paste() -> None:
-    """TUI-08."""
     text = "hello world line of text\r" * 200_000
     chunks = [text[at : at + 65_536] for at in range(0, len(text), 65_536)]
     assert read(PASTE_START, *chunks, PASTE_END) == [(text, True)]
 
 
 def test_what_follows_an_end_inside_a_paste_is_typed_not_pasted() -> None:
-    """TUI-08: ESC[201~ inside a paste ends it; the editor takes no Enter that comes so close behind."""
+    """ESC[201~ inside a paste ends it; the editor takes no Enter that comes so close behind."""
     assert read(f"{PASTE_START}evil{PASTE_END}\rrm{PASTE_END}") == [
         ("evil", True),
         (f"\rrm{PASTE_END}", False),
@@ -73,7 +72,7 @@ def test_the_keys_of_a_new_line_are_known_with_and_without_the_kitty_protocol(
 
 @pytest.mark.parametrize("text", ["a\x07\x1b]52;c;x\x07", "a\x9c\x1b\\b", "two\nlines"])
 def test_titles_and_notifications_carry_no_sequence_of_others(text: str) -> None:
-    """TUI-01: session titles and directories."""
+    """Session titles and directories."""
     for told in (terminal.title(text), terminal.notification(text)):
         inside = told.strip("\x07").removeprefix("\x1b]0;").removeprefix("\x1b]9;")
         assert inside.isprintable()

@@ -159,25 +159,24 @@ def test_a_users_theme_counts_more_than_a_shipped_one_of_its_name(places):
         ("[colors]\naccent = 'blue'", "colors.accent: expected a colour like \"#82aaff\", got 'blue'"),
         ("[colors]\naccent = '#fff'", "colors.accent: expected a colour like \"#82aaff\", got '#fff'"),
         ("[colors]\naccent = 3", 'colors.accent: expected a colour like "#82aaff", got 3'),
-        ("[colors]\nacent = '#112233'", "colors.acent: unknown key, the nearest is accent"),
-        ("[colours]\naccent = '#112233'", "colours: unknown key, the nearest is colors"),
+        ("[colors]\nacent = '#112233'", "colors.acent: unknown key (did you mean accent?)"),
+        ("[colours]\naccent = '#112233'", "colours: unknown key (did you mean colors?)"),
         ("colors = 3", "colors: expected a table, got 3"),
         ("dark = 'yes'", "dark: expected true or false, got 'yes'"),
         ('description = "\\u001b[31m"', "description: expected one line of text, got '\\x1b[31m'"),
         ("ansi = true\n[colors]\naccent = '#112233'", "colors.accent: expected one of default, black, red"),
         (
             "base = 'prune-drak'",
-            "base: expected a shipped theme, got 'prune-drak', the nearest is prune-dark",
+            "base: expected a built-in theme, got 'prune-drak' (did you mean prune-dark?)",
         ),
-        ("base = 'mine'", "base: expected a shipped theme, got 'mine'"),
-        ("base = 3", "base: expected a shipped theme, got 3"),
-        ("base = ['a']", "base: expected a shipped theme, got a list"),
-        ("[colors]\naccent = '#112233'", "colors: lacks primary, secondary, surface, background"),
+        ("base = 'mine'", "base: expected a built-in theme, got 'mine'"),
+        ("base = 3", "base: expected a built-in theme, got 3"),
+        ("base = ['a']", "base: expected a built-in theme, got a list"),
+        ("[colors]\naccent = '#112233'", "colors: missing primary, secondary, surface, background"),
         ("[colors", "end of document: "),
     ],
 )
 def test_a_wrong_theme_is_answered_with_file_and_key(places, text, message):
-    """CFG-10."""
     own(places, text if not text.startswith(("dark", "desc")) else f'base = "prune-dark"\n{text}')
     with pytest.raises(ConfigError) as failed:
         load_theme(places, "mine")
@@ -188,19 +187,17 @@ def test_a_wrong_theme_is_answered_with_file_and_key(places, text, message):
     "name", ["", "..", "../config", "/etc/passwd", "themes/mine", "mine.toml", "mi\0ne", "prune-drak"]
 )
 def test_a_name_that_is_no_theme_is_refused_with_the_nearest(places, name):
-    """CFG-10."""
     (places.config / "config.toml").write_text("")
     own(places, "")
-    with pytest.raises(ConfigError, match=r"there is no theme '.*', the nearest is [a-z0-9-]+$") as failed:
+    with pytest.raises(ConfigError, match=r"no theme named '.*' \(did you mean [a-z0-9-]+\?\)$") as failed:
         load_theme(places, name)
     assert "prune-dark" in failed.value.hint
 
 
 def test_a_link_can_not_lead_out_of_the_folder(places, tmp_path):
-    """CFG-10."""
     (tmp_path / "secret.toml").write_text("password = 'hunter2'")
     (places.user_themes / "mine.toml").symlink_to(tmp_path / "secret.toml")
-    with pytest.raises(ConfigError, match=r"themes/mine\.toml: is a link that leads out of its folder"):
+    with pytest.raises(ConfigError, match=r"themes/mine\.toml: links to a file outside its folder"):
         load_theme(places, "mine")
 
 
@@ -217,7 +214,6 @@ def test_a_folder_that_is_a_link_is_fine(places, tmp_path):
     st.booleans(),
 )
 def test_what_loads_has_only_colours_in_it(given_colors, ansi):
-    """CFG-10."""
     base = load_theme(SHIPPED, "prune-16" if ansi else DEFAULT)
     lines = "".join(f"{name} = {toml(color)}\n" for name, color in given_colors.items())
     theme = None

@@ -1,7 +1,7 @@
-"""adaptive (OpenClaw): trim long old results when the context fills, clear the oldest when it fills more.
+"""adaptive (OpenClaw): trim long old results as the context fills, then clear the oldest.
 
-Source: PRUNING.md section 4. It always counts characters, whatever the estimator; the window is four for each
-token. Candidates, clears and options are shared with aggressive.
+Always counts characters, whatever the estimator; the window is four characters per token. Candidates, clears and
+options are shared with aggressive.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,27 +23,27 @@ class SoftTrim:
     """How a long result is trimmed. Lengths in characters."""
 
     max_chars: Annotated[Size, "Results up to this length are not trimmed."] = 4_000
-    head_chars: Annotated[Size, "Characters kept of the beginning."] = 1_500
-    tail_chars: Annotated[Size, "Characters kept of the end."] = 1_500
+    head_chars: Annotated[Size, "Characters to keep at the start."] = 1_500
+    tail_chars: Annotated[Size, "Characters to keep at the end."] = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class HardClear:
     """How results are cleared."""
 
-    enabled: Annotated[bool, "Whether adaptive clears at all; aggressive always does."] = True
-    placeholder: Annotated[str, "What stands for a cleared result."] = "[Old tool result content cleared]"
+    enabled: Annotated[bool, "Let adaptive clear results; aggressive always does."] = True
+    placeholder: Annotated[str, "Text in place of a cleared result."] = "[Old tool result content cleared]"
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Which tools' results may be pruned; `*` is a wildcard, deny wins, an empty allow means all."""
+    """Tools whose results may be pruned. `*` is a wildcard, deny wins, an empty allow means all."""
 
-    allow: Annotated[tuple[str, ...], "Names or patterns."] = ()
-    deny: Annotated[tuple[str, ...], "Names or patterns."] = ()
+    allow: Annotated[tuple[str, ...], "Tools to prune, as names or patterns; empty: all."] = ()
+    deny: Annotated[tuple[str, ...], "Tools never to prune, as names or patterns."] = ()
 
     def may(self, name: str) -> bool:
-        """Whether results of this tool may be pruned, case aside."""
+        """Whether results of this tool may be pruned, ignoring case."""
         if any(_matches(name, pattern) for pattern in self.deny):
             return False
         return not self.allow or any(_matches(name, pattern) for pattern in self.allow)
@@ -53,19 +53,17 @@ class Tools:
 class Options:
     """The options of `[pruning.adaptive]` and `[pruning.aggressive]`."""
 
-    keep_last_assistants: Annotated[
-        int, "Results after the n-th assistant message from the end are kept."
-    ] = 3
+    keep_last_assistants: Annotated[int, "Keep results after the n-th assistant message from the end."] = 3
     soft_trim_ratio: Annotated[float, "Share of the window from which long results are trimmed."] = 0.3
     hard_clear_ratio: Annotated[float, "Share of the window from which results are cleared."] = 0.5
-    min_prunable_tool_chars: Annotated[Size, "Clear only where at least this much could go."] = 50_000
+    min_prunable_tool_chars: Annotated[Size, "Clear only if this many characters could be cleared."] = 50_000
     soft_trim: SoftTrim = field(default_factory=SoftTrim)
     hard_clear: HardClear = field(default_factory=HardClear)
     tools: Tools = field(default_factory=Tools)
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Trims, then clears from the oldest on until the ratio is below `hard_clear_ratio`."""
+    """Trim, then clear from the oldest on until the ratio is below `hard_clear_ratio`."""
     window = 4 * view.window
     total = view.total_chars(IMAGE_CHARS)
     if total / window < options.soft_trim_ratio and not view.forced:
@@ -92,14 +90,14 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def candidates(view: View, options: Options) -> list[tuple[Entry, tuple[int, int, bool]]]:
-    """What may be pruned, oldest first: its characters now and after trimming, and whether it is trimmed at all."""
+    """Prunable results, oldest first: characters now and after trimming, and whether to trim."""
     sizes = view.measured(("adaptive", options), lambda entry: _size(view, entry, options))
     start = view.exchange_start(options.keep_last_assistants)
     return [(entry, size) for entry in view.uncleared if entry.seq < start and (size := sizes[entry])]
 
 
 def clears_of(view: View, options: Options) -> Mapping[Entry, Edit | None]:
-    """The edits that clear results."""
+    """Return the edits that clear results."""
     text = options.hard_clear.placeholder
     return view.measured(
         ("clears", text), lambda entry: view.replaced("clear", entry, view.with_handle(entry, text))
@@ -107,8 +105,10 @@ def clears_of(view: View, options: Options) -> Mapping[Entry, Edit | None]:
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int, int, bool] | None:
-    """As in `candidates`; None for what is locked, holds images, is of another tool, or stands before the first user
-    message."""
+    """As in `candidates`; None for a result that can't be pruned.
+
+    That is: locked, with images, of another tool, or before the first user message.
+    """
     if entry.images or not options.tools.may(entry.tool_name) or view.locked(entry):
         return None
     if entry.seq < view.first_user:
@@ -124,12 +124,12 @@ def _trim(view: View, entry: Entry, options: Options) -> Edit | None:
 
 
 def reason(view: View, options: Options) -> Callable[[Entry], str]:
-    """Why a live result would not be touched."""
+    """Why a live result is left alone."""
     start = view.exchange_start(options.keep_last_assistants)
 
     def why(entry: Entry) -> str:
         if entry.seq >= start:
-            return f"after the last but {options.keep_last_assistants} answers"
+            return f"within the last {options.keep_last_assistants} answers"
         if not options.tools.may(entry.tool_name):
             return f"{entry.tool_name} is not an allowed tool"
         return "holds an image" if entry.images else "short enough so far"
@@ -138,7 +138,7 @@ def reason(view: View, options: Options) -> Callable[[Entry], str]:
 
 
 def trimmed(entry: Entry, options: SoftTrim) -> str | None:
-    """The trimmed text, or None for a result that is short enough."""
+    """The trimmed text, or None if the result is short enough."""
     text = entry.text
     kept = options.head_chars + options.tail_chars
     if len(text) <= options.max_chars or kept >= len(text):

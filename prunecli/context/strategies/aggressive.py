@@ -1,7 +1,6 @@
 """aggressive (OpenClaw): clear every old result, whatever the ratios say.
 
-Source: PRUNING.md section 4; options as of adaptive, of which only keep_last_assistants, hard_clear.placeholder
-and tools matter.
+Options as in adaptive; only keep_last_assistants, hard_clear.placeholder and tools have an effect.
 """
 
 from prunecli.context.strategies.adaptive import Options as Options
@@ -11,7 +10,7 @@ from prunecli.context.view import View
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clears of every eligible result."""
+    """Clear every eligible result."""
     clears = clears_of(view, options)
     edits = [edit for entry, *_ in candidates(view, options) if (edit := clears[entry])]
     note = f"results before the last {options.keep_last_assistants} answers are cleared"

@@ -1,7 +1,7 @@
 """importance (tinyAgent): keep the n exchanges with the highest score, drop the rest.
 
-Source: PRUNING.md sections 4 and 10; context/evidence.py documents the built-in score. A function of the user's is
-asked once for each exchange and user turn: `function(view, exchange) -> number`, the higher the longer it is kept.
+context/evidence.py documents the built-in score. A user function is called once per exchange and user turn:
+`function(view, exchange) -> number`; higher scores are kept longer.
 """
 
 import math
@@ -24,9 +24,9 @@ Score = Callable[[View, Exchange], float]
 class Options:
     """The options of `[pruning.importance]`."""
 
-    n: Annotated[int, "Exchanges that are kept; 0 or less keeps none."] = 10
+    n: Annotated[int, "Exchanges to keep; 0 or less keeps none."] = 10
     function: Annotated[
-        str, 'A scoring function as "package.module:name"; empty: built in. Never from a project\'s file.'
+        str, 'A scoring function as "package.module:name"; empty: built in. Not allowed in project files.'
     ] = ""
 
     def __post_init__(self) -> None:
@@ -34,7 +34,7 @@ class Options:
 
 
 def propose(view: View, options: Options, function: Score | None = None) -> Proposal:
-    """Drops of the exchanges with the lowest scores; of equal ones the older goes first."""
+    """Drop the exchanges with the lowest scores; on ties the older one."""
     locked: Mapping[Exchange, str] = view.measured("locked", view.locked)
     shown = [exchange for exchange in view.exchanges if exchange.head.is_sent]
     free = [exchange for exchange in shown if not locked[exchange]]
@@ -59,7 +59,7 @@ def propose(view: View, options: Options, function: Score | None = None) -> Prop
 
 
 class _Asked:
-    """What a function of the user's answered in this user turn."""
+    """The results of a user function in this user turn."""
 
     def __init__(self) -> None:
         self._turn = -1
@@ -68,10 +68,10 @@ class _Asked:
         self._failed: FunctionFailed | None = None
 
     def scores(self, view: View, free: Sequence[Exchange], function: Score) -> Mapping[Exchange, float]:
-        """The scores of these exchanges. The function is asked for all of them when a user turn began, later
-        for those that are new or have new results.
+        """The scores of these exchanges.
 
-        Raises FunctionFailed, until the next user turn without asking again.
+        The function is called for all of them when a user turn begins, later only for new ones or ones with new
+        results. Raises FunctionFailed, and does so without further calls until the next user turn.
         """
         if view.context.turns != self._turn:
             self._turn, self._failed = view.context.turns, None

@@ -1,7 +1,6 @@
-"""keep_last_n_steps (tinyAgent): drop all but the last n exchanges; the user's messages stay in place.
+"""keep_last_n_steps (tinyAgent): drop all but the last n exchanges; user messages stay.
 
-Source: PRUNING.md section 4. A step is an exchange, also one without calls; n <= 0 drops all but the one in
-progress.
+A step is an exchange, with or without calls; n <= 0 drops all but the one in progress.
 """
 
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from prunecli.context.view import View
 class Options:
     """The options of `[pruning.keep_last_n_steps]`."""
 
-    n: Annotated[int, "Exchanges that are kept, counted from the end; 0 or less keeps none."] = 10
+    n: Annotated[int, "Newest exchanges to keep; 0 or less keeps none."] = 10
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Drops of every older exchange that nothing locks."""
+    """Drop every older exchange that is not locked."""
     drops = view.measured("drops", view.drop_unless_locked)
     exchanges, keep = view.exchanges, max(0, options.n)
     older = exchanges[: max(0, len(exchanges) - keep)]

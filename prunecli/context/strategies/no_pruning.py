@@ -1,7 +1,4 @@
-"""no_pruning (tinyAgent): proposes nothing.
-
-Source: PRUNING.md section 4.
-"""
+"""no_pruning (tinyAgent): proposes nothing."""
 
 from dataclasses import dataclass
 
@@ -15,5 +12,5 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Nothing, ever."""
+    """Propose nothing."""
     return Proposal((), "no_pruning prunes nothing")

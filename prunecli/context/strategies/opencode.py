@@ -1,7 +1,7 @@
-"""opencode (OpenCode's compaction.prune): keep the newest results up to a budget, clear the older ones.
+"""opencode (OpenCode's compaction.prune): keep the newest results within a budget, clear the rest.
 
-Source: PRUNING.md section 4. Unlike pi, the result that crosses the line is cleared, and the walk stops at the
-first result that this strategy cleared before.
+Unlike pi, the result that crosses the line is cleared, and the walk stops at the first result that this strategy has
+already cleared.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,14 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class Options:
     """The options of `[pruning.opencode]`."""
 
-    prune_minimum: Annotated[Size, "Prune only when more than this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[Size, "Tokens of the newest tool results that are always kept."] = 40_000
-    protected_turns: Annotated[
-        Size, "Results of the last so many user turns are kept, outside of the budget."
-    ] = 2
+    prune_minimum: Annotated[Size, "Prune only if more than this many tokens would be freed."] = 20_000
+    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep."] = 40_000
+    protected_turns: Annotated[Size, "Newest user turns whose results are kept, outside the budget."] = 2
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ("skill",)
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clears of all completed results beyond the protected budget, if they free more than the minimum."""
+    """Clear all completed results beyond the protected budget, if that frees more than the minimum."""
     recent, last_cleared = view.turn_start(options.protected_turns), _ours(view)
     edits, freed, kept_from = _older(view, options, last_cleared, recent)
     protect = options.prune_protect
@@ -38,12 +36,12 @@ def propose(view: View, options: Options) -> Proposal:
         if entry.seq >= recent:
             return f"within the last {options.protected_turns} user turns"
         if entry.seq < last_cleared:
-            return "older than what was cleared before"
+            return "older than the results already cleared"
         if kept := _always_kept(entry, options):
             return kept
         if entry.seq >= kept_from:
             return f"within prune_protect ({protect:,} tokens)"
-        return "its placeholder would be no shorter"
+        return "its placeholder would not be shorter"
 
     if not edits:
         return Proposal((), always_kept(protect), why)
@@ -54,7 +52,7 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edit], int, int]:
-    """The clears beyond the protected budget, newest first, and the tokens they count; where what is kept begins."""
+    """The clears beyond the protected budget, newest first, their tokens, and where the kept part begins."""
     sizes = view.measured(("opencode", options), lambda entry: _size(view, entry, options))
     clears = view.measured("opencode: clears", lambda entry: _cleared(view, entry))
     edits, total, freed, kept_from = list[Edit](), 0, 0, end
@@ -75,7 +73,7 @@ def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edi
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
-    """Tokens in the running total, None for what does not enter it; and whether it may be cleared."""
+    """Tokens for the running total, None if not counted; and whether the result may be cleared."""
     if _always_kept(entry, options):
         return None, False
     return _tokens(view, entry), not view.locked(entry)
@@ -88,7 +86,7 @@ def _always_kept(entry: Entry, options: Options) -> str:
 
 
 def _ours(view: View) -> int:
-    """The seq of the newest result that a clear of this strategy stands on; -1 for none."""
+    """The seq of the newest result this strategy cleared; -1 if none."""
     context, newest = view.context, -1
     clears_of = view.kept("opencode: clears of each prune", dict[int, list[Edit]])
     for record in reversed(context.live_pruns()):

@@ -1,6 +1,6 @@
-"""pi (pi-context-pruning 1.1): keep the newest results up to a budget, clear the rest once it is worth it.
+"""pi (pi-context-pruning 1.1): keep the newest results within a budget, clear the rest.
 
-Source: PRUNING.md section 4, `pi`. The walk goes from the newest result to the oldest.
+Clears only once it is worth it. The walk goes from the newest result to the oldest.
 """
 
 from dataclasses import dataclass
@@ -18,15 +18,11 @@ _IMAGE_CHARS = 4_800
 class Options:
     """The options of `[pruning.pi]`."""
 
-    prune_minimum: Annotated[Size, "Prune only when at least this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[Size, "Tokens of the newest tool results that are always kept."] = 40_000
-    protected_turns: Annotated[
-        Size, "Results of the last so many user turns are kept, outside of the budget."
-    ] = 2
+    prune_minimum: Annotated[Size, "Prune only if at least this many tokens would be freed."] = 20_000
+    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep."] = 40_000
+    protected_turns: Annotated[Size, "Newest user turns whose results are kept, outside the budget."] = 2
     protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ()
-    prunable_tools: Annotated[
-        tuple[str, ...], "Only results of these tools are pruned; empty means of all."
-    ] = (
+    prunable_tools: Annotated[tuple[str, ...], "Prune only results of these tools; empty: all tools."] = (
         "read",
         "bash",
         "grep",
@@ -38,7 +34,7 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clears of all results beyond the protected budget, if they free the minimum."""
+    """Clear all results beyond the protected budget, if that frees the minimum."""
     sizes = view.measured(("pi", options), lambda entry: _size(view, entry, options))
     clears = view.measured("pi: clears", lambda entry: _cleared(view, entry))
     recent = kept_from = view.turn_start(options.protected_turns)
@@ -64,7 +60,7 @@ def propose(view: View, options: Options) -> Proposal:
             return kept
         if entry.seq >= kept_from:
             return f"within prune_protect ({protect:,} tokens)"
-        return "an error" if entry.is_error else "its placeholder would be no shorter"
+        return "an error" if entry.is_error else "its placeholder would not be shorter"
 
     if not edits:
         return Proposal((), always_kept(protect), why)
@@ -75,7 +71,7 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
-    """Tokens, None for a tool whose results are always kept; and whether it may be cleared."""
+    """Tokens, None for a tool whose results are always kept; and whether the result may be cleared."""
     if _kept_tool(entry.tool_name, options):
         return None, False
     return _tokens(view, entry), not (entry.is_error or view.locked(entry))

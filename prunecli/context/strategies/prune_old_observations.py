@@ -1,6 +1,6 @@
-"""prune_old_observations (tinyAgent): in older exchanges, long tool results become their beginning.
+"""prune_old_observations (tinyAgent): in older exchanges, shorten long tool results to their start.
 
-Source: PRUNING.md section 4. A text longer than max_length becomes its first max_length characters and "...".
+A text longer than max_length becomes its first max_length characters and "...".
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from prunecli.model.edits import Edit
 class Options:
     """The options of `[pruning.prune_old_observations]`."""
 
-    keep_last_n: Annotated[int, "Exchanges whose results stay whole, counted from the end."] = 3
-    max_length: Annotated[Size, "Characters that are kept of an older result."] = 100
+    keep_last_n: Annotated[int, "Newest exchanges whose results stay whole."] = 3
+    max_length: Annotated[Size, "Characters to keep of an older result."] = 100
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Trims of every long result before the kept exchanges."""
+    """Trim every long result before the kept exchanges."""
     trims = view.measured(("prune_old_observations", options), lambda entry: _trimmed(view, entry, options))
     keep = max(0, options.keep_last_n)
     start = view.exchange_start(keep)
@@ -31,7 +31,7 @@ def propose(view: View, options: Options) -> Proposal:
     def why(entry: Entry) -> str:
         return f"in the last {keep} exchanges" if entry.seq >= start else "short, or an image"
 
-    return Proposal(tuple(edits), f"results of the last {keep} exchanges stay whole", why)
+    return Proposal(tuple(edits), f"results of the last {keep} exchanges are kept whole", why)
 
 
 def _trimmed(view: View, entry: Entry, options: Options) -> Edit | None:

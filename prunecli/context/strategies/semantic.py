@@ -1,9 +1,8 @@
-"""semantic (tinyAgent): keep the exchanges that matter to the newest prompt and repeat each other least.
+"""semantic (tinyAgent): keep exchanges relevant to the newest prompt that repeat each other least.
 
-Source: PRUNING.md sections 4 and 10. A greedy choice by maximal marginal relevance under `max_tokens`, made once in a
-user turn, when not everything fits any more; what comes later in that turn goes last. The built-in vectors are
-those of context/relevance.py. An embedder of the user's is `embedder(texts) -> a vector of numbers for each text`,
-of which the first is the prompt.
+A greedy choice by maximal marginal relevance within `max_tokens`, made once per user turn when not everything fits;
+later content of that turn is dropped last. The built-in vectors are those of context/relevance.py. A user's embedder
+is called as `embedder(texts) -> a vector of numbers for each text`; the first text is the prompt.
 """
 
 from collections import Counter
@@ -20,7 +19,7 @@ FUNCTIONS = ("embedder",)
 LAMBDA = 0.5
 """The weight of relevance against novelty."""
 SAMPLE_CHARS = 4_000
-"""Of each message and result only so many characters are compared."""
+"""Only this many characters of each message and result are compared."""
 
 Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
@@ -29,10 +28,10 @@ Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 class Options:
     """The options of `[pruning.semantic]`."""
 
-    max_tokens: Annotated[Size | None, "Tokens that may be kept; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window."] = None
     embedder: Annotated[
         str,
-        'A function that makes vectors, as "package.module:name"; empty: TF-IDF. Never from a project\'s file.',
+        'Embedding function as "package.module:name"; empty: TF-IDF. Not allowed in project files.',
     ] = ""
 
     def __post_init__(self) -> None:
@@ -40,7 +39,7 @@ class Options:
 
 
 def propose(view: View, options: Options, embedder: Embedder | None = None) -> Proposal:
-    """Drops of the exchanges that are not chosen, where not everything fits."""
+    """Drop the exchanges that are not chosen, if not everything fits."""
     budget = options.max_tokens if options.max_tokens is not None else view.window // 2
     sizes = view.measured("shown tokens", view.shown_tokens)
     locked: Mapping[Exchange, str] = view.measured("locked", view.locked)
@@ -67,8 +66,9 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
 
 
 class Choice:
-    """What was chosen in this user turn of the free exchanges, by seq: those chosen (`_chosen`, in that order), or
-    not (`_left`); what is in neither came since.
+    """The choice among the free exchanges in this user turn, by seq.
+
+    `_chosen` are the chosen ones in order, `_left` the others; an exchange in neither came later.
     """
 
     def __init__(self) -> None:
@@ -80,8 +80,7 @@ class Choice:
         self._vectors: dict[Exchange, tuple[int, Dense]] = {}
 
     def keep_to(self, shown: Sequence[Exchange], free: Mapping[int, Exchange]) -> None:
-        """Forgets what is not free any more, and vectors of what is gone or has new results. What comes back came
-        since."""
+        """Forget exchanges that are no longer free, and outdated vectors. One that returns counts as new."""
         self._free = free
         self._chosen = [seq for seq in self._chosen if seq in free]
         self._left = [seq for seq in self._left if seq in free]
@@ -98,7 +97,7 @@ class Choice:
         budget: int,
         embedder: Embedder | None,
     ) -> None:
-        """Chooses. Where the embedder fails it is not asked again until the next user turn."""
+        """Make the choice. A failed embedder is not called again until the next user turn."""
         self.turn, self.failed = view.context.turns, None
         prompt = newest_prompt(view)
         query = _sample(prompt) if prompt else ""
@@ -115,8 +114,7 @@ class Choice:
         self._left = [seq for seq in self._free if seq not in taken]
 
     def beyond(self, excess: int, sizes: Mapping[Exchange, int]) -> list[int]:
-        """The free exchanges that have to go: what was not chosen, then what was chosen last, then the oldest of
-        what came since."""
+        """The free exchanges to drop: not chosen, then chosen last, then the oldest new ones."""
         gone = list(self._left)
         excess -= sum(sizes[self._free[seq]] for seq in gone)
         decided = {*self._chosen, *gone}
@@ -128,7 +126,7 @@ class Choice:
         return gone
 
     def _embed(self, embedder: Embedder, query: str, shown: Sequence[Exchange]) -> Likeness:
-        """By an embedder, which is asked for the prompt and what it has not embedded yet."""
+        """Choose by an embedder, which gets the prompt and the texts it has not embedded yet."""
         known = self._vectors
         new = [one for one in shown if one not in known]
         given = embedder([query, *map(_text, new)])
@@ -138,7 +136,7 @@ class Choice:
 
 
 def _count(view: View, query: str, shown: Sequence[Exchange]) -> Likeness:
-    """By the built-in vectors."""
+    """Choose by the built-in vectors."""
     words: Mapping[Exchange, Counter[str]] = view.measured("terms", lambda exchange: terms(_text(exchange)))
     first, *rest = tfidf([terms(query), *(words[exchange] for exchange in shown)])
     return SparseLikeness(first, {one.seq: vector for one, vector in zip(shown, rest, strict=True)})
@@ -149,7 +147,7 @@ def _text(exchange: Exchange) -> str:
 
 
 def newest_prompt(view: View) -> Entry | None:
-    """The user message that was typed last, commands aside."""
+    """The newest typed user message, commands excluded."""
     return next((item for item in reversed(view.context.items) if item.kind == "user"), None)
 
 
@@ -158,7 +156,7 @@ def _sample(entry: Entry) -> str:
 
 
 def _checked(given: Any, wanted: int, lengths: set[int]) -> list[Dense]:
-    """What an embedder gave, checked. Raises FunctionFailed."""
+    """An embedder's result, checked. Raises FunctionFailed."""
     what = f"pruning.semantic.embedder: expected {wanted} vectors of one length"
     try:
         vectors = [unit(vector) for vector in given]

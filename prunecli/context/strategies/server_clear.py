@@ -1,7 +1,7 @@
 """server_clear: ask the endpoint to clear the oldest tool results itself. It keeps all thinking.
 
-Proposes no edit: each request names the rule, and the endpoint applies it to its own copy of the conversation, after
-it has checked the thinking against what was sent. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
+Proposes no edit: each request names the rule. The endpoint applies it to its own copy of the conversation, after
+checking the thinking against what was sent. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
 """
 
 from dataclasses import dataclass
@@ -18,25 +18,26 @@ NOTE = "the endpoint chooses which results it clears, with each request"
 class Options:
     """The endpoint's own options and defaults."""
 
-    trigger: Annotated[Size, "Clear only in requests with more of `trigger_by` than this."] = 100_000
+    trigger: Annotated[Size, "Clear only in requests with more than this many `trigger_by`."] = 100_000
     trigger_by: Annotated[
-        Literal["input_tokens", "tool_uses"], "What `trigger` counts: tokens of the prompt, or calls in it."
+        Literal["input_tokens", "tool_uses"],
+        "What `trigger` counts: prompt tokens, or tool calls in the prompt.",
     ] = "input_tokens"
     keep: Annotated[Size, "Newest calls whose results are never cleared."] = 3
-    clear_at_least: Annotated[Size, "Clear only when this many tokens would go; 0: any number."] = 0
+    clear_at_least: Annotated[Size, "Clear only if this many tokens would be freed; 0: any number."] = 0
     exclude_tools: Annotated[tuple[str, ...], "Tools whose results are never cleared."] = ()
     clear_tool_inputs: Annotated[
-        bool | tuple[str, ...], "Whether the calls' arguments go too, or the tools of which they do."
+        bool | tuple[str, ...], "Also clear the arguments of calls: of all, of none, or of these tools."
     ] = False
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Nothing: the endpoint decides when it has the request."""
+    """Propose nothing: the endpoint decides when it has the request."""
     return Proposal((), NOTE, lambda _: "the endpoint chooses what it clears")
 
 
 def context_edit(options: Options) -> dict[str, Json]:
-    """The edit that requests ask the endpoint for. What is off is left out."""
+    """The edit requested from the endpoint. Options that are off are omitted."""
     edit: dict[str, Json] = {
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": options.trigger_by, "value": options.trigger},

@@ -1,10 +1,9 @@
-"""superseded: clear results that a later one replaces: reads of what was read or changed since, repeated searches.
+"""superseded: clear results that a later one replaces, such as outdated reads and repeated searches.
 
-Source: PRUNING.md section 4. A read is superseded by a later read of the same path that covers its lines, by a later
-write of the whole file, and, unless it is the newest read before it, by a later edit. A listing or search is by a
-later one with the same input. Only results that succeeded count, on both sides; reads, listings and searches only
-while they show their original, edits and writes while their exchange is there, because it is the call that shows what
-was written.
+A read is superseded by a later read of the same path that covers its lines, by a later write of the whole file, and,
+unless it is the newest read before it, by a later edit. A listing or search is superseded by a later one with the
+same input. Both results must have succeeded. Reads, listings and searches count only while they show their original;
+edits and writes count while their exchange is there, because the call shows what was written.
 """
 
 from collections import defaultdict
@@ -32,16 +31,14 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clears of every result that a later one supersedes."""
+    """Clear every result that a later one supersedes."""
     edits: list[Edit] = []
     unnamed: tuple[int, Edit | None] = (-1, None)
     clears = view.measured("superseded: clears", lambda _: unnamed)
     for seq, by in superseded(view):
         entry = view.context.entries[seq]
         named, edit = clears[entry]
-        if named != by and (
-            edit or named < 0
-        ):  # what saves nothing is not tried again to name something newer
+        if named != by and (edit or named < 0):  # don't retry a clear that saves nothing
             edit = _cleared(view, entry, by)
             clears[entry] = by, edit
         if edit:
@@ -58,7 +55,7 @@ def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """A result that supersedes others, or may be superseded: `about` a file or a search."""
+    """A result that supersedes others or may be superseded: `about` a file or a search."""
 
     seq: int
     about: Hashable
@@ -67,10 +64,10 @@ class _Fact:
 
 
 class _Group:
-    """The facts about one file or search, gone through in log order.
+    """The facts about one file or search, in log order.
 
-    `open` are the reads that nothing supersedes; `by` leads from a read to the later fact that superseded it, which
-    may itself have been superseded since.
+    `open`: the reads that are not superseded. `by`: for a read, the later fact that superseded it, which may itself
+    be superseded since.
     """
 
     def __init__(self) -> None:
@@ -79,8 +76,10 @@ class _Group:
         self._by: dict[int, int] = {}
 
     def superseded(self, facts: list[_Fact]) -> Mapping[int, int]:
-        """What supersedes each superseded one of these facts. Only those that are new are looked at, unless an
-        earlier one came or went."""
+        """For each superseded fact, the fact that supersedes it.
+
+        Only new facts are examined, unless an earlier one was added or removed.
+        """
         known = len(self._facts)
         if facts == self._facts:
             return self._by
@@ -111,7 +110,7 @@ class _Group:
 
 
 def superseded(view: View) -> list[tuple[int, int]]:
-    """The superseded results, each with what supersedes it, by seq."""
+    """The superseded results, by seq, each with the result that supersedes it."""
     known: Mapping[Exchange, list[_Fact]] = view.measured(
         "superseded: facts", lambda exchange: _facts(view, exchange)
     )

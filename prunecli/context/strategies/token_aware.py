@@ -1,6 +1,6 @@
 """token_aware (tinyAgent): keep the newest exchanges that fit a budget, drop the rest.
 
-Source: PRUNING.md sections 4 and 10. The system prompt and the user's messages are counted first.
+The system prompt and the user's messages are counted first.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from prunecli.model.edits import Edit
 class Options:
     """The options of `[pruning.token_aware]`."""
 
-    max_tokens: Annotated[Size | None, "Tokens that may be kept; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window."] = None
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Drops of the exchanges that no longer fit, walking from the newest to the oldest."""
+    """Drop the exchanges that no longer fit, walking from the newest to the oldest."""
     budget = options.max_tokens if options.max_tokens is not None else view.window // 2
     sizes = view.measured("shown tokens", view.shown_tokens)
     drops = view.measured("drops", view.drop_unless_locked)

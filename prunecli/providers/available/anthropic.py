@@ -16,7 +16,7 @@ def needs_key(base_url: str) -> bool:
 def make(connection: Connection) -> Provider:
     """The provider. Raises ConfigError for a credential or address that can't be right, and UsageError for a variable
     that names a proxy in a way that is not understood."""
-    from prunecli.providers.anthropic import AnthropicProvider, Endpoint
+    from prunecli.providers.messages_api import AnthropicProvider, Endpoint
     from prunecli.providers.network import route
 
     key, address = connection.credentials, connection.base_url or _ADDRESS
@@ -31,8 +31,8 @@ def make(connection: Connection) -> Provider:
 
 
 def check(connection: Connection, listed: Listed) -> Finding:
-    """Asks for the models, unless the key that this takes is missing."""
+    """Check the endpoint by listing its models, unless a needed key is missing."""
     address = connection.base_url or _ADDRESS
     if not connection.credentials and needs_key(connection.base_url):
-        return Finding("endpoint", "warning", f"{address}: not asked without a key")
+        return Finding("endpoint", "warning", f"{address}: not checked, because there is no API key")
     return check_address(address, KEYS, listed)

@@ -31,17 +31,17 @@ _IMAGE_TOKENS = 1_600
 
 
 def needs_key(base_url: str) -> bool:
-    """Never."""
+    """No credential is needed."""
     return False
 
 
 def make(connection: Connection) -> Provider:
-    """The provider; it needs nothing."""
+    """Make the provider."""
     return DemoProvider()
 
 
 def check(connection: Connection, listed: Listed) -> Finding:
-    """Says that there is no endpoint."""
+    """Report that there is no endpoint."""
     return Finding("endpoint", "ok", "the embedded demo model, no network")
 
 

@@ -1,1 +1,1 @@
-"""Writing sessions for others: each file turns a session's records into one format."""
+"""Exporters: each module writes a session's records in one format."""

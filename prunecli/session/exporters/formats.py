@@ -1,4 +1,4 @@
-"""The formats that a session can be exported to, by name."""
+"""The export formats by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,32 +9,32 @@ from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, 
 from prunecli.session.exporters.redact import redacted
 
 ENDINGS: Mapping[str, str] = {"markdown": ".md", "html": ".html", "pi": ".jsonl", "messages": ".json"}
-"""What a file of each format ends with."""
+"""The file ending of each format."""
 _NAMES = {"md": "markdown", "htm": "html", "json": "messages"}
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The text of an export, and how many secrets were replaced in it."""
+    """The text of an export and the number of secrets replaced in it."""
 
     text: str
     redacted: int
 
 
 def format_named(name: str) -> str:
-    """The format of a name or a usual short form. Raises UsageError for another."""
+    """The format for a name or common abbreviation. Raises UsageError for unknown names."""
     found = _NAMES.get(name.lower(), name.lower())
     if found not in ENDINGS:
-        raise UsageError(f"there is no format {name!r}", ", ".join(ENDINGS))
+        raise UsageError(f"no format named {name!r}", f"choose {', '.join(ENDINGS)}")
     return found
 
 
 def exported(
     records: Sequence[Record], format_: str, *, whole: bool = False, keep_secrets: bool = False
 ) -> Exported:
-    """A session in one of the formats; secrets of known shapes are replaced unless they are to be kept.
+    """Export a session, replacing secrets of known shapes unless `keep_secrets` is set.
 
-    `whole` leaves prunes and compactions out of account. Raises UsageError for an unknown format.
+    `whole` ignores prunes and compactions. Raises UsageError for an unknown format.
     """
     name = format_named(format_)
     kept = [one for one in records if not whole or not isinstance(one.event, _CHANGES)]

@@ -1,7 +1,8 @@
-"""A session as one HTML page that needs nothing else: each call with its result, diffs, a search, prunes marked.
+"""Exports a session as one self-contained HTML page, with results beside their calls, diffs, search and marked
+prunes.
 
-What the model wrote is Markdown; what the user typed stays as it was typed. Everything is escaped. Were something
-forgotten, the page's own policy lets no script run but the one whose hash it names, and loads nothing from anywhere.
+Responses are rendered as Markdown, prompts as typed text. Everything is escaped. As a second defence, the page's
+policy allows only the script with its hash and loads nothing.
 """
 
 import re
@@ -20,9 +21,9 @@ from prunecli.session.exporters.html_prose import prose
 from prunecli.session.exporters.report import Reported, Story, placeholder, story
 
 _MOST_PAGE = 10_000_000
-"""Characters of a page; entries after that are named in one line each."""
+"""Maximum characters of a page; later entries get one line each."""
 _MOST_PICTURES = 50_000_000
-"""Characters of images that a page holds; the later ones are named."""
+"""Maximum characters of images on a page; later ones are only named."""
 _NAMED_CHARS = 200
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -30,7 +31,7 @@ _HERE = Path(__file__).parent
 
 
 def write(records: Sequence[Record]) -> str:
-    """The session of these records as a page, ending with a newline."""
+    """Write the records as a page that ends with a newline."""
     return "\n".join(_page(story(records))) + "\n"
 
 
@@ -61,7 +62,7 @@ def _page(report: Story) -> Iterator[str]:
 
 
 class _Entries:
-    """The entries of a session, each call with its result."""
+    """The entries of a session; results appear with their calls."""
 
     def __init__(self, entries: Sequence[Reported]) -> None:
         self._entries = entries
@@ -70,7 +71,7 @@ class _Entries:
         self._written = self._pictures = 0
 
     def write(self) -> Iterator[str]:
-        """One article for each entry but the results, which stand with their calls."""
+        """Write one article for each entry except results, which appear with their calls."""
         for report in self._entries:
             if report.entry.kind == "result":
                 continue
@@ -81,7 +82,7 @@ class _Entries:
                 self._written += len(piece)
                 yield piece
             if self._written > _MOST_PAGE:
-                yield '<p class="fate">The page is full: entries below are only named. A Markdown export has all.</p>'
+                yield '<p class="fate">Page limit reached. Export as Markdown for all entries.</p>'
 
     def _article(self, report: Reported) -> Iterator[str]:
         entry = report.entry
@@ -169,7 +170,7 @@ def _classes(report: Reported, kind: str) -> str:
 
 
 def _fate(report: Reported) -> Iterator[str]:
-    """What became of an entry, and what the model sees instead of it."""
+    """How an entry was pruned, and what the model sees instead."""
     if report.fate:
         yield f'<p class="fate">✂ pruned: {_line(report.fate)}{"; the model sees:" if report.instead else ""}</p>'
         if report.instead:
@@ -177,10 +178,10 @@ def _fate(report: Reported) -> Iterator[str]:
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
-    """A fold; head and inner are HTML already."""
+    """A collapsible section. `head` and `inner` are HTML."""
     yield f"<details{' open' if is_open else ''}><summary>{head}</summary>{inner}</details>"
 
 
 def _line(text: str) -> str:
-    """Text of one line as HTML."""
+    """Format a text as one line of HTML."""
     return escape(one_line(text.replace("\t", " ")))

@@ -1,4 +1,4 @@
-"""A call and its result as HTML: what was asked, a change as a diff, an output with its size."""
+"""Formats a call and its result as HTML: the input, a change as a diff, and the size of the output."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from prunecli.session.exporters.html_code import MOST_CHARS, Colours, diff, is_d
 from prunecli.session.exporters.report import argument
 
 _OPEN_LINES = 3
-"""Results up to this many lines are not folded."""
+"""Results up to this many lines are unfolded."""
 _OPEN_DIFF = 60
-"""Lines of a change that is not folded."""
+"""Diffs up to this many lines are unfolded."""
 _LONGEST_HEAD = 120
 
 
 def heading(call: ToolUse, result: Entry | None) -> str:
-    """One line: the tool, what it was asked for, and how that ended."""
+    """One line: the tool, its main argument, and the outcome."""
     first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
     given = one_line(first + (" …" if rest else ""))
     short = given if len(given) <= _LONGEST_HEAD else given[: _LONGEST_HEAD - 1] + "…"
@@ -28,7 +28,7 @@ def heading(call: ToolUse, result: Entry | None) -> str:
 
 
 def _ended(call: ToolUse, result: Entry | None) -> str:
-    """How much changed or was printed, and whether it failed."""
+    """The size of the change or output, and whether the call failed."""
     if result is None:
         return "no result"
     change, lines = _change(call, result).split("\n"), _lines(result.text)
@@ -40,7 +40,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
 
 
 def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, bool]:
-    """The input of a call where its heading does not say it all, and whether the call is to stand unfolded."""
+    """The input of a call unless its heading shows all of it, and whether to unfold the call."""
     change = _change(call, result)
     if change:
         return diff(change), _lines(change) <= _OPEN_DIFF
@@ -59,14 +59,14 @@ def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, b
 
 
 def printed(text: str) -> str:
-    """What a tool or a command printed."""
+    """The output of a tool or command."""
     if not text.strip():
         return ""
     return diff(text) if is_diff(text) else f"<pre>{plain(text)}</pre>"
 
 
 def _change(call: ToolUse, result: Entry | None) -> str:
-    """The diff of an edit: the one that was made, else that of the texts it names; "" for anything else."""
+    """The diff of an edit: the recorded one, else one of its texts; "" for other calls."""
     made = result.event.details.get("diff") if result and isinstance(result.event, ToolResult) else None
     if isinstance(made, str) and made:
         return made
@@ -92,7 +92,7 @@ def _edited(given: Json) -> str:
 
 
 def _named(given: Mapping[str, Json]) -> str:
-    """A call's input: the texts in it with their line ends."""
+    """A call's input as text, keeping line ends."""
     if all(isinstance(value, str) for value in given.values()):
         return "\n".join(f"{name}: {value}" for name, value in given.items())
     return json.dumps(given, ensure_ascii=False, indent=1)

@@ -1,6 +1,6 @@
-"""Code, diffs and long texts as HTML: coloured where that is cheap, plain otherwise, never longer than is bounded.
+"""Formats code, diffs and long texts as HTML, with colours where that is cheap and with a bounded length.
 
-Nothing in a text becomes an element: each piece is escaped on its own, and the classes are ours.
+No text can become an element: each piece is escaped separately, and only our classes are used.
 """
 
 import re
@@ -15,11 +15,11 @@ from prunecli.lexing import is_lexable, lexer
 from prunecli.sanitize import source
 
 MOST_CHARS = 100_000
-"""What is shown of one text; the middle of a longer one is left out and said to be."""
+"""Maximum characters to show of a text; a longer one loses its middle, with a note."""
 _MOST_COLOURED = 30_000
 _MOST_ON_PAGE = 1_500_000
 _LEX_SECONDS = 0.5
-"""How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
+"""Time limit for highlighting a text. Some lexers take quadratic time on hostile text, which then stays plain."""
 
 _CLASSES = (
     ("Comment", "c"),
@@ -40,26 +40,26 @@ _SIGNS = {"+": "ins", "-": "del"}
 
 
 def plain(text: str) -> str:
-    """Text as HTML, lines kept, nothing hidden in it; of a very long one its beginning and end."""
+    """Format text as HTML: keeps lines, makes invisible characters visible, and shortens very long text."""
     return escape(source(shortened(text)))
 
 
 def shortened(text: str) -> str:
-    """The text, or its beginning and end with a word on what was left out."""
+    """The text, or its start and end with a note on what was left out."""
     if len(text) <= MOST_CHARS:
         return text
     head, tail = MOST_CHARS * 4 // 5, MOST_CHARS // 5
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters are not on this page …]\n{text[-tail:]}"
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters omitted …]\n{text[-tail:]}"
 
 
 class Colours:
-    """Code in colour, as much of it as a page may have: lexers are slow."""
+    """Highlights code within a limit per page, since lexers are slow."""
 
     def __init__(self, chars: int = _MOST_ON_PAGE) -> None:
         self._left = chars
 
     def code(self, text: str, language: str) -> str:
-        """A block of code, in colour where its language is known."""
+        """A block of code, highlighted if its language is known."""
         if len(text) > min(self._left, _MOST_COLOURED):
             return f"<pre>{plain(text)}</pre>"
         coloured = _coloured(source(text), language)
@@ -68,19 +68,19 @@ class Colours:
 
 
 def diff(text: str) -> str:
-    """A unified diff, each line in the colour of its sign."""
+    """A unified diff with each line coloured by its sign."""
     lines = source(shortened(text)).rstrip("\n").split("\n")
     rows = (_span(kind, line) for kind, line in _signed(lines))
     return '<pre class="diff">' + "\n".join(rows) + "</pre>"
 
 
 def is_diff(text: str) -> bool:
-    """Whether a text is a unified diff: it begins as one, or with the header of its first file."""
+    """Return whether a text is a unified diff, starting with a hunk or a file header."""
     return text.startswith(("@@ -", "--- ", "diff --git ")) and _HUNK.search(text[:MOST_CHARS]) is not None
 
 
 def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Each line with its class. Headers of files are told from removed lines by standing outside of a hunk."""
+    """Each line with its class. File headers look like removed lines but are outside a hunk."""
     inside = False
     for line in lines:
         if line.startswith(("@@", "*** ", "diff ", "index ")):
@@ -93,7 +93,7 @@ def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _coloured(text: str, language: str) -> str:
-    """The text's tokens in their classes; "" where it is not to be lexed, or took too long."""
+    """The highlighted text; "" if it cannot be lexed or that takes too long."""
     found = lexer(language) if is_lexable(text) else None
     if found is None:
         return ""
@@ -104,7 +104,7 @@ def _coloured(text: str, language: str) -> str:
             return ""
         pieces.append((_class(kind), value))
     if sum(len(value) for _, value in pieces) != len(text):
-        return ""  # what a lexer leaves out must not be hidden
+        return ""  # never hide what a lexer drops
     runs = ((kind, "".join([value for _, value in run])) for kind, run in groupby(pieces, lambda one: one[0]))
     return "".join(_span(kind, value) for kind, value in runs)
 
@@ -115,5 +115,5 @@ def _span(kind: str, text: str) -> str:
 
 @cache
 def _class(kind: Any) -> str:
-    """The class of a token's type, such as Token.Name.Function."""
+    """The class of a token type such as Token.Name.Function."""
     return next((name for prefix, name in _CLASSES if str(kind)[6:].startswith(prefix)), "")

@@ -1,7 +1,7 @@
-"""Markdown as HTML for the page of a session, from markdown-it's tokens and by nobody else's renderer.
+"""Renders Markdown as HTML for an exported page, from markdown-it's tokens.
 
-HTML in the text is text. A link shows where it really leads, and only web and mail addresses can be followed; an
-image is named and never loaded.
+HTML in the text stays text. Links show their real target, and only web and mail addresses are clickable. Images are
+named and never loaded.
 """
 
 import re
@@ -36,14 +36,14 @@ _TAGS = {
 
 
 def prose(text: str, colours: Colours) -> str:
-    """Markdown as HTML; the text as it is where parsing it could take long or leave something out."""
+    """Render Markdown; text that would take long to parse, or lose content, is shown unrendered."""
     if len(text) > MOST_CHARS or is_deep(text):
         return f'<div class="text">{plain(text)}</div>'
     return f'<div class="prose">{"".join(_blocks(_tokens(text), colours))}</div>'
 
 
 def _tokens(text: str) -> list["Token"]:
-    """The blocks of a text. What stands in one that would take long to parse is one piece of text."""
+    """The tokens of a text. A block that would take long to parse becomes plain text."""
     markdown = parser()
     environment: dict[str, object] = {}
     tokens: list[Token] = []
@@ -112,10 +112,10 @@ def _inline(tokens: Sequence["Token"]) -> Iterator[str]:
 
 
 def _target(address: str) -> str:
-    """Where something leads, in words."""
+    """The visible target of a link or image."""
     return f' <span class="target">({_words(address)})</span>'
 
 
 def _words(text: str) -> str:
-    """Words with nothing in them that acts or hides."""
+    """Escape a text and make invisible characters visible."""
     return escape(visible(text))

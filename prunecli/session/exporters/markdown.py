@@ -1,6 +1,6 @@
-"""A session as Markdown: prompts as quotations, results and thinking in fenced blocks, prunes said where they are.
+"""Exports a session as Markdown: prompts as quotes, results and thinking in fenced blocks, with prunes marked.
 
-What was said cannot act in a viewer: HTML in it is escaped, and a fence in it is always closed.
+Content cannot act in a viewer: HTML is escaped, and every fence is closed.
 """
 
 import json
@@ -18,7 +18,7 @@ _LONGEST_HEAD = 100
 
 
 def write(records: Sequence[Record]) -> str:
-    """The session of these records as Markdown, ending with a newline."""
+    """Write the records as Markdown that ends with a newline."""
     return "\n".join(_lines(story(records))) + "\n"
 
 
@@ -61,7 +61,7 @@ def _entry(report: Reported) -> Iterator[str]:
 
 
 def _mark(report: Reported) -> Iterator[str]:
-    """What became of the entry, and what the model sees instead of its text."""
+    """How the entry was pruned, and what the model sees instead."""
     if report.fate:
         yield f"> ✂ pruned: {_heading(report.fate)}" + ("; the model sees:" if report.instead else "")
         yield ""
@@ -105,7 +105,7 @@ def _response(report: Reported) -> Iterator[str]:
 
 
 def _is_told(given: Mapping[str, Json]) -> bool:
-    """Whether the line above says all that a call asks for."""
+    """Return whether the heading shows everything in a call's input."""
     said = argument(dict(given))
     others = [value for name, value in given.items() if value != said and name != "description"]
     return not others and "\n" not in said and len(said) <= _LONGEST_HEAD
@@ -117,12 +117,12 @@ def _texts(report: Reported) -> list[str]:
 
 
 def _heading(text: str) -> str:
-    """Text on one line in which nothing is markup."""
+    """Format a text as one line without markup."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", one_line(text.replace("\t", " ").strip()))
 
 
 def _code(text: str) -> str:
-    """A code span of one line; "" for no text."""
+    """A code span of one line; "" for empty text."""
     line = one_line(text.replace("\t", " ").strip().split("\n")[0])
     line = line if len(line) <= _LONGEST_HEAD else line[: _LONGEST_HEAD - 1] + "…"
     if not line:
@@ -142,7 +142,7 @@ def _fenced(text: str, language: str = "") -> Iterator[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Markdown that somebody wrote, without HTML that acts and with its last fence closed."""
+    """Markdown from elsewhere, with HTML escaped and the last fence closed."""
     fence = ""
     for line in source(text).split("\n"):
         mark = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""A session as Anthropic Messages JSON: the next request as the endpoint would get it, edits and summaries in it."""
+"""Exports a session as Anthropic Messages JSON: the next request, including edits and summaries."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from prunecli.model.events import Record
 
 
 def write(records: Sequence[Record]) -> str:
-    """`{"messages": [...]}`, with `system` and `tools` where the log knows them; ASCII, ending with a newline."""
+    """Write `{"messages": [...]}`, with `system` and `tools` if the log has them. ASCII, ends with a newline."""
     context = Context(Chars4())
     for record in records:
         context.apply(record)

@@ -1,7 +1,7 @@
-"""A session as pi's JSONL, version 3: one line of entries from the first to the last.
+"""Exports a session as pi's JSONL, version 3, as one line of entries.
 
-A summary becomes pi's compaction, a prune its context_edit. What only this program knows (requests, settings,
-durations, details for the screen) stays behind.
+A summary becomes pi's compaction, a prune its context_edit. Data that only prunecli uses (requests, settings,
+durations, screen details) is left out.
 """
 
 import json
@@ -25,12 +25,12 @@ from prunecli.model.messages import (
 )
 
 _WRITER = "prunecli"
-"""Marks a compaction whose summary the model saw as it stands."""
+"""Marks compactions whose summary the model saw in exactly this form."""
 _STOPS = {"max_tokens": "length", "tool_use": "toolUse", "interrupted": "aborted"}
 
 
 def write(records: Sequence[Record]) -> str:
-    """The session of these records, one ASCII JSON object a line."""
+    """Write the records as one ASCII JSON object per line."""
     return "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in _lines(records))
 
 
@@ -58,7 +58,7 @@ def _lines(records: Sequence[Record]) -> Iterator[dict[str, Json]]:
 
 
 _Line = tuple[str, str, int, dict[str, Json]]
-"""An entry's type, id and time in unix ms, and what else it holds."""
+"""An entry's type, id, time in unix ms and other fields."""
 
 
 def _conversation(context: Context) -> Iterator[_Line]:
@@ -73,7 +73,7 @@ def _conversation(context: Context) -> Iterator[_Line]:
 
 
 def _notice(entry: Entry) -> dict[str, Json]:
-    """What a program wrote for the model, under its title."""
+    """Generated text for the model, under its title."""
     event = entry.event
     content = event.content[1:] if isinstance(event, UserMessage) else ()
     return {"customType": "\n".join(entry.typed), "content": _blocks(content), "display": True}
@@ -144,7 +144,7 @@ def _usage(usage: Usage) -> dict[str, Json]:
 
 
 def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[str, Json]:
-    """pi keeps nothing before a summary: the user's words that we kept there go into it."""
+    """A pi compaction. pi keeps nothing before it, so user messages that we kept there go into the summary."""
     kept = [
         "\n".join(entry.typed) or plain_text(entry.event.content)
         for _, entry in sorted(context.entries.items())
@@ -163,7 +163,7 @@ def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[st
 
 
 def _edits(context: Context, when: int) -> Iterator[_Line]:
-    """What the model no longer sees, or sees as something else."""
+    """Entries that the model no longer sees, or sees replaced."""
     for seq, entry in sorted(context.entries.items()):
         head = entry.exchange.head if entry.exchange else entry
         if not context.is_shown(head.seq):

@@ -1,7 +1,7 @@
-"""Secrets of known shapes in a session, replaced before it is exported (ROBUSTNESS.md SEC-19).
+"""Replaces secrets of known shapes before a session is exported.
 
-Shapes are what the issuers document: prefixes, lengths, alphabets. A secret without a shape of its own is known
-only by the name that it is given in an environment file or a header.
+Shapes are the prefixes, lengths and alphabets that issuers document. A secret without a shape is only found by its
+name in an environment file or a header.
 """
 
 import re
@@ -45,13 +45,13 @@ from prunecli.model.touches import Touches
 from prunecli.session.exporters.secret_shapes import SHAPES
 
 
-@cache  # not at import: compiling them takes longer than a start may
+@cache  # compile on first use, since it takes too long for a start
 def _patterns() -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]:
     return tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
 
 
 def without_secrets(text: str) -> tuple[str, int]:
-    """The text with each secret replaced by `[redacted: what it was]`, and how many there were."""
+    """Replace each secret with `[redacted: NAME]`; returns the text and the number of secrets."""
     found = 0
     for name, pattern, hints in _patterns():
         if any(hint in text for hint in hints):
@@ -61,7 +61,7 @@ def without_secrets(text: str) -> tuple[str, int]:
 
 
 class _Redactor:
-    """Replaces secrets wherever a record holds text, and counts them."""
+    """Replaces secrets in all texts of a record and counts them."""
 
     def __init__(self) -> None:
         self.found = 0
@@ -83,7 +83,7 @@ class _Redactor:
         return value
 
     def block(self, block: Block) -> Block:
-        """A block without secrets. Thinking that held one loses its signature, which no longer fits."""
+        """A block without secrets. Changed thinking loses its signature, which no longer matches."""
         match block:
             case Text(text):
                 return Text(self.text(text))

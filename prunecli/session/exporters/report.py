@@ -1,4 +1,4 @@
-"""A session as somebody is to read it: every entry of the present line, and what the model sees instead of it."""
+"""A session for readers: every entry of the current branch, and what the model sees instead of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from prunecli.session.importers.origin import IMPORTED
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """An entry with its fate: "" for one that the model sees whole; `instead` is what it sees for its text."""
+    """An entry and its fate: "" if the model sees all of it, else `instead` is the text that it sees."""
 
     entry: Entry
     fate: str = ""
@@ -23,19 +23,19 @@ class Reported:
 
     @property
     def when(self) -> str:
-        """Its time, UTC to the second."""
+        """The entry's time, UTC to the second."""
         return moment(self.entry.timestamp)
 
     @property
     def content(self) -> tuple[Block, ...]:
-        """Its blocks; none for a summary, which is `entry.text`."""
+        """The entry's blocks; none for a summary, whose text is `entry.text`."""
         event = self.entry.event
         return event.content if not hasattr(event, "summary") else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A session's head and its entries in order."""
+    """A session's title, facts and entries."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -43,12 +43,12 @@ class Story:
 
 
 def moment(milliseconds: int) -> str:
-    """A time of the log, UTC to the second."""
+    """Format a time of the log, UTC to the second."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def story(records: Sequence[Record]) -> Story:
-    """What a session's records tell."""
+    """Build the story of a session's records."""
     context = Context(Chars4())
     for record in records:
         context.apply(record)
@@ -70,7 +70,7 @@ def _reported(context: Context, entry: Entry) -> Reported:
 
 
 def _by(context: Context, seq: int) -> str:
-    """Who decided the last edit of an entry."""
+    """The source of an entry's last edit."""
     edits = context.edits_of(seq)
     record = context.pruns.get(edits[-1][0]) if edits else None
     if record is None or not isinstance(record.event, PrunApplied):
@@ -105,14 +105,14 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
         ("directory", started.cwd if started else ""),
         ("model", ", ".join(models)),
         ("imported from", str(source or "")),
-        ("begun", moment(records[0].timestamp) + " UTC" if records else ""),
-        ("tokens", f"{sent:,} sent, {written:,} written" if sent else ""),
+        ("started", moment(records[0].timestamp) + " UTC" if records else ""),
+        ("tokens", f"{sent:,} sent, {written:,} received" if sent else ""),
     ]
     return tuple((name, value) for name, value in facts if value)
 
 
 def argument(given: Json) -> str:
-    """The one argument that says most about a call: a path, a command, a pattern; "" where none does."""
+    """The most telling argument of a call: a path, a command, a pattern; "" if there is none."""
     if not isinstance(given, dict):
         return ""
     for key in ("path", "command", "pattern", "query", "url", "description"):
@@ -122,7 +122,7 @@ def argument(given: Json) -> str:
 
 
 def placeholder(block: Block) -> str:
-    """A word for a block that is no text."""
+    """A placeholder for a block that is not text."""
     if isinstance(block, Image):
         return f"[image, {block.media_type}]"
     if isinstance(block, Opaque):

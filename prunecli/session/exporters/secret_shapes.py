@@ -1,7 +1,7 @@
-"""What secrets look like: prefixes, lengths and alphabets that their issuers document, one shape a row.
+"""The shapes of secrets: prefixes, lengths and alphabets that their issuers document.
 
-A row is a name, the pattern, and texts of which one stands in every match: looking for them first is what makes
-long sessions quick to search.
+A row has a name, a pattern, and texts of which every match contains at least one. Searching for these texts first
+makes long sessions fast to search.
 """
 
 SHAPES: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -1,1 +1,1 @@
-"""Reading sessions of others: each file turns one kind into the records that this program would have logged."""
+"""Readers of other programs' session files, one module per format. They return records as prunecli logs them."""

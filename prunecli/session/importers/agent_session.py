@@ -1,16 +1,16 @@
-"""`agent-session/1` files: sessions of other agents, already in Anthropic's blocks, a message a line.
+"""`agent-session/1` files: sessions of other agents in Anthropic's blocks, one message per line.
 
-The first line names format, source_agent, model and cwd; then `role` user | assistant | tool, `content`, `ts`
-(ISO 8601) and `usage`. A compaction that the source marked is passed over unless it is asked for: the file still
-holds all that the summary replaced.
+The first line gives format, source_agent, model and cwd. Each message has a `role` (user, assistant or tool),
+`content`, `ts` (ISO 8601) and `usage`. Compactions are skipped by default, since the file still holds everything that
+the summary replaced.
 """
 
 from prunecli.model.codec import usage_from_json
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.messages import Json, plain_text
 from prunecli.session.importers.anthropic_blocks import answered, blocks, said
+from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
 
 FORMAT = "agent-session/1"
@@ -18,12 +18,12 @@ _COMPACTION = ("compact_boundary", "compact_summary")
 
 
 def is_agent_session(row: Row) -> bool:
-    """Whether a row is the head of such a file."""
+    """Return whether a row is the header of an agent-session file."""
     return row.value.get("format") == FORMAT
 
 
 def read(found: Rows, *, compactions: bool = False) -> Imported:
-    """The conversation of a file's rows; `compactions` puts summaries in place where the source had them."""
+    """Read the conversation. `compactions` inserts summaries where the source had them."""
     reader = _Reader(Transcript(_origin(found.rows)), compactions)
     reader.to.damaged += found.damaged
     for row in found.rows[1:]:
@@ -44,7 +44,7 @@ def _origin(rows: tuple[Row, ...]) -> Origin:
 
 
 class _Reader:
-    """Turns messages into events; `_summary` is a compaction's summary, which may be several messages."""
+    """Turns messages into events. `_summary` collects a compaction's summary, which may span several messages."""
 
     def __init__(self, to: Transcript, compactions: bool) -> None:
         self.to = to
@@ -53,7 +53,7 @@ class _Reader:
         self._compacted_at: int | None = None
 
     def take(self, message: Json) -> None:
-        """Adds a message. Raises one of MALFORMED for one of the wrong shape."""
+        """Add a message. Raises one of MALFORMED if it is malformed."""
         role, when = message["role"], milliseconds(message.get("ts"))
         content = message["content"]
         if role == "user" and self._compactions and message.get("kind") in _COMPACTION:
@@ -75,10 +75,10 @@ class _Reader:
                 failed = bool(block.get("is_error"))
                 self.to.result(block["tool_use_id"], shown, when, is_error=failed)
         else:
-            raise ValueError(f"role {role!r} is none of user, assistant, tool")
+            raise ValueError(f"role {role!r} is not user, assistant or tool")
 
     def flush(self) -> None:
-        """Puts a summary in place."""
+        """Add a collected summary."""
         if self._summary:
             self.to.compacted("\n\n".join(self._summary), self._compacted_at)
             self._summary = []

@@ -1,6 +1,6 @@
-"""Content in Anthropic's blocks, as Claude Code and agent-session/1 files hold it, made ours block by block.
+"""Converts content in Anthropic's blocks, as in Claude Code and agent-session/1 files.
 
-Only what the endpoint takes back in its place is kept; the rest is counted.
+Keeps only blocks that the endpoint accepts back in the same place, and counts the others.
 """
 
 from collections.abc import Iterator
@@ -11,21 +11,22 @@ from prunecli.session.importers.transcript import Transcript, part, picture, wor
 
 
 def said(value: Json, transcript: Transcript) -> tuple[Block, ...]:
-    """What a user or a tool said: texts, images, documents. Raises ValueError for neither text nor list."""
+    """The texts, images and documents of a user or tool. Raises ValueError if `value` is neither text nor list."""
     if isinstance(value, str):
         return (Text(string(value)),)
     return tuple(one for block in blocks(value) for one in _said(block, transcript))
 
 
 def answered(value: Json, transcript: Transcript) -> tuple[Block, ...]:
-    """A response's content, its calls in our names. Raises ValueError for neither text nor list."""
+    """A response's content, with calls under our tool names. Raises ValueError if `value` is neither text nor
+    list."""
     if isinstance(value, str):
         return (Text(string(value)),)
     return tuple(one for block in blocks(value) for one in _answered(block, transcript))
 
 
 def blocks(value: Json) -> list[dict[str, Json]]:
-    """A content's list of blocks. Raises ValueError for anything else."""
+    """The blocks of a content list. Raises ValueError for anything else."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("content is neither a text nor a list of blocks")
     return value
@@ -43,7 +44,7 @@ def _said(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]:
     elif kind == "tool_reference":
         yield Text(words(block.get("tool_name")))
     elif kind not in ("tool_result", "thinking"):
-        transcript.skip(f"{words(kind)[:40] or 'nameless'} blocks")
+        transcript.skip(f"{words(kind)[:40] or 'unnamed'} blocks")
 
 
 def _answered(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]:
@@ -58,4 +59,4 @@ def _answered(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]
     elif kind == "tool_use":
         yield transcript.call(block.get("id"), block["name"], block.get("input"))
     else:
-        transcript.skip(f"{words(kind)[:40] or 'nameless'} blocks")
+        transcript.skip(f"{words(kind)[:40] or 'unnamed'} blocks")

@@ -1,6 +1,6 @@
-"""`{"messages": [...]}` in Anthropic Messages form, as records: tool names and arguments stay as they are.
+"""Reads `{"messages": [...]}` in Anthropic Messages form. Tool names and arguments stay unchanged.
 
-Each user message, assistant message and tool result is a record of its own, as a session would have logged them.
+Each user message, assistant message and tool result becomes one record, as in a session's log.
 """
 
 import re
@@ -14,12 +14,12 @@ from prunecli.model.messages import Block, Json, Opaque, RedactedThinking, Think
 from prunecli.session.importers.transcript import MALFORMED, why
 
 START_MS = 1_600_000_000_000
-"""Time of the first record; each later one is a second after the one before."""
+"""Timestamp of the first record; each later record is one second after the previous one."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
 def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
-    """The records of a list of messages. Raises ValueError that names the message for a malformed one."""
+    """The records of a list of messages. Raises ValueError that names a malformed message."""
     events: list[Event] = []
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
@@ -53,7 +53,7 @@ def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: boo
         if block.get("type") == "tool_result":
             use = block["tool_use_id"]
             if not isinstance(use, str):
-                raise ValueError("a tool_use_id that is no text")
+                raise ValueError("tool_use_id is not a string")
             given = block.get("content") or []
             shown = _said_by_user(content_from_json(given))
             yield ToolResult(use, names.get(use, ""), shown, bool(block.get("is_error")))
@@ -64,24 +64,24 @@ def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: boo
 
 
 def _answered(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """The content. Raises ValueError for what no response holds, and for calls that no request may hold."""
+    """Return the content. Raises ValueError for blocks that no response and calls that no request may hold."""
     calls = tool_uses(content)
     if len({call.id for call in calls}) < len(calls):
-        raise ValueError("two calls with one id")
+        raise ValueError("two calls have the same id")
     for call in calls:
         if not _NAME.fullmatch(call.name):
-            raise ValueError(f"a tool named {call.name[:40]!r}")
+            raise ValueError(f"invalid tool name {call.name[:40]!r}")
     for block in content:
         if isinstance(block, Opaque) and block.json.get("type") in (None, "tool_result"):
-            raise ValueError(f"a block of type {block.json.get('type')} in a response")
+            raise ValueError(f"a response contains a block of type {block.json.get('type')}")
     return content
 
 
 def _said_by_user(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """The content. Raises ValueError for what only a response holds."""
+    """Return the content. Raises ValueError for blocks that only a response may hold."""
     for block in content:
         if isinstance(block, ToolUse | Thinking | RedactedThinking):
-            raise ValueError("a call or thinking in a user message")
+            raise ValueError("a user message contains a call or thinking")
         if isinstance(block, Opaque) and block.json.get("type") in (None, "tool_result"):
-            raise ValueError(f"a block of type {block.json.get('type')} in a user message")
+            raise ValueError(f"a user message contains a block of type {block.json.get('type')}")
     return content

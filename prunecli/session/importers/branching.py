@@ -1,20 +1,20 @@
-"""A file whose conversation branches (`tree.py`), as one import: its main line, and the other lines beside it."""
+"""Reads a file whose conversation branches (see `tree.py`): its main line and the other branches."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from prunecli.session.importers.json_rows import Row
 from prunecli.session.importers.origin import Branch, Imported
-from prunecli.session.importers.rows import Row
 from prunecli.session.importers.transcript import MALFORMED, Transcript, why
 from prunecli.session.importers.tree import MOST_BRANCHES, shared
 
 Line: TypeAlias = Sequence[Row]
 Places: TypeAlias = dict[int, int]
-"""The last seq after each row of a line, by the row's own line in the file."""
+"""The last seq after each row, by the row's line number in the file."""
 
 
 def taken(to: Transcript, line: Line, take: Callable[[Row], None]) -> Places:
-    """Takes the rows of a line in order, one of the wrong shape as damage, and says where each ends."""
+    """Take rows in order and return where each ends. A malformed row counts as damage."""
     places: Places = {}
     for row in line:
         try:
@@ -32,10 +32,10 @@ def branching(
     line_to: Callable[[str], Line],
     transcribed: Callable[[Line], tuple[Transcript, Places]],
 ) -> Imported:
-    """The main line as it was read, and a branch to each leaf that stands in no line before.
+    """Combine the main line with a branch for each leaf that no earlier line contains.
 
-    `leaves` gives the row of each leaf as its line in the file, `line_to` the rows that lead there, and
-    `transcribed` what they say: that is asked for when a branch is.
+    `leaves` maps each leaf to the line number of its row. `line_to` returns the rows that lead to a leaf, and
+    `transcribed` their transcript, which is built only when the branch is read.
     """
     others: list[Line] = []
     covered = set(places)
@@ -43,7 +43,7 @@ def branching(
         if row in covered:
             continue
         if len(others) == MOST_BRANCHES:
-            main.skip("branches after the first ones")
+            main.skip("branches over the limit")
             continue
         others.append(line_to(leaf))
         covered.update(one.line for one in others[-1])

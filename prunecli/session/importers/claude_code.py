@@ -1,7 +1,7 @@
-"""Claude Code's session files: rows linked by parentUuid, a response split over rows that share `message.id`.
+"""Claude Code's session files: rows linked by parentUuid; one response spans the rows that share `message.id`.
 
-The main line is what Claude Code itself would go on with: from the last message that is no subagent's back to the
-root. A compaction's row names what went before it as its logical parent.
+The main line is the one that Claude Code would continue: from the last message outside subagents back to the root.
+The row of a compaction links to earlier messages as its logical parent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_tex
 from prunecli.session.importers.anthropic_blocks import answered, said
 from prunecli.session.importers.branching import Line, Places, branching, taken
 from prunecli.session.importers.claude_code_words import Commands, is_typed
+from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
 from prunecli.session.importers.tree import Node, Tree
 
@@ -23,14 +23,14 @@ _NAMES = ("summary", "custom-title", "ai-title")
 
 
 def is_claude_code(row: Row) -> bool:
-    """Whether a row is one of Claude Code's."""
+    """Return whether a row is from a Claude Code file."""
     value = row.value
     linked = "uuid" in value and "parentUuid" in value
     return "type" in value and (linked or ("sessionId" in value and "payload" not in value))
 
 
 def read(found: Rows) -> Imported:
-    """The conversation of a file's rows."""
+    """Read the conversation from a file's rows."""
     rows = [row for row in found.rows if isinstance(row.value.get("uuid"), str)]
     agents = [row for row in rows if row.value.get("isSidechain") is True]
     if len(agents) < len([row for row in rows if row.value.get("type") in _SPOKEN]):
@@ -55,7 +55,7 @@ def read(found: Rows) -> Imported:
 
 
 def subagent_files(path: Path) -> Sequence[Path]:
-    """The files of a session's subagents, which stand in a folder of the session's name beside its file."""
+    """The files of a session's subagents, in a folder named after the session beside its file."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return sorted(path.parent.joinpath(name, "subagents").glob("*.jsonl*"))
 
@@ -87,8 +87,10 @@ def _node(row: Row) -> Node:
 
 
 def _by_response(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each response, and those that answer its calls: results of parallel calls hang on the row of
-    their own call, so that no single line of parents meets them all."""
+    """Group the rows of each response with the results of its calls.
+
+    Results of parallel calls link to the row of their own call, so no single line of parents contains them all.
+    """
     found: dict[str, list[Row]] = {}
     response_of: dict[str, str] = {}
     for row in rows:
@@ -111,7 +113,7 @@ def _is_result(message: Json) -> bool:
 
 
 def _whole_line(line: Sequence[Row], by_response: dict[str, list[Row]]) -> list[Row]:
-    """A line with all rows of its responses, in the order of the file."""
+    """A line with all rows of its responses, in file order."""
     whole = {row.line: row for row in line}
     for row in line:
         if row.value.get("type") == "assistant":
@@ -151,7 +153,7 @@ class _Reader:
         self._boundary: Json = {}
 
     def take(self, row: Row) -> None:
-        """Adds what a row says. Raises one of MALFORMED for a row of the wrong shape."""
+        """Add a row's content. Raises one of MALFORMED if the row is malformed."""
         value, when = row.value, milliseconds(row.value.get("timestamp"))
         self._seq_of[value["uuid"]] = len(self._to)
         match value.get("type"):
@@ -182,7 +184,7 @@ class _Reader:
         self._spoken(value, said(content, self._to), when)
 
     def _spoken(self, row: Json, content: Iterable[Block], when: int | None) -> None:
-        """What stands in a user's place: what the program wrote there, then what the user typed."""
+        """Add content in the user's role: first what the program wrote, then what the user typed."""
         typed: list[Block] = []
         for block in content:
             if isinstance(block, Text) and not is_typed(row, block.text):
@@ -210,7 +212,7 @@ class _Reader:
             return
         self.commands.flush()
         if row.value.get("isApiErrorMessage") or row.value["message"].get("model") == "<synthetic>":
-            self._to.skip("error messages of the program")
+            self._to.skip("error messages from the program")
             return
         content: list[Block] = []
         for one in rows:
@@ -227,7 +229,7 @@ class _Reader:
 
 
 def _typed_meanwhile(value: Json) -> bool:
-    """Whether an attachment holds words that the user typed while the agent was at work."""
+    """Return whether an attachment is text that the user typed while the agent was working."""
     return part(value.get("attachment")).get("type") == "queued_command"
 
 
@@ -242,7 +244,7 @@ def _usage(value: Json) -> Usage:
 
 
 def _count_others(row: Row, transcript: Transcript) -> None:
-    """Counts the kinds of rows that hold no message."""
+    """Count rows without a message by kind."""
     kind = words(row.value.get("type"))[:40]
     if kind == "attachment":
         if _typed_meanwhile(row.value):

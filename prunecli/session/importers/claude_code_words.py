@@ -1,7 +1,8 @@
-"""Which words in Claude Code's user rows a person typed, and which the program wrote.
+"""Tells typed text from generated text in Claude Code's user rows.
 
-Commands of the prompt (`!ls`, `/context`) stand in one row and their output in the next; both become one command.
-What else the program wrote becomes a notice. Newer versions say who wrote a row, older ones only mark up the text.
+A command typed in the prompt (`!ls`, `/context`) is one row and its output the next; together they become one
+command. Other generated text becomes a notice. Newer versions record the author of a row, older ones only mark up the
+text.
 """
 
 import re
@@ -25,7 +26,7 @@ _LONGEST_TITLE = 120
 
 
 def is_typed(row: Json, text: str) -> bool:
-    """Whether a person typed a text of a user row, or of a queued command."""
+    """Return whether a person typed this text of a user row or a queued command."""
     source, kind = row.get("promptSource"), part(row.get("origin")).get("kind")
     if row.get("isMeta") is True or source == "system" or kind not in (None, "human"):
         return False
@@ -33,7 +34,7 @@ def is_typed(row: Json, text: str) -> bool:
 
 
 class Commands:
-    """Adds what the program wrote to a transcript. A command waits for its output, which the next row may hold."""
+    """Adds generated text to a transcript. A command waits for its output, which the next row may hold."""
 
     def __init__(self, to: Transcript) -> None:
         self._to = to
@@ -41,7 +42,7 @@ class Commands:
         self._when: int | None = None
 
     def take(self, row: Json, text: str, when: int | None) -> None:
-        """Adds a text that nobody typed."""
+        """Add a generated text."""
         shell, name = _SHELL.match(text), _NAME.search(text) if _MARKED.match(text) else None
         if shell or name:
             self.flush()
@@ -59,14 +60,14 @@ class Commands:
             self._to.notice(_title(row, text), text, when)
 
     def flush(self) -> None:
-        """Adds a command that printed nothing."""
+        """Add a pending command that printed nothing."""
         if self._typed:
             self._to.command(self._typed, (), self._when)
             self._typed = ""
 
 
 def _title(row: Json, text: str) -> str:
-    """What a notice is called: its summary, who sent it, or its first tag."""
+    """The title of a notice: its summary, first tag or sender."""
     summary, tag = _SUMMARY.search(text), _TAG.match(text)
     kind = words(part(row.get("origin")).get("kind"))
     title = summary[1] if summary else (tag[1] if tag else kind) or "notice"

@@ -1,6 +1,6 @@
-"""Codex's rollout files: response_item records are the conversation, event_msg records tell usage and undoing.
+"""Codex's rollout files: response_item records hold the conversation, event_msg records usage and rollbacks.
 
-Codex writes what a response holds item by item; items up to the next result or user message are one response.
+Codex writes a response item by item; all items up to the next result or user message form one response.
 """
 
 import re
@@ -10,8 +10,8 @@ from prunecli.model.codec import strict_loads, string
 from prunecli.model.events import AssistantMessage, Rewound
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.anthropic_blocks import blocks
+from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import (
     MALFORMED,
     Transcript,
@@ -37,12 +37,12 @@ _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
 
 
 def is_codex(row: Row) -> bool:
-    """Whether a row is one of Codex's."""
+    """Return whether a row is from a Codex file."""
     return row.value.get("type") in _TYPES and isinstance(row.value.get("payload"), dict)
 
 
 def read(found: Rows) -> Imported:
-    """The conversation of a file's rows."""
+    """Read the conversation from a file's rows."""
     reader = _Reader(Transcript(_origin(found.rows)))
     reader.to.damaged += found.damaged
     for row in found.rows:
@@ -69,7 +69,7 @@ def _origin(rows: Iterable[Row]) -> Origin:
 
 
 class _Reader:
-    """Turns the records of a file into events; `content` is the response under way."""
+    """Turns records into events. `_content` collects the current response."""
 
     def __init__(self, to: Transcript) -> None:
         self.to = to
@@ -80,7 +80,7 @@ class _Reader:
         self._turns: list[int] = []
 
     def take(self, row: Row) -> None:
-        """Adds what a record says. Raises one of MALFORMED for a record of the wrong shape."""
+        """Add a record. Raises one of MALFORMED if the record is malformed."""
         when, payload = milliseconds(row.value.get("timestamp")), part(row.value.get("payload"))
         match row.value.get("type"):
             case "response_item":
@@ -97,7 +97,7 @@ class _Reader:
                 self.to.skip(words(kind)[:40] or "records without a type")
 
     def flush(self) -> None:
-        """Ends the response under way."""
+        """End the current response."""
         if self._content:
             calls = any(isinstance(block, ToolUse) for block in self._content)
             stop = "tool_use" if calls else "end_turn"
@@ -127,7 +127,7 @@ class _Reader:
                 output = item.get("output")
                 self.to.result(item.get("call_id"), self._output(output), when, is_error=_failed(output))
             case kind:
-                self.to.skip(f"{words(kind)[:40] or 'nameless'} items")
+                self.to.skip(f"{words(kind)[:40] or 'unnamed'} items")
 
     def _grow(self, content: list[Block], when: int | None) -> None:
         if content and not self._content:
@@ -141,7 +141,7 @@ class _Reader:
             self._grow(list(content), when)
             return
         if item.get("role") != "user":
-            self.to.skip("messages of the program to the model")
+            self.to.skip("messages from the program to the model")
             return
         self.flush()
         own: list[Block] = []
@@ -149,7 +149,7 @@ class _Reader:
             if not isinstance(one, Text) or by_hand:
                 own.append(one)
             elif _OF_THE_PROGRAM.match(one.text):
-                self.to.skip("environment and instructions told to the model")
+                self.to.skip("environment notes and instructions")
             elif shell := _SHELL.match(one.text):
                 self.to.command(f"!{shell[1]}", shell[2], when)
             elif by_hand is False or _NOTICE.match(one.text):
@@ -170,7 +170,7 @@ class _Reader:
                 url = _DATA_URL.match(words(block.get("image_url")))
                 found.append(picture(url and url[1], url and url[2], self.to))
             else:
-                self.to.skip(f"{words(block.get('type'))[:40] or 'nameless'} blocks")
+                self.to.skip(f"{words(block.get('type'))[:40] or 'unnamed'} blocks")
         return tuple(found)
 
     def _output(self, output: Json) -> tuple[Block, ...]:
@@ -214,7 +214,7 @@ class _Reader:
 
 
 def _typed(item: Json, pieces: int) -> list[bool | None]:
-    """Of each piece of a user's message whether a person typed it; None where the file does not say."""
+    """Whether a person typed each piece of a user message; None if the file does not say."""
     told = part(item.get("internal_chat_message_metadata_passthrough")).get("content_item_metadata")
     if not isinstance(told, list) or len(told) != pieces:
         return [None] * pieces
@@ -223,7 +223,7 @@ def _typed(item: Json, pieces: int) -> list[bool | None]:
 
 
 def _title(text: str) -> str:
-    """What a notice is called: its first tag."""
+    """The title of a notice: its first tag."""
     tag = re.match(r"\s*<([\w-]{1,80})", text)
     return tag[1] if tag else "notice"
 
@@ -237,7 +237,7 @@ def _reasoning(item: Json) -> str:
 
 
 def _arguments(given: Json) -> Json:
-    """A call's arguments, which are JSON in a text."""
+    """A call's arguments, parsed from JSON text."""
     try:
         return strict_loads(given) if isinstance(given, str) else given
     except ValueError:

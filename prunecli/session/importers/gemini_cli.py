@@ -1,8 +1,8 @@
-"""Gemini CLI's session files: messages hold text, thoughts and calls with their results.
+"""Gemini CLI's session files: messages hold text, thoughts, and calls with their results.
 
-Older versions write one JSON object, newer ones a line for each change: a message again whenever it grew, `$set`
-for what else is known, `$rewindTo` for the message from which on all was taken back. A session that was resumed is
-written anew: calls and results then are parts of the contents, as the API has them.
+Older versions write one JSON object. Newer ones write one line per change: a message again whenever it grew, `$set`
+for other data, and `$rewindTo` with the first message that was undone. A resumed session is rewritten with calls and
+results as parts of the contents, as in the API.
 """
 
 import re
@@ -11,8 +11,8 @@ from collections.abc import Container, Mapping, Sequence
 from prunecli.model.codec import canonical, string, well_formed_json
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
+from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
 
 _SHELL = re.compile(
@@ -23,17 +23,17 @@ _SHELL = re.compile(
 
 
 def is_gemini_cli(value: Json) -> bool:
-    """Whether a JSON object is one of Gemini CLI's session files."""
+    """Return whether a JSON object is a Gemini CLI session file."""
     return isinstance(value.get("messages"), list) and "sessionId" in value and "startTime" in value
 
 
 def is_gemini_row(row: Row) -> bool:
-    """Whether a row is the head of a file of the newer kind."""
+    """Return whether a row is the header of the newer line format."""
     return "sessionId" in row.value and "startTime" in row.value and "projectHash" in row.value
 
 
 def read_rows(found: Rows) -> Imported:
-    """The conversation of a file of the newer kind."""
+    """Read the conversation from the newer line format."""
     known: dict[str, Json] = {}
     messages: dict[str, Json] = {}
     for row in found.rows:
@@ -55,7 +55,7 @@ def read_rows(found: Rows) -> Imported:
 
 
 def read(value: Mapping[str, Json], damaged: Sequence[str] = ()) -> Imported:
-    """The conversation of a session file of the older kind."""
+    """Read the conversation from the older one-object format."""
     messages = value["messages"]
     model = next((found for one in messages if (found := words(part(one).get("model")))), "")
     started = milliseconds(value.get("startTime")) or 0
@@ -79,18 +79,18 @@ def _take(message: Json, to: Transcript) -> None:
     elif kind == "gemini":
         _response(message, to, when)
     else:
-        to.skip(f"{words(kind)[:40] or 'nameless'} messages")
+        to.skip(f"{words(kind)[:40] or 'unnamed'} messages")
 
 
 def _asked(content: Json, to: Transcript, when: int | None) -> None:
-    """What stands in a user's place: results of calls, a shell command with its output, or words that were typed."""
+    """Add content in the user's role: results of calls, a shell command with its output, or typed text."""
     for one in content if isinstance(content, list) else ():
         if "functionResponse" in one:
             _answered(part(one["functionResponse"]), to, when)
     typed: list[Block] = []
     for block in _said(content, to):
         if isinstance(block, Text) and block.text.startswith("<session_context>"):
-            to.skip("environment told to the model")
+            to.skip("environment notes")
         elif isinstance(block, Text) and (shell := _SHELL.fullmatch(block.text)):
             to.command(f"!{shell[1]}", shell[2], when)
         else:
@@ -99,7 +99,7 @@ def _asked(content: Json, to: Transcript, when: int | None) -> None:
 
 
 def _answered(given: Mapping[str, Json], to: Transcript, when: int | None) -> None:
-    """The result of a call. Files of sessions that were not resumed say it twice: it stands with the call too."""
+    """Add the result of a call, unless the call itself has it, as in files of sessions that were not resumed."""
     call = given.get("id")
     if not to.has_result(call):
         answer = part(given.get("response"))
@@ -135,19 +135,19 @@ def _response(message: Json, to: Transcript, when: int | None) -> None:
     for call in calls:
         failed = call.get("status") in ("error", "cancelled")
         if "result" not in call and call.get("status") == "success":
-            continue  # stands in a message of its own
+            continue  # its result is a separate message
         result = _output(call.get("result"))
         to.result(call.get("id"), (Text(result),), milliseconds(call.get("timestamp")), is_error=failed)
 
 
 def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Json]]:
-    """The calls among a response's parts that are not known already."""
+    """The calls among a response's parts that are not known yet."""
     given = [part(part(one).get("functionCall")) for one in content] if isinstance(content, list) else []
     return [call for call in given if call and call.get("id") not in known]
 
 
 def _output(result: Json) -> str:
-    """What a tool answered: the output of each function response, as text."""
+    """A tool's output: the text of each function response."""
     texts = []
     for one in result if isinstance(result, list) else ():
         answer = part(part(part(one).get("functionResponse")).get("response"))

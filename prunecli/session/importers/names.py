@@ -1,6 +1,6 @@
-"""The tools of other agents in our names, with their arguments, so that strategies that name tools apply to them.
+"""Maps the tools and arguments of other agents to ours, so that strategies that name tools apply to them.
 
-A call that maps onto none of ours keeps its name. What the source called it stays in the result's details.
+A call without an equivalent keeps its name. The result's details keep the original name.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def ours(call: ToolUse) -> ToolUse:
-    """The call in our names; the same call where it has none."""
+    """The call under our tool name; unchanged if there is none."""
     found = _TOOLS.get(call.name.lower())
     if found is None:
         return call

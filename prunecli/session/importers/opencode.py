@@ -1,6 +1,6 @@
 """OpenCode's export: one JSON object with `info` and `messages`, each with its parts.
 
-Results that OpenCode had cleared, its summaries, and what the user had undone are kept as such.
+Keeps cleared results, summaries and undone messages as such.
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
 
 
 def is_opencode(value: Json) -> bool:
-    """Whether a JSON object is an export of OpenCode's."""
+    """Return whether a JSON object is an OpenCode export."""
     messages = value.get("messages")
     return isinstance(messages, list) and any(isinstance(part(one).get("parts"), list) for one in messages)
 
 
 def read(value: Mapping[str, Json]) -> Imported:
-    """The conversation of an export."""
+    """Read the conversation from an export."""
     info = part(value.get("info"))
     started = milliseconds(part(info.get("time")).get("created")) or 0
     model = words(part(info.get("model")).get("id"))
@@ -47,7 +47,7 @@ def read(value: Mapping[str, Json]) -> Imported:
     messages = value["messages"]
     for index, message in enumerate(messages):
         if undone is not None and part(part(message).get("info")).get("id") == undone:
-            reader.to.skip("messages that were undone", len(messages) - index)
+            reader.to.skip("undone messages", len(messages) - index)
             break
         try:
             reader.take(message)
@@ -59,7 +59,7 @@ def read(value: Mapping[str, Json]) -> Imported:
 
 
 class _Reader:
-    """Turns messages into events; `cleared` are the calls whose results the model no longer saw."""
+    """Turns messages into events. `cleared` lists calls whose results were hidden from the model."""
 
     def __init__(self, to: Transcript) -> None:
         self.to = to
@@ -68,7 +68,7 @@ class _Reader:
         self._kept: Json = None
 
     def take(self, message: Json) -> None:
-        """Adds what a message says. Raises one of MALFORMED for one of the wrong shape."""
+        """Add a message. Raises one of MALFORMED if it is malformed."""
         info, parts = message["info"], [part(one) for one in message["parts"]]
         self._seq_of[words(info.get("id"))] = len(self.to)
         when = milliseconds(part(info.get("time")).get("created"))
@@ -81,17 +81,17 @@ class _Reader:
 
     def _user(self, parts: list[Mapping[str, Json]], when: int | None) -> None:
         found: list[Block] = []
-        written: list[Block] = []  # by the program: what a mentioned file holds, a reminder, a shell command
+        written: list[Block] = []  # generated: the content of a mentioned file, a reminder, a shell command
         for one in parts:
             match one.get("type"):
                 case "text" if one.get("ignored"):
-                    self.to.skip("texts that the model did not see")
+                    self.to.skip("texts hidden from the model")
                 case "text":
                     (written if one.get("synthetic") is True else found).append(Text(string(one["text"])))
                 case "file" if words(one.get("mime")).startswith("image/"):
                     found.append(self._image(one))
                 case "file":
-                    self.to.skip("references to files (their text is kept)")
+                    self.to.skip("file references (their text is kept)")
                 case "compaction":
                     self._kept = one.get("tail_start_id")
                 case kind:
@@ -166,7 +166,7 @@ class _Reader:
                 self.cleared.append(call)
 
     def _other(self, kind: Json) -> None:
-        self.to.skip(f"{words(kind)[:40] or 'nameless'} parts")
+        self.to.skip(f"{words(kind)[:40] or 'unnamed'} parts")
 
 
 def _usage(value: Json) -> Usage:

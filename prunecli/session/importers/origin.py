@@ -1,4 +1,4 @@
-"""What an importer hands over: the records of a conversation, where it came from, and what was not kept."""
+"""The result of an importer: records, origin, and what was left out."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ Kind: TypeAlias = Literal[
 ]
 
 IMPORTED = "session.imported"
-"""The setting that says where an imported session came from: `Origin.to_json`."""
+"""The setting that stores an imported session's origin: `Origin.to_json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The session as its own program knew it: id, name, directory, model; `started` in unix ms, 0 if unknown."""
+    """The session as its own program knew it. `started` is in unix ms, 0 if unknown."""
 
     kind: Kind
     id: str = ""
@@ -27,7 +27,7 @@ class Origin:
     started: int = 0
 
     def to_json(self) -> dict[str, Json]:
-        """As the log keeps it."""
+        """The origin in the log's form."""
         return {
             "kind": self.kind,
             "id": self.id,
@@ -39,8 +39,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Another line of the same conversation: all its records; `common` is the last seq it shares with the main
-    line."""
+    """Another branch of the conversation with all its records. `common` is the last seq shared with the main line."""
 
     records: list[Record]
     common: int
@@ -52,9 +51,9 @@ def _no_branches() -> Iterator[Branch]:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A conversation: `left_out` counts by kind what was not kept, `damaged` has a sentence for each bad line.
+    """A conversation. `left_out` counts skipped items by kind; `damaged` has a message for each bad line.
 
-    `branches` makes the other lines, of which there are `branch_count`: each takes as long as the main one.
+    `branches` builds the other `branch_count` branches; each takes as long as the main line.
     """
 
     origin: Origin

@@ -1,6 +1,6 @@
-"""pi's session files (and oh-my-pi's): entries linked by parentId; the main line ends at the last entry.
+"""Session files of pi and oh-my-pi: entries linked by parentId; the main line ends at the last entry.
 
-Version 1 files have no ids: they are one line. Thinking keeps its signature where Anthropic's endpoint made it.
+Version 1 files have no ids and form one line. Only thinking from Anthropic's endpoint keeps its signature.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,8 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import blocks
 from prunecli.session.importers.branching import Line, Places, branching, taken
+from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.rows import Row, Rows
 from prunecli.session.importers.transcript import (
     Transcript,
     count,
@@ -31,7 +31,7 @@ _BRANCH = "A summary of a branch that was left."
 
 
 def is_pi(row: Row) -> bool:
-    """Whether a row is the head of one of pi's files."""
+    """Return whether a row is the header of a pi file."""
     value = row.value
     if value.get("type") == "title":
         return "updatedAt" in value
@@ -39,7 +39,7 @@ def is_pi(row: Row) -> bool:
 
 
 def read(found: Rows) -> Imported:
-    """The conversation of a file's rows."""
+    """Read the conversation from a file's rows."""
     origin = _origin(found.rows)
     rows = [row for row in found.rows if row.value.get("type") not in _HEADS]
     nodes = _nodes(rows)
@@ -103,7 +103,7 @@ class _Reader:
         self._responses: dict[str, int] = {}
 
     def take(self, row: Row) -> None:
-        """Adds what an entry says. Raises one of MALFORMED for an entry of the wrong shape."""
+        """Add an entry. Raises one of MALFORMED if the entry is malformed."""
         value, when = row.value, milliseconds(row.value.get("timestamp"))
         entry = words(value.get("id"))
         self._seq_of[entry] = len(self._to)
@@ -162,14 +162,14 @@ class _Reader:
             case "compactionSummary":
                 self._to.compacted(summarised(string(message["summary"])), when)
             case "developer" | "system":
-                self._to.skip("messages of the program to the model")
+                self._to.skip("messages from the program to the model")
             case role:
                 self._to.skip(f"messages of role {words(role)[:40] or '?'}")
 
     def _notice(self, message: Json, when: int | None) -> None:
-        """What an extension told the model, under the extension's name for it."""
+        """Add a message from an extension, under the extension's title."""
         title, content = words(message.get("customType")) or "extension", self._said(message["content"])
-        if title.startswith(("[", "/")):  # ours: written by an export
+        if title.startswith(("[", "/")):  # written by prunecli's own export
             self._to.command(title, content, when)
         else:
             self._to.notice(title, content, when)
@@ -216,12 +216,11 @@ class _Reader:
                     call = block.get("id")
                     found.append(self._to.call(call, block["name"], block.get("arguments")))
                 case kind:
-                    self._to.skip(f"{words(kind)[:40] or 'nameless'} blocks")
+                    self._to.skip(f"{words(kind)[:40] or 'unnamed'} blocks")
         return found
 
     def _edit(self, value: Json, when: int | None) -> None:
-        """An entry that the model no longer saw, or saw as something else: kept for responses that were left out
-        and for results of tools."""
+        """Add an edit that hid or replaced an entry. Kept for dropped responses and for tool results."""
         target = words(value.get("targetId"))
         replacement = value.get("replacement")
         if target in self._responses:

@@ -1,7 +1,7 @@
-"""A SOURCE of the command line: what kind of file it is, and its conversation (FORMATS.md).
+"""Detects the format of a SOURCE file and reads its conversation.
 
-A session of our own, of Claude Code, pi, Codex, OpenCode (its export) or Gemini CLI, an agent-session/1 file, or
-JSON with Anthropic messages; `.gz` of each. The kind is told by the content, never by the name.
+Formats: prunecli's own sessions, Claude Code, pi, Codex, OpenCode (export), Gemini CLI, agent-session/1 and Anthropic
+messages as JSON, each also gzipped. The format is detected from the content, never from the name.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from prunecli.session.importers import (
     opencode,
     pi,
 )
+from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
-from prunecli.session.importers.rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.log import read_lines
 
 _HEAD_ROWS = 50
-_UNKNOWN = "a session of no known kind"
+_UNKNOWN = "unknown session format"
 _HEAD_BYTES = 65_536
 _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] = (
     (gemini_cli.is_gemini_row, gemini_cli.read_rows),
@@ -39,14 +39,14 @@ _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's conversation. `native` ones are our own: their recorded edits count."""
+    """A file's conversation. A `native` one is prunecli's own, so its recorded edits apply."""
 
     imported: Imported
     notices: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:
-        """What program's file it is."""
+        """The format of the file."""
         return self.imported.origin.kind
 
     @property
@@ -56,20 +56,20 @@ class Source:
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The other lines, made anew each time."""
+        """The other branches, built anew on each access."""
         return tuple(self.imported.branches())
 
     @property
     def native(self) -> bool:
-        """Whether it is a session of our own."""
+        """Return whether this is prunecli's own session."""
         return self.kind == "session"
 
 
 def read_source(path: Path, *, compactions: bool = False) -> Source:
-    """The conversation of a file of any known kind; damaged lines are passed over and named in `notices`.
+    """Read a file in any known format. Damaged lines are skipped and named in `notices`.
 
-    `compactions` puts an agent-session's summaries in place of what they replaced. Raises SessionCorrupt that names
-    the first line or message which can't be used where nothing can be, OSError.
+    `compactions` replaces messages of an agent-session with its summaries. Raises OSError, and SessionCorrupt that
+    names the first bad line or message if nothing is usable.
     """
     data = content_of(path)
     if _is_native(data):
@@ -88,7 +88,7 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
             return _native(path, data)
     imported = _with_subagents(path, imported)
     if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
-        line, _, why = (imported.damaged or ("line 1: no message",))[0].partition(": ")
+        line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
         number = line.rpartition(" ")[2]
         raise SessionCorrupt(
             path, int(number) if number.isdigit() else 1, f"{why} (a {imported.origin.kind} file)"
@@ -97,17 +97,17 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
 
 
 def _with_subagents(path: Path, imported: Imported) -> Imported:
-    """The import with a word on the files of subagents, which are sessions of their own."""
+    """Add a note on files of subagents, which are separate sessions."""
     files = claude_code.subagent_files(path) if imported.origin.kind == "claude-code" else ()
     if not files:
         return imported
     folder = files[0].parent
-    what = f"subagent files ({folder.parent.name}/{folder.name}; import each as a session of its own)"
+    what = f"subagent files ({folder.parent.name}/{folder.name}; import each separately)"
     return replace(imported, left_out={**imported.left_out, what: len(files)})
 
 
 def _of_one_value(path: Path, value: Json) -> Imported | None:
-    """The conversation of a file that is one JSON value; None where its lines are to be looked at."""
+    """Read a file that is one JSON value; None if it has to be read line by line."""
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value.get("messages"), list):
@@ -123,7 +123,7 @@ def _of_one_value(path: Path, value: Json) -> Imported | None:
 
 
 def _of_lines(found: Rows, compactions: bool) -> Imported | None:
-    """The conversation of a file of JSON lines; None where it can only be one of our own."""
+    """Read a JSON Lines file; None if it can only be prunecli's own."""
     if found.rows and agent_session.is_agent_session(found.rows[0]):
         return agent_session.read(found, compactions=compactions)
     for row in found.rows[:_HEAD_ROWS]:
@@ -134,15 +134,15 @@ def _of_lines(found: Rows, compactions: bool) -> Imported | None:
 
 
 def _first_problem(found: Rows) -> tuple[int, str]:
-    """The line that shows best why a file is of no known kind."""
+    """The line and reason that best explain an unknown format."""
     if found.rows:
         return found.rows[0].line, _UNKNOWN
-    line, _, why = (found.damaged or ("line 1: no text",))[0].partition(": ")
+    line, _, why = (found.damaged or ("line 1: empty file",))[0].partition(": ")
     return int(line.removeprefix("line ")), f"{_UNKNOWN} ({why})"
 
 
 def _is_native(data: bytes) -> bool:
-    """Whether one of the first lines looks like a record of ours."""
+    """Return whether one of the first lines looks like a prunecli record."""
     lines = data[:_HEAD_BYTES].split(b"\n")
     return any(line.startswith(b'{"seq":') and b',"crc":"' in line for line in lines)
 

@@ -1,7 +1,7 @@
-"""A transcript under construction: what an importer finds, as the events that this program would have logged.
+"""A transcript under construction: an importer's findings as events that prunecli would have logged.
 
-Whatever the source says, what is built here folds to valid requests: ids and tool names are made valid, a result
-answers a call once, an image has its bytes.
+The result always folds to valid requests: ids and tool names are made valid, each call gets at most one result, and
+each image has its bytes.
 """
 
 import binascii
@@ -30,13 +30,13 @@ from prunecli.session.importers.names import ours
 from prunecli.session.importers.origin import Origin
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
-"""What reading a record of the wrong shape raises: such a record is passed over and named."""
+"""Exceptions from reading a malformed record, which is then skipped and named."""
 
 CLEARED = "[Old tool result content cleared]"
 """Stands for a result that the source's program had cleared without saying what the model saw instead."""
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_LAST_MS = 4_102_444_800_000  # the year 2100: later times are no times
+_LAST_MS = 4_102_444_800_000  # the year 2100; later times are invalid
 _MOST_TOKENS = 10**12
 
 
@@ -61,45 +61,45 @@ class Transcript:
         self.add(SessionStarted(origin.id or "import", origin.cwd, origin.model), origin.started or None)
 
     def __len__(self) -> int:
-        """How many events there are: the seq of the next one."""
+        """The number of events, which is the seq of the next one."""
         return len(self._events)
 
     def add(self, event: Event, when: int | None = None) -> int:
-        """Appends an event; its seq. Without a time it gets that of the one before, plus one."""
+        """Append an event and return its seq. Without a time, it gets the previous one plus 1 ms."""
         self._events.append((when, event))
         return len(self._events) - 1
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Counts something that is left out."""
+        """Count something that is left out."""
         if count:
             self.left_out[what] += count
 
     def user(self, content: Iterable[Block], when: int | None = None) -> int:
-        """Something the user said, if anything; its seq, or that of the next event."""
+        """Add a user message unless it is empty; returns its seq, or that of the next event."""
         blocks = tuple(content)
         return self.add(UserMessage(blocks, "import"), when) if blocks else len(self)
 
     def command(self, typed: str, output: str | Iterable[Block], when: int | None = None) -> int:
-        """A command that the user ran from the prompt, with its output, which may be pruned."""
+        """Add a command that the user ran from the prompt, with its output, which may be pruned."""
         shown = (Text(output),) if isinstance(output, str) else tuple(output)
         return self.add(UserMessage((Text(typed), *shown), "command"), when)
 
     def notice(self, title: str, text: str | Iterable[Block], when: int | None = None) -> int:
-        """Text that the source's program wrote for the model. Only its title is kept from pruning."""
+        """Add a text that the source's program wrote for the model. Pruning may remove all but its title."""
         return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
-        """A response; one without content is not kept."""
+        """Add a response unless it is empty."""
         return self.add(message, when) if message.content else len(self)
 
     def replace_usage(self, seq: int, usage: Usage) -> None:
-        """The usage of a response, where the source tells it later."""
+        """Set the usage of a response, for sources that report it later."""
         when, event = self._events[seq]
         if isinstance(event, AssistantMessage):
             self._events[seq] = (when, replace(event, usage=usage))
 
     def call(self, given_id: Json, name: Json, given: Json) -> ToolUse:
-        """A call in our names, with an id that the endpoint accepts and that no other call has."""
+        """A call under our tool name, with a valid and unique id."""
         source_id = given_id if isinstance(given_id, str) and given_id else f"import_{len(self._ids)}"
         plain = _NOT_IN_ID.sub("_", source_id)[:120]
         unique, number = plain, 2
@@ -114,7 +114,7 @@ class Transcript:
         return use
 
     def has_result(self, source_id: Json) -> bool:
-        """Whether there is a call of this id, and its result."""
+        """Return whether a call with this id exists and has its result."""
         call = self._calls.get(source_id) if isinstance(source_id, str) else None
         return call is not None and call.answered
 
@@ -126,7 +126,7 @@ class Transcript:
         *,
         is_error: bool = False,
     ) -> None:
-        """The answer to a call; one without a call, or a second one, is left out."""
+        """Add the result of a call. One without a call, or a second one, is left out."""
         call = self._calls.get(source_id) if isinstance(source_id, str) else None
         if call is None or call.answered:
             self.skip("results without an open call")
@@ -154,14 +154,14 @@ class Transcript:
     def cleared(
         self, source_ids: Iterable[Json], when: int | None = None, text: str = CLEARED, by: str = "source"
     ) -> None:
-        """The source's program had replaced these results by a text."""
+        """Record that the source's program replaced these results with a text."""
         seqs = [self._results[one] for one in source_ids if isinstance(one, str) and one in self._results]
         if seqs:
             edits = tuple(Edit("clear", seq, self._use_id(seq), text) for seq in seqs)
             self.add(PrunApplied("strategy", edits, by, messages_removed=len(edits)), when)
 
     def dropped(self, seq: int, when: int | None = None, memo: str = "", by: str = "source") -> None:
-        """The source's program had left a response out, with its results; `memo` stood in their place."""
+        """Record that the source's program dropped a response and its results. `memo` replaced them."""
         if seq < len(self) and isinstance(self._events[seq][1], AssistantMessage):
             noted = (Edit("memo", seq, None, memo),) if memo else ()
             self.add(PrunApplied("strategy", (Edit("drop", seq), *noted), by, messages_removed=1), when)
@@ -171,7 +171,7 @@ class Transcript:
         return event.tool_use_id if isinstance(event, ToolResult) else None
 
     def records(self) -> list[Record]:
-        """All events as records, their times strictly increasing."""
+        """All events as records with strictly increasing times."""
         records: list[Record] = []
         last = 0
         for seq, (when, event) in enumerate(self._events):
@@ -186,13 +186,13 @@ def summarised(text: str) -> str:
 
 
 def why(error: BaseException) -> str:
-    """What is wrong with a record, of what reading it raised."""
+    """The problem with a record, from the exception that it caused."""
     said = f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
     return said[:200]
 
 
 def milliseconds(value: Json) -> int | None:
-    """A time, ISO 8601 (UTC where it names no zone) or unix milliseconds; None for what is none."""
+    """Parse a time in ISO 8601 (UTC if it has no zone) or unix milliseconds; None if invalid."""
     found: float
     if isinstance(value, str):
         try:
@@ -208,29 +208,29 @@ def milliseconds(value: Json) -> int | None:
 
 
 def count(value: Json) -> int:
-    """A number of tokens; 0 for what is none."""
+    """Parse a number of tokens; 0 if invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < _MOST_TOKENS else 0
 
 
 def words(value: Json) -> str:
-    """A well-formed text; "" for what is none."""
+    """A well-formed text; "" for other values."""
     return string(value) if isinstance(value, str) else ""
 
 
 def part(value: Json) -> Mapping[str, Json]:
-    """The object, or an empty one for anything else."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def picture(media_type: Json, data: Json, transcript: Transcript) -> Block:
-    """An image, or a word for one whose bytes are missing, damaged or of a kind that no endpoint takes."""
+    """An image, or a placeholder if its bytes are missing, damaged or of an unsupported type."""
     if isinstance(media_type, str) and media_type in _PICTURES and isinstance(data, str) and data:
         try:
             if binascii.a2b_base64(data, strict_mode=True):
                 return Image(media_type, data)
         except ValueError:
             pass
-    transcript.skip("images without usable bytes")
+    transcript.skip("unusable images")
     return Text("[image]")

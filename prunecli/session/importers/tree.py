@@ -1,20 +1,20 @@
-"""Conversations that branch: rows that name their parent, and the lines from a root to each leaf.
+"""Branching conversations: rows that name their parent, and the lines from a root to each leaf.
 
-Nothing here recurses or trusts the links: a parent may be missing, come later, or be the row itself.
+Does not recurse and does not trust the links: a parent may be missing, come later, or be the row itself.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prunecli.session.importers.rows import Row
+from prunecli.session.importers.json_rows import Row
 
 MOST_BRANCHES = 50
-"""Other lines that are read of one file: each holds all that it shares with the main line once more."""
+"""Maximum branches read from a file; each repeats everything that it shares with the main line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A row with its id and its parent's; `spoken` ones are messages: a line ends at one."""
+    """A row with its id and parent. `spoken` rows are messages; a line ends at one."""
 
     row: Row
     id: str
@@ -23,7 +23,7 @@ class Node:
 
 
 class Tree:
-    """The rows of a file by id; of two with one id the first counts."""
+    """The rows of a file by id. If two share an id, the first wins."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes: dict[str, Node] = {}
@@ -37,8 +37,10 @@ class Tree:
             last = node.id
 
     def line(self, leaf: str) -> list[Row]:
-        """The rows from the root to a leaf. Where a parent is missing, a damaged line perhaps, the row before in
-        the file takes its place."""
+        """The rows from the root to a leaf.
+
+        If a parent is missing, perhaps on a damaged line, the previous row in the file takes its place.
+        """
         found: list[Node] = []
         seen: set[str] = set()
         at: str | None = leaf
@@ -50,7 +52,7 @@ class Tree:
         return [node.row for node in reversed(found)]
 
     def leaves(self) -> list[str]:
-        """The ids of messages that no message goes on from, in the order of the file."""
+        """The ids of messages that no other message continues, in file order."""
         inner: set[str] = set()
         for node in self._nodes.values():
             if not node.spoken:
@@ -70,7 +72,7 @@ class Tree:
 
 
 def shared(main: Mapping[int, int], branch: Mapping[int, int]) -> int:
-    """The last seq that two lines share. Each maps its rows' lines to the last seq made of the row, in order."""
+    """The last seq that two lines share. Each maps a row's line number to the last seq made from it, in order."""
     common = 0
     for (line, seq), (other, other_seq) in zip(main.items(), branch.items(), strict=False):
         if line != other or seq != other_seq:

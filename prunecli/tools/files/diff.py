@@ -1,4 +1,4 @@
-"""What an edit changed, as the screen shows it: a unified diff of bounded length."""
+"""The change that an edit made, as a unified diff of bounded length."""
 
 import io
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How a file's text is written as bytes: its encoding, its mark at the start, its line ends (EXE-18)."""
+"""The encoding of a text file: character set, byte order mark, line ends."""
 
 import codecs
 import re
@@ -28,7 +28,7 @@ class Encoding:
             ) from error
 
     def decode(self, data: bytes) -> str:
-        """The text of a whole file; what can't be decoded shows as U+FFFD."""
+        """The text of a whole file; undecodable bytes become U+FFFD."""
         return data[len(self.mark) :].decode(self.codec, "replace")
 
 
@@ -44,7 +44,7 @@ _MARKED = (
 def encoding_of(data: bytes) -> Encoding:
     """The encoding of a file's content: by its mark, else UTF-8, else Latin-1.
 
-    A file that is not UTF-8 but holds characters of more than one byte is taken for UTF-8 with damaged places.
+    A file that is not UTF-8 but holds characters of more than one byte is read as damaged UTF-8.
     """
     for encoding in _MARKED:
         if data.startswith(encoding.mark) and not data.startswith(codecs.BOM_UTF32_LE):
@@ -57,7 +57,7 @@ def encoding_of(data: bytes) -> Encoding:
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether the first bytes of a file are not those of a text: a NUL, outside of marked UTF-16."""
+    """Whether the first bytes of a file show a binary: a NUL, unless marked as UTF-16."""
     marked = sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return b"\0" in sample[:SAMPLE] and (not marked or sample.startswith(codecs.BOM_UTF32_LE))
 

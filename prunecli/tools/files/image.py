@@ -1,4 +1,4 @@
-"""What a picture is, by its bytes: its kind, its size in pixels, whether all of it is there (API-20)."""
+"""Identify an image by its bytes: media type, size in pixels, completeness."""
 
 import struct
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ImageHeader:
 
 
 def media_type_of(sample: bytes) -> str | None:
-    """The media type of a picture the endpoint takes, by the file's first bytes."""
+    """The media type of a supported image, by the file's first bytes."""
     if sample.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if sample.startswith(b"\xff\xd8\xff"):
@@ -33,7 +33,7 @@ def media_type_of(sample: bytes) -> str | None:
 
 
 def header_of(data: bytes) -> ImageHeader:
-    """The header of a whole picture. Raises ValueError for one that is damaged or cut short."""
+    """Read the header of an image. Raises ValueError if it is damaged or cut short."""
     media_type = media_type_of(data)
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     try:

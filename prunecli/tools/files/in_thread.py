@@ -1,4 +1,4 @@
-"""How file work runs beside the event loop: in a thread that is told when the call is cancelled."""
+"""Run file work in a thread that learns when its call is cancelled."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
-    """Runs `work` in a thread; its argument is set when the call is cancelled.
+    """Run `work` in a thread; its argument is set when the call is cancelled.
 
     A cancelled call waits until the work has ended, so that nothing is written behind its back; a second
     cancellation does not wait.
@@ -22,5 +22,5 @@ async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
         stop.set()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # looked at, so that it is not reported as lost
+            task.exception()  # retrieved, so that asyncio does not report it as unhandled
         raise

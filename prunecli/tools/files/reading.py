@@ -1,4 +1,4 @@
-"""How a file is opened for reading and a page of it is taken, without loading more than the page (EXE-20)."""
+"""Open a file for reading and take one page, without loading more."""
 
 import errno
 import hashlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
-from prunecli.tools.files.saving import MAX_BYTES
+from prunecli.tools.files.atomic_write import MAX_BYTES
 from prunecli.tools.files.workspace import refusal
 
 BLOCK = 1024 * 1024
@@ -38,7 +38,7 @@ _NOT_REGULAR = (
 
 
 class IsFolder(ToolError):
-    """The path is a folder, not a file."""
+    """Raised for a folder instead of a file."""
 
 
 def open_file(path: str) -> io.FileIO:
@@ -72,7 +72,7 @@ def _check_regular(state: os.stat_result, name: str) -> None:
 
 
 def kind_of(sample: bytes) -> str:
-    """What a binary file is, by its first bytes."""
+    """The kind of a binary file, by its first bytes."""
     return next((name for mark, name in _KINDS if sample.startswith(mark)), "binary data")
 
 
@@ -135,7 +135,7 @@ def page_of(
 def _block(file: io.RawIOBase | io.BufferedIOBase) -> bytes:
     block = file.read(BLOCK)
     if block is None:
-        raise OSError(errno.EAGAIN, "would have to wait for data")
+        raise OSError(errno.EAGAIN, "no data available")
     return block
 
 

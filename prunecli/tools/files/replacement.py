@@ -1,4 +1,4 @@
-"""What an edit does to a file's bytes: one text replaced by another, every other byte as it was (EXE-18, EXE-19)."""
+"""Replace a text in a file's bytes; every other byte stays."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The content after an edit and how many places were replaced."""
+    """The edited content and the number of replacements."""
 
     data: bytes
     count: int
@@ -26,7 +26,7 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
     Raises ToolError that names the number of matches, their lines, or the nearest line.
     """
     if not old:
-        raise ToolError("old_string is empty; give the text to replace, or use write for a new file.")
+        raise ToolError("old_string is empty; pass the text to replace, or use write to create a file.")
     if old == new:
         raise ToolError("old_string and new_string are the same; nothing would change.")
     encoding = encoding_of(data)
@@ -58,7 +58,7 @@ def _places(data: bytes, encoding: Encoding, old: str, *, everywhere: bool) -> l
     try:
         wanted = old.encode(encoding.codec)
     except UnicodeEncodeError:
-        return []  # what the encoding lacks cannot be in the file
+        return []  # characters outside the encoding cannot be in the file
     found, at = list[int](), data.find(wanted, len(encoding.mark))
     if encoding.unit == 1 and wanted.startswith(encoding.mark) and encoding.mark and data.startswith(wanted):
         found.append(0)
@@ -82,7 +82,7 @@ def _ambiguous(data: bytes, encoding: Encoding, places: list[int]) -> str:
 
 
 def _not_found(text: str, old: str, new: str) -> str:
-    import unicodedata  # only a refusal needs these
+    import unicodedata  # deferred: only a refusal needs these
     from difflib import get_close_matches
 
     message = "old_string was not found in the file (0 matches)."

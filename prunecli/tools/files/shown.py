@@ -1,4 +1,4 @@
-"""Bytes as text for the model: what is no text is visible, and a bound in bytes is kept (EXE-09, LOG-18).
+"""Show bytes as text to the model, within a limit in bytes; invalid bytes stay visible.
 
 Imported by the search process too: only what starts fast is imported.
 """
@@ -10,7 +10,7 @@ SAMPLE = 65_536
 
 
 def decoded(data: bytes) -> str:
-    """The text of bytes that should be UTF-8: what is not, and NUL, shows as U+FFFD."""
+    """Decode bytes as UTF-8; invalid bytes and NUL become U+FFFD."""
     return data.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
@@ -50,7 +50,7 @@ def _fitting(data: bytes, limit: int, part: Callable[[bytes, int], bytes]) -> by
         size = len(decoded(taken).encode())
         if size <= limit:
             return taken
-        count = min(count - 1, count * limit // size)  # a byte that is no text takes three
+        count = min(count - 1, count * limit // size)  # an invalid byte takes three
     return b""
 
 

@@ -1,7 +1,7 @@
-"""Where a path leads, and how a file in the workspace is reached so that no link leads out of it.
+"""Resolve paths, and open files in the workspace so that no link leads outside.
 
 A path is judged by the folder that was opened, never by its text: the folder's descriptor stays what it is,
-whatever is renamed or linked meanwhile (SEC-01, SEC-02, SEC-05, SEC-06).
+whatever is renamed or linked meanwhile.
 """
 
 import os
@@ -28,7 +28,7 @@ class Place:
     path: str
 
     def stat(self) -> os.stat_result | None:
-        """The file's state, or None when there is none. Raises ToolError when it can't be told."""
+        """The file's state, or None if it does not exist. Raises ToolError if it can't be read."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -38,7 +38,7 @@ class Place:
 
 
 def absolute(given: str, cwd: Path) -> str:
-    """The absolute path that the model means: `~` is the home folder, the rest is taken from `cwd`.
+    """The absolute path for a path by the model: `~` is the home folder, others start at `cwd`.
 
     Nothing else is expanded or tidied: `..` means what the system says it means. Raises ToolError for a path
     that no file can have.
@@ -46,7 +46,7 @@ def absolute(given: str, cwd: Path) -> str:
     if not given:
         raise ToolError("path is empty.")
     if "\0" in given:
-        raise ToolError("path holds a NUL character.")
+        raise ToolError("path contains a NUL character.")
     if given == "~" or given.startswith("~/"):
         given = os.path.expanduser(given)
     if not os.path.isabs(given) and not os.path.isdir(cwd):
@@ -55,7 +55,7 @@ def absolute(given: str, cwd: Path) -> str:
 
 
 def seen_from(path: str, cwd: Path | str) -> str:
-    """A path as it is shown: relative where it is the working directory or below it."""
+    """The displayed path: relative if it is the working directory or below it."""
     base = str(cwd).rstrip("/")
     inside = path == base or path.startswith(f"{base}/")
     return os.path.normpath(path[len(base) + 1 :] or ".") if inside else path
@@ -71,7 +71,7 @@ def seen_in(text: str, cwd: Path | str) -> str:
 def real_path(given: str, cwd: Path) -> Path:
     """The path without links; its last parts need not exist. For judging a path, not for opening it.
 
-    Raises ToolError when it cannot be told: then nobody may go on with the path as it was given (SEC-05).
+    Raises ToolError when it cannot be told: then nobody may go on with the path as it was given.
     """
     path, missing = absolute(given, cwd), list[str]()
     for _ in range(path.count("/") + 1):
@@ -87,7 +87,7 @@ def real_path(given: str, cwd: Path) -> Path:
             missing.append(last)
         except OSError as error:
             raise refusal(error, given) from error
-    raise ToolError(f"{well_formed(given)}: too many links that lead nowhere.")
+    raise ToolError(f"{well_formed(given)}: too many broken links.")
 
 
 def is_inside(path: Path, workspace: Path) -> bool:
@@ -147,7 +147,7 @@ def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> i
         if not _holds(workspace, folder):
             raise ToolError(
                 f"{well_formed(given)} is outside the workspace {well_formed(str(workspace))}: "
-                "files are only changed inside it."
+                "files can only be changed inside it."
             )
         while missing:
             folder = _made(folder, missing.pop())
@@ -161,7 +161,7 @@ def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> i
 
 
 def _made(folder: int, name: str) -> int:
-    """Makes a folder in a folder and gives it in place of that one; a link that is there is not followed."""
+    """Make a subfolder and open it in place of its parent; a link in its place is not followed."""
     try:
         os.mkdir(name, dir_fd=folder)
     except FileExistsError:
@@ -190,7 +190,7 @@ def _holds(workspace: Path, folder: int) -> bool:
 
 
 def refusal(error: OSError, path: str) -> ToolError:
-    """The error for the model: the path and what the system said; for a missing file the nearest name."""
+    """The error for the model: path and system error; for a missing file the nearest name."""
     text = f"{well_formed(path)}: {error.strerror or error}."
     if isinstance(error, FileNotFoundError):
         text = f"{well_formed(path)} does not exist."

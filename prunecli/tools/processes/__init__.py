@@ -1,1 +1,1 @@
-"""Running commands: what children are given, how they are watched over, how their output is kept."""
+"""Run commands: their environment, their supervisor, their output."""

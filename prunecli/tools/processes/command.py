@@ -1,7 +1,7 @@
-"""How a command is run: in a session of its own, under a supervisor, its output handed over as it comes.
+"""Run a command in its own session under a supervisor, and pass on its output as it comes.
 
 `run` returns when the command has ended and nothing that it started is left, when its time is up, or when the
-reader has had enough; when it is cancelled, all of that is ended first (ROBUSTNESS.md rule 5).
+reader has had enough; when it is cancelled, all of that is ended first.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ async def run(
     time_limit: float,
     grace: float = 1.0,
 ) -> Ended:
-    """Runs `argv` (an absolute path first), standard output and error both going to `take` in chunks.
+    """Run `argv` (an absolute path first), standard output and error both going to `take` in chunks.
 
     `take` returns False when it wants no more: the command is ended. `time_limit` and `grace`, from TERM to
     KILL, are in seconds. Raises ToolError when the command cannot be started.
@@ -139,7 +139,7 @@ class _Watch:
         self._loop.add_reader(process.control, self._on_control)
 
     async def until_over(self, time_limit: float) -> None:
-        """Waits for the command's end, for the reader's, or for `time_limit` seconds."""
+        """Wait until the command ends, the reader has had enough, or `time_limit` seconds pass."""
         ends = {self._exited, self._closed, self._enough}
         done, _ = await asyncio.wait(ends, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
         self.timed_out = not done

@@ -1,4 +1,4 @@
-"""Which environment children get, and how our own is kept from them (EXE-13).
+"""The environment of child processes, and how to hide our own from them.
 
 A child of the same user can read /proc/PID/environ of its ancestors, so taking a key out of the child's
 environment is only half of it.
@@ -32,13 +32,13 @@ def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> froz
 
 
 def child_environment(environ: Mapping[str, str], keys: Collection[str] = ()) -> dict[str, str]:
-    """The environment for children: all but `secret_names`."""
+    """The environment for children: everything except `secret_names`."""
     secret = secret_names(environ, keys)
     return {name: value for name, value in environ.items() if name not in secret}
 
 
 def program_in(env: Mapping[str, str], name: str) -> str | None:
-    """The absolute path of a program on the PATH; a PATH entry that is not absolute is passed over."""
+    """The absolute path of a program on the PATH; relative PATH entries are skipped."""
     for folder in env.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
@@ -56,7 +56,7 @@ def _names_secret(name: str) -> bool:
 
 
 def hide_environment() -> None:
-    """Keeps our environment from other processes of the same user; to be called once, when the program starts.
+    """Hide our environment from other processes of the same user. Call it once, at the start.
 
     On Linux the process becomes non-dumpable: /proc/PID/environ, fd, mem and ptrace are closed to all but root
     (and core files are not written). For root, and on other systems, the values of `secret_names` are

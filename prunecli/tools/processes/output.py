@@ -1,4 +1,4 @@
-"""What is kept of a command's output: its beginning and its end, so that memory stays flat (EXE-06, EXE-07)."""
+"""Keep the beginning and the end of a command's output, so that memory stays bounded."""
 
 from prunecli.tools.files.shown import decoded, first_bytes, fitting_end, fitting_start, is_text, last_bytes
 
@@ -7,7 +7,7 @@ LATEST_LINES = 20
 
 
 class HeadAndTail:
-    """The first and the last bytes of a stream, `limit` together, and the number of all."""
+    """The first and last bytes of a stream, `limit` in total, and its length."""
 
     def __init__(self, limit: int) -> None:
         self.total = 0
@@ -16,7 +16,7 @@ class HeadAndTail:
         self._tail = bytearray()
 
     def add(self, data: bytes) -> None:
-        """Takes the next bytes of the stream."""
+        """Add the next bytes of the stream."""
         self.total += len(data)
         room = self._half - len(self._head)
         if room > 0:
@@ -33,7 +33,7 @@ class HeadAndTail:
 
     @property
     def is_text(self) -> bool:
-        """Whether the kept bytes can be told from their text."""
+        """Whether the kept bytes are valid text."""
         kept = self.raw
         if len(kept) == self.total:
             return is_text(kept)

@@ -67,7 +67,7 @@ def become(command: list[str], keep_locale: bool, control: int, parent: int) -> 
 
 
 def offer_to_the_oom_killer() -> None:
-    """When memory runs out the command goes, not the program that watches it (EXE-11)."""
+    """Make the kernel kill the command, not prunecli, when memory runs out."""
     try:
         file = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)
         posix.write(file, b"500")
@@ -91,7 +91,7 @@ def processes() -> dict[int, tuple[int, bytes]]:
             if state not in b"ZX":
                 found[int(name)] = (int(parent), state)
         except (OSError, ValueError):
-            pass  # gone meanwhile
+            pass  # ended in the meantime
         finally:
             posix.close(file)
     return found
@@ -110,7 +110,7 @@ def descendants(child: int) -> set[int]:
 
 
 def send(pid: int, number: int) -> bool:
-    """Signals a process (a group when negative); False when it is gone or not ours to signal."""
+    """Signal a process (a group if negative); False if it is gone or may not be signaled."""
     try:
         posix.kill(pid, number)
         return True
@@ -119,7 +119,7 @@ def send(pid: int, number: int) -> bool:
 
 
 def named(pid: int) -> bytes:
-    """What a process was started as, in one line of at most 120 bytes."""
+    """The command line of a process, at most 120 bytes."""
     if pid < 0:
         return b"process group %d" % -pid
     for source in ("cmdline", "comm"):  # the first is empty while a program is being exchanged for another
@@ -163,7 +163,7 @@ class Supervisor:
         self.poll.register(control, select.POLLIN)
 
     def watch(self, child: int) -> None:
-        """Waits for the command and for orders; returns when nothing is left of it."""
+        """Wait for the command and for orders; returns when no process is left."""
         self.child = child
         self.tell(b"P%d\n" % child)
         interval = STEP
@@ -186,7 +186,7 @@ class Supervisor:
                 interval = 1.0
 
     def reap(self) -> bool:
-        """Collects what has ended, the adopted too; whether a child is left."""
+        """Reap ended processes, adopted ones too; returns whether a child is left."""
         while True:
             try:
                 pid, status = posix.waitpid(-1, posix.WNOHANG)
@@ -200,7 +200,7 @@ class Supervisor:
                 self.tell(b"X%d\n" % status)
 
     def forget_pidfd(self) -> None:
-        """Waits for the command's end no longer."""
+        """Stop waiting for the command to end."""
         if self.pidfd >= 0:
             self.poll.unregister(self.pidfd)
             self.pidfd = -1
@@ -243,7 +243,7 @@ class Supervisor:
         return order
 
     def tell(self, line: bytes) -> bool:
-        """Tells the program something; True, also when nobody listens any more."""
+        """Send a line to the program. Always True, even if the program is gone."""
         try:
             posix.write(self.control, line)
         except OSError:
@@ -252,7 +252,7 @@ class Supervisor:
 
 
 def main() -> None:
-    """Runs the command of the arguments `KEEP_LOCALE GRACE COMMAND...` under a `Supervisor`, then exits."""
+    """Run the command in the arguments `KEEP_LOCALE GRACE COMMAND...` under a `Supervisor`, then exit."""
     try:
         supervise(sys.argv[1] == "1", float(sys.argv[2]), sys.argv[3:])
     finally:

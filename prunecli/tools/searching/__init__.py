@@ -1,1 +1,1 @@
-"""Finding files and lines: which files a search sees, and how it is kept short."""
+"""Find files and lines: which files a search covers, and how its results are limited."""

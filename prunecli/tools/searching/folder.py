@@ -1,4 +1,4 @@
-"""What a folder holds, in a few names: sorted, folders marked with a slash."""
+"""The first names in a folder: sorted, folders marked with a slash."""
 
 import heapq
 import os

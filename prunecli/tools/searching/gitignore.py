@@ -1,4 +1,4 @@
-"""Which files a search sees: .gitignore at every level, and .git/info/exclude, as git and ripgrep read them.
+"""Decide which files a search skips: .gitignore at every level, and .git/info/exclude, as git and ripgrep read them.
 
 Imported by the search process too: only what starts fast is imported.
 """
@@ -84,7 +84,7 @@ def levels_at(folder: str) -> tuple[Level, ...]:
 
 
 def is_ignored(levels: tuple[Level, ...], path: str, name: str, is_folder: bool) -> bool:
-    """Whether an absolute path is left out of searches. Its folder is taken not to be."""
+    """Whether searches skip an absolute path, assuming its folder is not skipped."""
     for kind in ("gitignore", "exclude"):
         for level in levels:
             rules: Rules | None = getattr(level, kind)

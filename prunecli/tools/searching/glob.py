@@ -1,4 +1,4 @@
-"""What a glob matches: `*`, `?`, `[...]`, `**` between slashes and, for people, `{a,b}`.
+"""Match globs: `*`, `?`, `[...]`, `**` between slashes and, for people, `{a,b}`.
 
 Names are matched, not opened. Imported by the search process too: only what starts fast is imported.
 """

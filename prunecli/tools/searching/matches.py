@@ -1,4 +1,4 @@
-"""The matching lines of a search, as they come from its process, kept short for the model."""
+"""Collect the matching lines of a search process, within the limits for the model."""
 
 import os
 import re
@@ -29,7 +29,7 @@ class Matches:
         self._lines = list[tuple[str, int, str, str]]()
 
     def take(self, data: bytes) -> bool:
-        """Takes output of the search; False once it is enough."""
+        """Take output of the search; False once there are enough matches."""
         self._unread += data
         at = 0
         while found := _LINE.match(self._unread, at):
@@ -42,7 +42,7 @@ class Matches:
 
     @property
     def complaint(self) -> str:
-        """What the search said that is neither a line nor a notice: why it could not search."""
+        """Errors of the search: output that is neither a match nor a notice."""
         return decoded(_NOTICE.sub(b"", self._unread))
 
     def _add(self, raw_path: bytes, number: bytes, mark: bytes, raw_line: bytes) -> bool:

@@ -1,7 +1,7 @@
 """The search process: finds lines or names in an interpreter of its own, which can be killed at any moment.
 
 It stands in for ripgrep and prints as that does; a regular expression that never ends is cut short by whoever
-started it (EXE-23). Only what starts fast is imported.
+started it. Only what starts fast is imported.
 """
 
 import os
@@ -34,7 +34,7 @@ def main() -> None:
             status = print_lines(root, *rest)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        pass  # nobody wants more
+        pass  # the reader has enough
     os._exit(status)
 
 

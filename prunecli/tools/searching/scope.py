@@ -1,4 +1,4 @@
-"""Where a search looks: a folder, or one file in it, and how its paths are shown."""
+"""The scope of a search: a folder, or one file in it, and how to show its paths."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def folders_of(folder: str, glob: str) -> tuple[str, ...]:
 
 
 def scope_of(given: str, cwd: Path) -> Scope:
-    """The scope that a path means. Raises ToolError for one that can't be searched."""
+    """The scope of a path. Raises ToolError if it can't be searched."""
     path = absolute(given or ".", cwd)
     try:
         real = os.path.realpath(path, strict=True)

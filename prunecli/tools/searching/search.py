@@ -1,4 +1,4 @@
-"""How a search is run: in a process that can be killed, for a few seconds at most (EXE-23)."""
+"""Run a search in a process that can be killed, for a few seconds at most."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ _RIPGREP_FLAGS = (
 async def scan(
     arguments: list[str], root: str, env: Mapping[str, str], take: Callable[[bytes], bool]
 ) -> Ended:
-    """Runs the search process. Raises ToolError when it can't be started."""
+    """Run the search process. Raises ToolError if it can't be started."""
     argv = [sys.executable, "-I", "-S", "-c", _START, _PACKAGE_ROOT, *arguments]
     return await run(argv, cwd=Path(root), env=env, take=take, time_limit=MAX_SECONDS, grace=0)
 
@@ -49,13 +49,13 @@ async def scan(
 async def ripgrep(
     program: str, arguments: list[str], root: str, env: Mapping[str, str], take: Callable[[bytes], bool]
 ) -> Ended:
-    """Runs ripgrep with the flags that all searches have. Raises ToolError when it can't be started."""
+    """Run ripgrep with the flags shared by all searches. Raises ToolError if it can't be started."""
     argv = [program, *_RIPGREP_FLAGS, *arguments]
     return await run(argv, cwd=Path(root), env=env, take=take, time_limit=MAX_SECONDS, grace=0)
 
 
 def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
-    """The path of ripgrep, or None. One inside the workspace is not trusted: the repository may bring it."""
+    """The path of ripgrep, or None. One inside the workspace is not trusted: it may come with the repository."""
     found = program_in(env, "rg")
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The files below a folder that a search sees, in the order of their names, never through a link.
+"""Walk the files that a search covers, sorted by name, without following links.
 
 Imported by the search process too: only what starts fast is imported.
 """
@@ -48,7 +48,7 @@ class _Folder:
         self.entries: Iterator[os.DirEntry[str]] | None = None
 
     def read(self, root: str) -> None:
-        """Lists the folder, and puts its own level before those above it."""
+        """List the folder, and put its own level before those above it."""
         path = os.path.join(root, self.relative.rstrip("/")) if self.relative else root
         try:
             with os.scandir(path) as found:

@@ -1,1 +1,1 @@
-"""What helps typing: history, drafts, pastes, fuzzy matching, completion. No screen in here."""
+"""Typing aids: history, drafts, pastes, fuzzy matching, completion. Independent of the screen."""

@@ -1,38 +1,40 @@
-"""Which keys answer a question that stands above the prompt, and which are typed. Pure; times are arguments.
+"""Decides which keys answer a question above the prompt and which are typed. Pure; times are arguments.
 
-A question must never be answered by what was meant for the prompt. Three rules hold that:
-
-* Nothing answers before the keyboard was quiet for a moment with the question on the screen.
-* A letter or a digit answers only alone: on an empty prompt, with silence before it and after it. It is typed at
-  first, so that it is the beginning of a text when more follows.
-* Enter answers with the marked row. While something is typed that is the row which takes a text ("No, and ...").
+A question must never be answered by keys meant for the prompt. Three rules ensure that:
+* Nothing answers before a moment without keys, with the question on the screen.
+* A letter or a digit answers only alone: on an empty prompt, with a pause before and after. It is typed first, so
+  that it can begin a longer text.
+* Enter answers with the marked row. While something is typed, that is the row that takes a text ("No, and ...").
 """
 
 from collections.abc import Sequence
 from enum import Enum, auto
 
 QUIET_SECONDS = 0.5
-"""The silence before and after a letter that answers, and before the first answer of all."""
+"""Seconds without keys before and after a letter that answers, and before the first answer."""
 
 
 class Meaning(Enum):
-    """What a key is to a question."""
+    """The meaning of a key for a question."""
 
     TYPED = auto()
-    """It is the prompt's."""
+    """Goes to the prompt."""
     MARKED = auto()
-    """It marked another row."""
+    """Marked another row."""
     PENDING = auto()
-    """It is the prompt's, and answers if nothing follows: see `Answering.due`."""
+    """Goes to the prompt, and answers if no key follows: see `Answering.due`."""
     ANSWERED = auto()
-    """The marked row is the answer."""
+    """Answers with the marked row."""
     SOON = auto()
-    """It answers nothing yet: the question has only just appeared, or something typed has no place in an answer."""
+    """Answers nothing yet: the question has only just appeared, or the typed text does not fit an answer."""
 
 
 class Answering:
-    """The keys of one question. `letters` are those of each row; `for_text` is the row that what is typed belongs to,
-    None where none takes a text; `leave` is the row of Esc."""
+    """The keys of one question.
+
+    `letters` are the keys of each row; `for_text` is the row that takes typed text, None if none does; `leave` is the
+    row for Esc.
+    """
 
     def __init__(self, letters: Sequence[str], *, for_text: int | None, leave: int, marked: int = 0) -> None:
         self._letters = letters
@@ -47,41 +49,41 @@ class Answering:
         self._pending_since: float | None = None
 
     def appeared(self, at: float) -> None:
-        """The question is on the screen, or is seen again: silence is counted from now."""
+        """Restart the silence: the question is on the screen, or visible again."""
         self._since, self._armed, self._pending_since = at, False, None
 
     def is_ready(self, at: float) -> bool:
-        """Whether keys answer."""
+        """Whether keys answer yet."""
         self._armed = self._armed or at - self._since >= QUIET_SECONDS
         return self._armed
 
     @property
     def is_pending(self) -> bool:
-        """Whether a letter waits for silence."""
+        """Whether a letter is waiting for silence."""
         return self._pending_since is not None
 
     def due(self, at: float) -> bool:
-        """Whether the letter that was typed answers by now."""
+        """Whether the typed letter answers by now."""
         since = self._pending_since
         return since is not None and at - since >= QUIET_SECONDS
 
     def holds(self, text: str) -> None:
-        """The prompt holds this now: what is typed marks the row that takes it."""
+        """Update for the prompt's text: typing marks the row that takes it."""
         if text != self._text:
             self._text, self._was_moved = text, False
             if not self.is_pending:
                 self.marked = self._first if self._for_text is None or not text else self._for_text
 
     def mark(self, row: int) -> None:
-        """Enter answers with this row."""
+        """Mark the row that Enter answers with."""
         self.marked, self._was_moved, self._pending_since = row, True, None
 
     def pasted(self, at: float) -> None:
-        """A paste is typed: it answers nothing."""
+        """Note a paste: it is typed and answers nothing."""
         self._since, self._pending_since = at, None
 
     def press(self, key: str, at: float) -> Meaning:
-        """What a key is that was pressed at a time."""
+        """Return the meaning of a key pressed at a time."""
         if at < self._since:  # pressed before it appeared, and handled late
             return Meaning.TYPED
         ready, quiet = self.is_ready(at), at - self._since >= QUIET_SECONDS

@@ -1,6 +1,6 @@
-"""What is typed and not sent yet, kept in a file, so that a crash does not lose it.
+"""The unsent prompt, kept in a file so that a crash does not lose it.
 
-Imported before the first frame: what only reading and writing needs is imported there.
+Imported before the first frame: imports needed only to read and write are local.
 """
 
 import os
@@ -13,30 +13,30 @@ NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
 
 class Draft(NamedTuple):
-    """The text of the prompt with its marks, and the pastes that these stand for."""
+    """The prompt's text with its paste marks, and the pastes they stand for."""
 
     text: str = ""
     pastes: Mapping[int, str] = NO_PASTES
 
     def expanded(self) -> str:
-        """The text with every paste in its place."""
+        """Return the text with every paste in its place."""
         from prunecli.tui.prompting.pastes import expanded
 
         return expanded(self.text, self.pastes)
 
 
 def folder_of(history: Path, cwd: Path) -> Path:
-    """Where the drafts of a directory are: beside the history."""
+    """Return the folder of a directory's drafts, beside its history."""
     from prunecli.paths import slug
 
     return history.with_name("drafts") / slug(cwd)
 
 
 class DraftFile:
-    """The draft of one running program, which holds a lock as long as it runs.
+    """The draft of one running program, which holds a lock while it runs.
 
-    So a second program in the same directory has a draft of its own, and what a program left behind, by a crash or
-    at its end, is taken over by the next one. Not for several threads at a time.
+    A second program in the same directory has its own draft. The next program takes over a draft left by a crash or
+    an exit. Not thread-safe.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,10 +52,10 @@ class DraftFile:
         save(self.path, draft)
 
     def adopt(self) -> Draft:
-        """Take the newest draft over that nobody's is, an empty one where there is none. Raises OSError."""
+        """Take over the newest draft without an owner, or an empty one. Raises OSError."""
         try:
             found = sorted(self.path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        except OSError:  # one that has just gone
+        except OSError:  # it was just removed
             return Draft()
         for path in reversed(found):
             lock_path = path.with_suffix(".lock")
@@ -75,7 +75,7 @@ class DraftFile:
         return Draft()
 
     def close(self) -> None:
-        """Leave the draft to the next program."""
+        """Release the draft for the next program."""
         lock, self._lock = self._lock, None
         if lock is not None:
             if not self.path.exists():
@@ -89,7 +89,7 @@ class DraftFile:
 
 
 def _locked(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file; None where another program holds it."""
+    """Lock a file and return its descriptor; None if another program holds the lock."""
     import fcntl
 
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -102,7 +102,7 @@ def _locked(path: Path) -> int | None:
 
 
 def save(path: Path, draft: Draft) -> None:
-    """Keeps a draft, or removes it where it is blank. What is there is replaced whole. Raises OSError."""
+    """Save a draft, or remove its file if it is blank. Replaces the file atomically. Raises OSError."""
     if not draft.text.strip():
         path.unlink(missing_ok=True)
         return
@@ -118,7 +118,7 @@ def save(path: Path, draft: Draft) -> None:
 
 
 def load(path: Path) -> Draft | None:
-    """The kept draft; None where there is none or it can't be read."""
+    """Return the saved draft; None if there is none or it cannot be read."""
     import json
 
     try:

@@ -1,1 +1,1 @@
-"""The screens: the conversation, and those that are opened over it."""
+"""The main screen and the screens opened over it."""

@@ -1,4 +1,4 @@
-"""A list to choose from: /model, /theme, /resume. Typing filters it, and what is marked can be tried on."""
+"""A filterable list to choose from, as for /model and /theme. The marked choice can be previewed."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -11,21 +11,21 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Choice, Choose
+from prunecli.presentation import fuzzy
+from prunecli.presentation.completion import Offer
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
-from prunecli.tui.prompting import fuzzy
-from prunecli.tui.prompting.completion import Offer
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6
-"""Rows around title and list: the line above, the filter, the count, the help and what is empty."""
-_ANSWERS = "Enter chooses · Esc leaves it as it is"
+"""Rows around title and list: the top border, the filter, the count, the help and the blank lines."""
+_ANSWERS = "Enter to select · Esc to cancel"
 
 
 class ChooseScreen(ModalScreen[str | None]):
-    """Gives the chosen value, or None. `look` is told what is marked."""
+    """Returns the chosen value, or None. `look` is called with the marked choice."""
 
     DEFAULT_CSS = """
     ChooseScreen {
@@ -53,7 +53,7 @@ class ChooseScreen(ModalScreen[str | None]):
         self._list = OfferList()
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list."""
+        """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Field(placeholder="type to filter")
@@ -61,13 +61,13 @@ class ChooseScreen(ModalScreen[str | None]):
             yield Static(Content(_ANSWERS), id="help")
 
     def on_mount(self) -> None:
-        """Marks what is chosen now."""
+        """Mark the current choice."""
         current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
         self._fill("", current)
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        """More or fewer rows fit."""
+        """Adjust the list to the new height."""
         self._fill(self.query_one(Input).value, self._list.at)
 
     def _fill(self, query: str, at: int = 0) -> None:
@@ -85,11 +85,11 @@ class ChooseScreen(ModalScreen[str | None]):
         self._list.offers = offers
         room = self.size.height * 9 // 10 - OTHER_ROWS - title - self._list.whole_rows
         self._list.most_rows = max(3, min(14, room))
-        self._list.show(offers, "" if offers else "nothing like it", at)
+        self._list.show(offers, "" if offers else "No matches", at)
         self._list.styles.height = self._list.rows
 
     def _meant(self, query: str) -> list[str]:
-        """What a query means by its label, then what has it in its detail."""
+        """Return the labels that match a query, then those whose detail contains it."""
         if not query:
             return list(self._by_label)
         labels = fuzzy.best(query, self._by_label, len(self._by_label))
@@ -101,7 +101,7 @@ class ChooseScreen(ModalScreen[str | None]):
         ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Another filter."""
+        """Apply another filter."""
         self._fill(event.value)
         self._tell()
 
@@ -111,7 +111,7 @@ class ChooseScreen(ModalScreen[str | None]):
             self._look(self._by_label[offer.label])
 
     def on_key(self, event: events.Key) -> None:
-        """Up and Down mark, Enter chooses, Esc leaves."""
+        """Up and Down mark, Enter selects, Esc cancels."""
         rows = self._list.most_rows - 1
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
         if event.key in steps:
@@ -128,14 +128,14 @@ class ChooseScreen(ModalScreen[str | None]):
         event.prevent_default()
 
     def on_picked(self, message: Picked) -> None:
-        """A click chooses."""
+        """Select the clicked choice."""
         message.stop()
         if self._list.chosen:
             self.dismiss(self._list.chosen.value)
 
 
 def _labelled(choices: Iterable[Choice]) -> dict[str, Choice]:
-    """The choices by their labels; of several with the same one each has another number of spaces behind it."""
+    """Map labels to choices; trailing spaces tell equal labels apart."""
     found: dict[str, Choice] = {}
     for choice in choices:
         label = _label(choice)

@@ -1,4 +1,4 @@
-"""The inspector: the whole window as a map and as a tree, and what every key would do before it is pressed."""
+"""The context inspector: the window as a map and a tree, with a preview of what each key would do."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,10 +11,10 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from prunecli.context.acts import Act
-from prunecli.context.labels import Key
-from prunecli.context.listing import Rows
 from prunecli.errors import PrunecliError
+from prunecli.inspector.labels import Key
+from prunecli.inspector.listing import Rows
+from prunecli.inspector.manual_edits import Act
 from prunecli.model.events import Record
 from prunecli.model.signals import SessionEvent
 from prunecli.runtime import Runtime
@@ -24,14 +24,14 @@ from prunecli.tui.screens.context_doors import show_difference, show_help, show_
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
 from prunecli.tui.screens.context_previews import Previews
-from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.context_tree import TreeRows
-from prunecli.tui.showing.inspected import (
+from prunecli.tui.screens.context_words import (
     done,
     selected_name,
     title,
     tools_line,
 )
+from prunecli.tui.slices import Between
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.field import Field
@@ -39,14 +39,14 @@ from prunecli.tui.widgets.fitting import fitted
 
 REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
-"""What the keys would do to a long turn is worked out when the mark has rested there so long."""
+"""Seconds the mark must rest on a long turn before its previews are computed."""
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "R": "in_place", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _BUSY = "Reading the session …"
 
 
 class ContextScreen(ModalScreen[None]):
-    """Looks at the runtime's session and edits its context until Esc."""
+    """Shows the runtime's session and edits its context until Esc."""
 
     DEFAULT_CSS = """
     ContextScreen {
@@ -81,7 +81,7 @@ class ContextScreen(ModalScreen[None]):
             "q": lambda: self.dismiss(None),
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
-            "slash": lambda: self._open_field("show only", self._folds.words),
+            "slash": lambda: self._open_field("filter by words", self._folds.words),
             "question_mark": lambda: show_help(self.app),
             "f1": lambda: show_help(self.app),
             "d": lambda: show_difference(self.app, runtime.session.records, self.inspecting.outline),
@@ -100,7 +100,7 @@ class ContextScreen(ModalScreen[None]):
             self._folds.turn(Key("turn", turns[-1].seq))
 
     def compose(self) -> ComposeResult:
-        """The map, the tree, what the keys would do."""
+        """Lay out the map, the tree and the previews."""
         yield MapView()
         yield self.tree_rows
         yield Static("", id="detail")
@@ -108,7 +108,7 @@ class ContextScreen(ModalScreen[None]):
         yield Static("", id="hint")
 
     def on_mount(self) -> None:
-        """From the newest turn; follows the session from now on."""
+        """Start at the newest turn and follow the session."""
         self._unsubscribe = self._runtime.session.subscribe(self._take)
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
@@ -122,7 +122,7 @@ class ContextScreen(ModalScreen[None]):
         self._measure()
 
     def _choose_largest(self) -> None:
-        """Marks what is worth pruning first, unless a key or a click was faster."""
+        """Mark the best thing to prune, unless a key or a click came first."""
         largest = None if self._chosen else self.inspecting.largest()
         self._chosen = True
         if largest is not None:
@@ -130,17 +130,17 @@ class ContextScreen(ModalScreen[None]):
             self._show(largest)
 
     def on_unmount(self) -> None:
-        """The session is not followed any more."""
+        """Stop following the session."""
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """What fits is another."""
+        """Redraw for the new size."""
         self._tell()
 
     # Showing -------------------------------------------------------------------------------------------------
 
     def _take(self, event: SessionEvent) -> None:
-        """The session goes on: what is new is shown soon, and at once all of it that came."""
+        """Schedule an update for new events; one update shows all that arrived."""
         if isinstance(event, Record) and not self._due:
             self._due = True
             self.set_timer(REFRESH_SECONDS, self._follow)
@@ -156,7 +156,7 @@ class ContextScreen(ModalScreen[None]):
             self._tell()
 
     def _measure(self) -> None:
-        """The figures of everything, where they are not known."""
+        """Measure tokens where they are unknown."""
         if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
@@ -166,7 +166,10 @@ class ContextScreen(ModalScreen[None]):
         self._tell()
 
     def _show(self, marked: Key | None = None) -> None:
-        """The rows of now; the marked node stays marked. Where they are many the keys go on meanwhile."""
+        """Rebuild the rows and keep the marked node marked.
+
+        Many rows are built in slices, so keys stay responsive.
+        """
         rows = self._folds.rows(self.inspecting.outline)
         self._between.do("rows", rows.in_steps(), lambda: self._show_rows(rows, marked))
         self._tell()
@@ -176,12 +179,12 @@ class ContextScreen(ModalScreen[None]):
         self._tell()
 
     def _tell(self) -> None:
-        """Map, detail and hint for the marked node."""
+        """Update map, detail and hint for the marked node."""
         if not self.is_mounted or not self.inspecting.outline.is_read:
             return
         found, outline = self.inspecting.map, self.inspecting.outline
         doing = (
-            "the agent asks something: Esc" if self._asking() else "working" if self._runtime.running else ""
+            "the agent needs an answer: Esc" if self._asking() else "working" if self._runtime.running else ""
         )
         self.query_one(MapView).show(
             found,
@@ -191,7 +194,7 @@ class ContextScreen(ModalScreen[None]):
             else (),
         )
         busy = _BUSY if self._between.is_busy else ""
-        none = busy or ("No matches" if self._folds.words else "Nothing was said yet")
+        none = busy or ("No matches" if self._folds.words else "No messages yet")
         rested = self._rested is not None
         lines = self._previews.look(self.tree_rows.marked, none, self.size, has_rested=rested)
         if self._previews.is_waiting:
@@ -204,7 +207,7 @@ class ContextScreen(ModalScreen[None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Keys of the tree; while something is typed only Esc."""
+        """Handle the tree's keys; while a text is typed, only Esc and the arrows."""
         if self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
                 self._close_field()
@@ -231,7 +234,7 @@ class ContextScreen(ModalScreen[None]):
         return True
 
     def _deed(self, key: str) -> bool:
-        """What a key does to the marked node or to the screen; False for a key that means nothing here."""
+        """Run a key's command on the marked node or the screen; False if the key has none."""
         deed = self._deeds.get(key)
         if deed is not None:
             deed()
@@ -249,7 +252,7 @@ class ContextScreen(ModalScreen[None]):
             self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        """Another node."""
+        """Update for another marked node."""
         self._chosen = True
         self._said = ""
         if self._rested is not None:
@@ -258,7 +261,7 @@ class ContextScreen(ModalScreen[None]):
         self._tell()
 
     def on_tree_rows_folded(self, message: TreeRows.Folded) -> None:
-        """A click folds."""
+        """Fold or unfold the clicked node."""
         self._fold(message.key)
 
     def _fold(self, key: Key, *, unfold: bool | None = None) -> None:
@@ -272,14 +275,14 @@ class ContextScreen(ModalScreen[None]):
             self._show()
 
     def _fold_all(self) -> None:
-        """Unfolds everything, or folds it where nothing is folded; a sorted list has nothing to unfold."""
+        """Unfold everything, or fold it if nothing is folded. A sorted list does not fold."""
         if self._folds.by != "order":
             return
         self._folds.turn_all(unfolded=self.tree_rows.rows.has_folded)
         self._show()
 
     def _sort(self) -> None:
-        """The next order, from its top; back in the tree the marked node is in view."""
+        """Switch to the next order, from its top; back in the tree, keep the marked node in view."""
         self._folds.next_order()
         by, row = self._folds.by, self.tree_rows.marked
         marked = Key("turn", row.key.seq) if row and row.key.kind == "prompt" else row.key if row else None
@@ -323,7 +326,7 @@ class ContextScreen(ModalScreen[None]):
             self._say(planned.refusal)
             return
         self._asked = key
-        self._open_field(f"memo in place of {selected_name(key)}", "")
+        self._open_field(f"memo to replace {selected_name(key)}", "")
 
     def _open_field(self, placeholder: str, value: str) -> None:
         field = self.query_one("#field", Input)
@@ -340,13 +343,13 @@ class ContextScreen(ModalScreen[None]):
             self._filter("")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filters while one types."""
+        """Filter while typing."""
         event.stop()
         if self._asked is None and event.input.has_class("-shown"):
             self._filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The memo is written, or the filter stays."""
+        """Write the memo, or keep the filter."""
         event.stop()
         asked, self._asked = self._asked, None
         event.input.remove_class("-shown")
@@ -354,7 +357,7 @@ class ContextScreen(ModalScreen[None]):
         if asked is not None and event.value.strip():
             self._act("memo", asked, event.value.strip())
         elif asked is not None:
-            self._say("without words there is no memo")
+            self._say("No memo written: it was empty")
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()

@@ -1,4 +1,4 @@
-"""What two requests that were sent differ in: which messages, how many tokens, and where the prompt cache broke."""
+"""The difference between two sent requests: messages, tokens, and where the prompt cache broke."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -11,17 +11,17 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
-from prunecli.context.difference import Difference, Requests
-from prunecli.context.labels import Key, NodeKind
-from prunecli.context.outline import Outline
 from prunecli.figures import short
+from prunecli.inspector.difference import Difference, Requests
+from prunecli.inspector.labels import Key, NodeKind
+from prunecli.inspector.outline import Outline
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
-from prunecli.tui.screens.context_steps import Between
 from prunecli.tui.screens.table import Rows
+from prunecli.tui.slices import Between
 
 SETTLE_SECONDS = 0.05
-"""A key that is held down asks for one comparison, not for thirty."""
+"""Seconds before a comparison starts, so that holding a key down asks for one."""
 
 _SIGNS = {"added": "+ added", "replaced": "~ replaced", "removed": "− removed"}
 _HEADINGS = ("", "entry", "what", "before", "after")
@@ -33,30 +33,28 @@ def summary(found: Difference, number: int) -> list[str]:
     model = f"{one_line(first.model)} → {one_line(second.model)}" if found.model else one_line(second.model)
     lines = [f"Request {number} → {number + 1} · {model}"]
     if found.model:
-        cache = "the model changed: nothing was cached"
+        cache = "model changed: nothing cached"
     elif found.preamble:
-        cache = "system prompt or tools changed: the cache broke at the very beginning"
+        cache = "system prompt or tools changed: cache broken from the start"
     elif found.broken_at is None:
-        cache = "the cache stayed whole: only something new at the end"
+        cache = "cache intact: only additions at the end"
     else:
-        cache = f"the cache broke at entry {found.broken_at}"
+        cache = f"cache broken at entry {found.broken_at}"
     messages = f"{found.same_messages} message{'s' * (found.same_messages != 1)}"
-    lines.append(f"{messages} the same (~{short(found.same)}), ~{short(found.new)} from there on · {cache}")
+    lines.append(f"{messages} unchanged (~{short(found.same)}), ~{short(found.new)} after that · {cache}")
     usage = second.usage
     if usage.prompt_tokens:
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-        told = f"read {short(read or 0)} from the cache, wrote {short(written or 0)}"
-        told += f", {short(usage.input_tokens)} beside it"
-        lines.append(
-            "the endpoint: " + (told if read is not None else f"{short(usage.prompt_tokens)} tokens")
-        )
+        told = f"cache read {short(read or 0)}, wrote {short(written or 0)}"
+        told += f", uncached {short(usage.input_tokens)}"
+        lines.append("endpoint: " + (told if read is not None else f"{short(usage.prompt_tokens)} tokens"))
     else:
-        lines.append("the endpoint reported nothing")
+        lines.append("endpoint: no usage reported")
     return lines
 
 
 def table(found: Difference, outline: Outline) -> Table:
-    """A row for each entry of which something else is sent."""
+    """A row for each entry that was sent differently."""
     rows = [
         (
             _SIGNS[one.change],
@@ -73,7 +71,7 @@ def table(found: Difference, outline: Outline) -> Table:
 def _label(outline: Outline, seq: int) -> str:
     entry = outline.context.entries.get(seq)
     if entry is None:
-        return "(no longer there)"
+        return "(no longer in the context)"
     kind: NodeKind = (
         "result" if entry.kind == "result" else "exchange" if entry.kind == "assistant" else "turn"
     )
@@ -82,7 +80,7 @@ def _label(outline: Outline, seq: int) -> str:
 
 
 class DiffScreen(ModalScreen[None]):
-    """Shows one difference after the other until Esc."""
+    """Shows one difference at a time until Esc."""
 
     DEFAULT_CSS = """
     DiffScreen {
@@ -107,15 +105,15 @@ class DiffScreen(ModalScreen[None]):
         self._due: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """What can be said of it, the list, keys."""
+        """Lay out summary, list and keys."""
         yield Static("", id="said")
         yield Rows(Table("", _HEADINGS, ()))
         yield Static("", id="help")
 
     def on_mount(self) -> None:
-        """The last two."""
+        """Compare the last two requests."""
         self.query_one(Rows).focus()
-        self.query_one("#said", Static).update(Content("Going through the session …"))
+        self.query_one("#said", Static).update(Content("Reading the session …"))
         self._between.do("log", self._requests.reading(), self._compare_last)
 
     def _compare_last(self) -> None:
@@ -126,13 +124,13 @@ class DiffScreen(ModalScreen[None]):
         last = len(self._requests.sent) - 1
         self.query_one("#help", Static).update(
             Content(
-                f"Left Right or a number and Enter: request 1 to {last} · Esc closes"
+                f"Left/Right, or a number and Enter: request 1 to {last} · Esc to close"
                 if last > 0
-                else "Esc closes"
+                else "Esc to close"
             )
         )
         if last < 1:
-            lines = ["Fewer than two requests were sent so far."]
+            lines = ["Nothing to compare: fewer than two requests sent"]
             self.query_one("#said", Static).update(Content("\n".join(lines)))
             return
         self.number = max(1, min(self.number, last))
@@ -145,14 +143,14 @@ class DiffScreen(ModalScreen[None]):
         self._between.do("difference", self._comparing(self.number), lambda: None)
 
     def _comparing(self, number: int) -> Iterator[None]:
-        """Compares in steps, and shows it: nothing that was given up goes on."""
+        """Compare in steps and show the result. A newer comparison cancels this one."""
         first, second = self._requests.sent[number - 1 : number + 1]
         found = yield from self._requests.compare(first, second)
         self.query_one("#said", Static).update(Content("\n".join(summary(found, number))))
         self.query_one(Rows).show(table(found, self._outline))
 
     def on_key(self, event: events.Key) -> None:
-        """Left and Right choose; a number and Enter too; Esc closes."""
+        """Left and Right change the request, as do a number and Enter; Esc closes."""
         match event.key:
             case "escape" | "q" | "ctrl+c":
                 self.dismiss(None)

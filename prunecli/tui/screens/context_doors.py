@@ -1,4 +1,4 @@
-"""The screens that the inspector's keys open. Each is imported when it is opened."""
+"""The screens opened by the inspector's keys. Each is imported when it is first opened."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,28 +6,28 @@ from typing import Any
 from textual.app import App
 
 from prunecli.commands.command import Table
-from prunecli.context.labels import Key
-from prunecli.context.outline import Outline
+from prunecli.inspector.labels import Key
+from prunecli.inspector.outline import Outline
 from prunecli.model.events import Record
-from prunecli.tui.showing.inspected import HELP, tools_table
+from prunecli.tui.screens.context_words import HELP, tools_table
 
 
 def show_text(app: App[Any], outline: Outline, key: Key) -> None:
-    """The full text of a node."""
+    """Show the full text of a node."""
     from prunecli.tui.screens.context_text import TextScreen
 
     app.push_screen(TextScreen(outline, key))
 
 
 def show_difference(app: App[Any], records: Sequence[Record], outline: Outline) -> None:
-    """What changed between two requests."""
+    """Show the difference between two requests."""
     from prunecli.tui.screens.context_diff import DiffScreen
 
     app.push_screen(DiffScreen(records, outline))
 
 
 def show_tools(app: App[Any], outline: Outline) -> bool:
-    """The totals per tool; False where there are none."""
+    """Show the totals per tool; False if there are none."""
     totals = outline.tools.largest_first(outline.context.counts.told_raw)
     if totals:
         _show_table(app, tools_table(totals, outline.rides.requests))
@@ -35,8 +35,8 @@ def show_tools(app: App[Any], outline: Outline) -> bool:
 
 
 def show_help(app: App[Any]) -> None:
-    """The keys and the columns."""
-    _show_table(app, Table("The inspector", ("key", "what it does"), HELP))
+    """Show the keys and the columns."""
+    _show_table(app, Table("Context inspector", ("key", "action"), HELP))
 
 
 def _show_table(app: App[Any], table: Table) -> None:

@@ -1,4 +1,4 @@
-"""The map of the inspector: the window as cells, a letter and a colour for each part, and the legend below."""
+"""The inspector's map: the window as cells, a letter and a colour for each part, with a legend below."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from prunecli.context.map import USED, Part, WindowMap
-from prunecli.tui.showing.inspected import LETTERS, legend, wraps
+from prunecli.inspector.window_map import USED, Part, WindowMap
+from prunecli.tui.screens.context_words import LETTERS, legend, wraps
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 SMALL, TALL = 20, 32
-"""Rows of the screen below which everything is one line, and from which on there is room for more."""
+"""Screen height below which the map is one line, and above which it takes more rows."""
 
 _COLORS: dict[Part, str] = {
     "system": "$comment",
@@ -27,12 +27,12 @@ _COLORS: dict[Part, str] = {
 
 
 def cell_style(part: Part) -> str:
-    """The style of a part's cells: its letter on its colour, so that it can be read either way."""
+    """The style of a part's cells, readable with and without colours."""
     return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 
 class MapView(Widget):
-    """The title line, the cells, the legend."""
+    """The title line, the cells and the legend."""
 
     can_focus = False
     DEFAULT_CSS = "MapView { height: auto; padding: 0 1; }"
@@ -46,17 +46,17 @@ class MapView(Widget):
     def show(
         self, found: WindowMap, title: tuple[Sequence[Piece], Sequence[Piece]], tools: Sequence[Piece] = ()
     ) -> None:
-        """Another map; `tools` is a line below it where there is room."""
+        """Show another map; `tools` is an extra line if there is room."""
         if (found, title, tools) != (self._map, self._title, self._tools):
             self._map, self._title, self._tools = found, title, tools
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
-        """The lines for this width: what is drawn now may still have another one."""
+        """Return the lines for this width, which may differ from the drawn one."""
         return len(self._lines(max(1, width)))
 
     def render(self) -> Content:
-        """The lines for the width there is."""
+        """Draw the lines for the current width."""
         return Content("\n").join(self._lines(max(1, self.content_size.width)))
 
     def _lines(self, width: int) -> list[Content]:
@@ -67,7 +67,7 @@ class MapView(Widget):
             cells = self._map.cells(rows * width)
             bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
             unknown = Content.styled(LETTERS["free"] * width, cell_style("free"))
-            lines += bars or [unknown] * rows  # as high as it will be when the parts are known
+            lines += bars or [unknown] * rows  # as high as once the parts are known
             items = legend(self._map)
             if height < SMALL:
                 items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]

@@ -1,23 +1,23 @@
-"""What the inspector says below the tree: the marked node, and what the keys would do to it."""
+"""The lines below the inspector's tree: the marked node, and what each key would do to it."""
 
 from collections.abc import Sequence
 
 from textual.content import Content
 
-from prunecli.context.nodes import Row
-from prunecli.context.ranking import Order
+from prunecli.inspector.nodes import Row
+from prunecli.inspector.ranking import Order
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.tui.screens.context_map import SMALL, TALL
-from prunecli.tui.showing.inspected import KEYS, ORDER, detail, hint, preview
+from prunecli.tui.screens.context_words import KEYS, ORDER, detail, hint, preview
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 MANY_RESULTS = 300
-"""What the keys would do to a turn of more results is worked out when the mark has rested there."""
+"""Results in a turn above which previews wait until the mark rests."""
 
 
 class Previews:
-    """The lines for one node after the other. `is_waiting` where they say nothing yet because the mark must rest."""
+    """The preview lines, node by node. `is_waiting`: the mark must rest before they are computed."""
 
     def __init__(self, runtime: Runtime, inspecting: Inspecting) -> None:
         self._runtime = runtime
@@ -27,12 +27,14 @@ class Previews:
         self._words: dict[str, str] = {}
 
     def hints(self, by: Order) -> list[Piece]:
-        """The keys, those dim that would do nothing to the node that was looked at last, and the order of now."""
+        """Return the keys, dim where they would do nothing to the last node, and the current order."""
         return hint(self._idle, {**self._words, "s": "sort" if by == "order" else f"sort: {by}"})
 
     def look(self, row: Row | None, none: str, size: tuple[int, int], *, has_rested: bool) -> Content:
-        """Always as many lines, so that nothing jumps: the node, then what can be done, as much as there is room
-        for in this screen's size. `none` is said where no node is marked."""
+        """Return the node and its previews, always in the same number of lines, so that nothing jumps.
+
+        The screen's size decides how many. `none` is shown if no node is marked.
+        """
         width, most = max(10, size[0] - 2), 1 if size[1] < SMALL else 3 if size[1] < TALL else len(ORDER)
         lines = [*self._lines(row, none, width, most, has_rested=has_rested), *[Content("")] * most]
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines[: most + 1]])
@@ -46,7 +48,7 @@ class Previews:
         self._idle |= {"d"} if inspecting.outline.rides.requests < 2 else set()
         self._words, self.is_waiting = {}, False
         if row is None or node is None:
-            return [Content("It is gone" if row else none)]
+            return [Content("No longer in the context" if row else none)]
         about = fitted(detail(node, inspecting.why(row.key), self._runtime.policy.market.read), (), width)
         self.is_waiting = node.results > MANY_RESULTS and not has_rested
         if self.is_waiting or not inspecting.is_measured:

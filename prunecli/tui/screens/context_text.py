@@ -1,4 +1,4 @@
-"""The full text of a node of the context: the original, and what the model sees of it now."""
+"""The full text of a context node: the original, and what the model sees now."""
 
 import json
 from collections.abc import Iterator
@@ -10,25 +10,25 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from prunecli.context import labels
 from prunecli.context.exchange import Entry
-from prunecli.context.labels import Key
-from prunecli.context.outline import Outline
+from prunecli.inspector import labels
+from prunecli.inspector.labels import Key
+from prunecli.inspector.outline import Outline
 from prunecli.model.events import AssistantMessage, CompactionApplied
 from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse
+from prunecli.presentation import entries as shown
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript import entries as shown
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 
 if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
 
 
-_NOT_THERE = "This log holds neither system prompt nor tools: another program wrote the session."
+_NOT_THERE = "No system prompt or tools in this log: another program wrote it"
 
 
 def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
-    """What is shown of a node: first what the model sees, where that is something else, then the original."""
+    """Yield the transcript entries for a node: first what the model sees, if it differs, then the original."""
     context = outline.context
     if key.kind in ("system", "instructions", "tools"):
         yield shown.Divider("sent with every request")
@@ -36,17 +36,17 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
         yield _output(_NOT_THERE if text is None else _readable(text), outline.label(key))
         return
     if key.kind == "memo":
-        yield shown.Divider("the model sees this in place of what was dropped")
+        yield shown.Divider("the model sees this in place of the dropped exchange")
         yield _output(labels.memo_of(context, key).text or "", "memo")
         return
     if key.kind == "turn" and key.seq < 0:
-        yield shown.Notice("The session begins with the model's words.")
+        yield shown.Notice("This session starts with a model message")
         return
     entry = context.entries[key.seq]
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     edit = context.text_edit(entry.seq)
     if dropped:
-        yield shown.Divider("the model sees nothing of it")
+        yield shown.Divider("not sent to the model")
     elif edit is not None:
         yield shown.Divider(f"the model sees this ({labels.state(context, key)})")
         yield _output(edit.text or "", outline.label(key))
@@ -61,7 +61,7 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
     event = entry.event
     if isinstance(event, CompactionApplied):
         if event.words:
-            yield _output(event.words, "your words")
+            yield _output(event.words, "your messages")
         yield _output(event.summary, "summary")
     elif isinstance(event, AssistantMessage):
         kinds = {"text": Text, "thinking": Thinking, "calls": ToolUse}
@@ -76,7 +76,7 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
                 case ToolUse(_, name, given):
                     yield _output(_json(given), f"call {name}", "json")
                 case _:
-                    yield shown.Notice(f"a block of kind {type(block).__name__}")
+                    yield shown.Notice(f"{type(block).__name__} block")
         if key.kind == "exchange" and entry.exchange:
             for result in entry.exchange.results:
                 yield _output(result.text, "result of " + outline.label(Key("result", result.seq)))
@@ -99,7 +99,7 @@ def _json(given: Json) -> str:
 
 
 def _readable(pieces: str) -> str:
-    """The texts of system blocks as they are, schemas of tools as JSON with indentation."""
+    """Format system blocks as text and tool schemas as indented JSON."""
     values = [json.loads(line) for line in pieces.split("\n")]
     return "\n\n".join(str(value["text"]) if "text" in value else _json(value) for value in values)
 
@@ -124,16 +124,16 @@ class TextScreen(ModalScreen[None]):
         self._key = key
 
     def compose(self) -> ComposeResult:
-        """Title, text, keys."""
+        """Lay out title, text and keys."""
         app = cast("PrunecliApp", self.app)
         label = one_line(self._outline.label(self._key)) or "(empty)"
         number = f"{self._key.seq}  " if self._key.seq >= 0 else ""
         yield Static(Content(f"{number}{label}"), id="title")
         yield Transcript(app.palette)
-        yield Static(Content("Up Down PgUp PgDn Home End scroll · Esc closes"), id="help")
+        yield Static(Content("Up Down PgUp PgDn Home End to scroll · Esc to close"), id="help")
 
     def on_mount(self) -> None:
-        """From its beginning."""
+        """Show the text from its beginning."""
         transcript = self.query_one(Transcript)
         transcript.copy_on_select = True
         transcript.append_many(entries_of(self._outline, self._key))
@@ -145,7 +145,7 @@ class TextScreen(ModalScreen[None]):
         )
 
     def on_key(self, event: events.Key) -> None:
-        """Esc, q and Enter close; the others move."""
+        """Esc, q and Enter close; other keys scroll."""
         transcript = self.query_one(Transcript)
         match event.key:
             case "escape" | "q" | "enter" | "ctrl+c":

@@ -1,4 +1,4 @@
-"""The tree of the inspector: only the rows in view are worked out and drawn, however long the session is."""
+"""The inspector's tree. Only the rows in view are computed and drawn, however long the session is."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from prunecli.context.labels import Key
-from prunecli.context.listing import Rows
-from prunecli.context.nodes import Node, Row
-from prunecli.context.ranking import Order
-from prunecli.tui.showing.tree_columns import Cells, Columns, cells_of, is_pruned
+from prunecli.inspector.labels import Key
+from prunecli.inspector.listing import Rows
+from prunecli.inspector.nodes import Node, Row
+from prunecli.inspector.ranking import Order
+from prunecli.tui.screens.context_columns import Cells, Columns, cells_of, is_pruned
 from prunecli.tui.transcript.palette import Inks, Palette, inks
 
 
 class TreeRows(ScrollView, can_focus=True):
-    """Rows under a heading, one of which is marked. What is unfolded is decided by the screen."""
+    """Rows under a heading, with one row marked. The screen decides what is unfolded."""
 
     DEFAULT_CSS = """
     TreeRows { height: 1fr; background: $background; scrollbar-size-vertical: 1; }
@@ -27,10 +27,10 @@ class TreeRows(ScrollView, can_focus=True):
     """
 
     class Marked(Message):
-        """Another row is marked."""
+        """Another row was marked."""
 
     class Folded(Message):
-        """This node is to be folded or unfolded."""
+        """A node should be folded or unfolded."""
 
         def __init__(self, key: Key) -> None:
             super().__init__()
@@ -54,7 +54,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
 
     def set_palette(self, palette: Palette) -> None:
-        """Other colours."""
+        """Use other colours."""
         self._wear(palette)
         self.refresh()
 
@@ -65,12 +65,14 @@ class TreeRows(ScrollView, can_focus=True):
 
     @property
     def page(self) -> int:
-        """Rows that are in view below the heading."""
+        """The number of rows in view below the heading."""
         return max(1, self.size.height - 1)
 
     def show(self, rows: Rows, by: Order = "order", mark: Key | None = None) -> None:
-        """Other rows, in this order. This node is marked, or the one that was; else what stands at its place; where
-        they were just sorted, the first one."""
+        """Show other rows and keep the mark.
+
+        Marks the given node or the one marked before, else the row at the same place; after sorting, the first row.
+        """
         if mark is None and self.marked:
             mark = self.marked.key
         is_resorted = by != self._by
@@ -83,11 +85,11 @@ class TreeRows(ScrollView, can_focus=True):
         self.scroll_into_view()
 
     def measured(self) -> None:
-        """Figures that were not known are."""
+        """Redraw with newly known figures."""
         self._lay_out(anew=False)
 
     def _lay_out(self, *, anew: bool) -> None:
-        """The columns, which only grow unless they begin anew, and nothing of what was drawn."""
+        """Recompute the columns and drop the cached lines. Columns only grow, unless they start over."""
         width = self.scrollable_content_region.width
         if anew:
             self._columns = Columns(width, self._by)
@@ -97,14 +99,14 @@ class TreeRows(ScrollView, can_focus=True):
         self.refresh()
 
     def _widen(self) -> None:
-        """Makes room for what is in view."""
+        """Widen the columns for the rows in view."""
         top = self.scroll_offset.y
         seen = [self._draw(at) for at in range(top, min(top + self.page, len(self.rows)))]
         if self._columns.widen(one[1] for one in seen if one):
             self.refresh()
 
     def _draw(self, at: int) -> tuple[Node, Cells] | None:
-        """A row's node and its text; None once the node is gone."""
+        """Return a row's node and text; None if the node is gone."""
         if at not in self._drawn:
             row = self.rows[at]
             node = self._node(row.key)
@@ -113,17 +115,17 @@ class TreeRows(ScrollView, can_focus=True):
         return self._drawn[at]
 
     def on_resize(self) -> None:
-        """The columns for another width."""
+        """Recompute the columns for another width."""
         self._lay_out(anew=True)
         self.scroll_into_view()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are in view."""
+        """Redraw for the new scroll position."""
         super().watch_scroll_y(old_value, new_value)
         self._widen()
 
     def move(self, to: int) -> None:
-        """Marks a row, the nearest there is."""
+        """Mark the row at an index, or the nearest one."""
         to = max(0, min(to, len(self.rows) - 1))
         if to != self.at:
             self.at = to
@@ -132,14 +134,14 @@ class TreeRows(ScrollView, can_focus=True):
             self.post_message(self.Marked())
 
     def scroll_into_view(self) -> None:
-        """Scrolls by as little as shows the marked row."""
+        """Scroll just far enough to show the marked row."""
         top = self.scroll_offset.y
         wanted = min(max(top, self.at - self.page + 1), self.at)
         if wanted != top:
             self.scroll_to(y=wanted, animate=False, force=True, immediate=True)
 
     def render_line(self, y: int) -> Strip:
-        """The heading in the first row, always; the rows below."""
+        """Draw the heading in the first row and the rows below it."""
         width = self.size.width
         if y == 0:
             style = self._inks.muted
@@ -158,7 +160,7 @@ class TreeRows(ScrollView, can_focus=True):
         return Strip(segments).adjust_cell_length(width, style)
 
     def on_click(self, event: events.Click) -> None:
-        """A click marks a row; on the fold's sign, or on the marked row, it folds."""
+        """Mark the clicked row; fold it on its fold sign or if already marked."""
         at = event.y - 1 + self.scroll_offset.y
         if event.y < 1 or at >= len(self.rows):
             return
@@ -169,7 +171,7 @@ class TreeRows(ScrollView, can_focus=True):
 
 
 def _ink(node: Node, ink: Inks) -> Style:
-    """The style of a row."""
+    """Return the style of a row."""
     if is_pruned(node) or (node.key.kind != "turn" and node.key.seq < 0):
         return ink.muted
     if node.state in ("pinned", "restored"):

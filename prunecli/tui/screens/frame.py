@@ -1,26 +1,18 @@
-"""The main screen: prompt, transcript and the lines around them. It knows nothing of the agent.
+"""The main screen: prompt, transcript and the lines around them. Knows nothing of the agent.
 
-The first frame is drawn without transcript, menu and agent: what they need is imported while the person reads.
-`furnish` adds the one, `listen` the other; what the user did until then is kept and told then.
+The first frame is drawn without transcript, menu and agent, which are imported while the user reads. `furnish` adds
+transcript and menu, `listen` the agent; messages from before are kept and delivered then.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.screen import Screen
 
 from prunecli.bindings import Keys
-from prunecli.tui.messages import (
-    ActionAsked,
-    PermissionAnswered,
-    Picked,
-    PromptSubmitted,
-    Typed,
-    Wake,
-)
+from prunecli.tui.messages import ActionAsked, Told
 from prunecli.tui.widgets.activity import Activity
 from prunecli.tui.widgets.masthead import Masthead
 from prunecli.tui.widgets.prompt import Prompt
@@ -28,9 +20,9 @@ from prunecli.tui.widgets.status import StatusLines
 from prunecli.tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
-    from prunecli.tui.app import PrunecliApp
+    from prunecli.tui.program import Program
     from prunecli.tui.transcript.palette import Palette
-    from prunecli.tui.transcript.view import Transcript
+    from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
     from prunecli.tui.widgets.waiting import Waiting
@@ -39,12 +31,14 @@ _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
 )
 
-
 WHEEL_ROWS = 2
+
+Receivers: TypeAlias = Mapping[type[Told], Callable[[Any], object]]
+"""Who is told each kind of message."""
 
 
 class Frame(Screen[None], inherit_bindings=False):
-    """The parts, and the keys and messages that go between them and whoever listens."""
+    """The widgets of the screen, and the messages between them and the listener."""
 
     AUTO_FOCUS = "#prompt"
 
@@ -62,12 +56,12 @@ class Frame(Screen[None], inherit_bindings=False):
         )
         self.prompt = Prompt(self.keys)
         self.status = StatusLines()
-        self._receive: Callable[[Message], None] | None = None
-        self._early: list[Message] = []
+        self._receivers: Receivers = {}
+        self._early: list[Told] = []
         self._questions: list[Question] = []
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """Lay out the widgets from top to bottom."""
         yield self.masthead
         yield self.welcome
         yield self.activity
@@ -75,13 +69,13 @@ class Frame(Screen[None], inherit_bindings=False):
         yield self.status
 
     @property
-    def program(self) -> "PrunecliApp":
+    def program(self) -> "Program":
         """The application."""
-        return cast("PrunecliApp", self.app)
+        return cast("Program", self.app)
 
     async def furnish(self, palette: "Palette") -> None:
-        """Adds the parts that an empty session can do without."""
-        from prunecli.tui.transcript.view import Transcript
+        """Add the widgets that an empty session does not need."""
+        from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu
         from prunecli.tui.widgets.waiting import Waiting
 
@@ -94,18 +88,21 @@ class Frame(Screen[None], inherit_bindings=False):
         await self.mount(self.menu, before=self.prompt)
 
     def _takes_back(self) -> str:
-        """Up goes through what was said before, unless nothing is typed."""
+        """Return the hint for taking a queued message back.
+
+        With a text in the prompt, Up walks the history instead.
+        """
         action = "older" if self.prompt.is_empty else "take_back"
-        return f"{self.keys.hint(action)} takes it back"
+        return f"{self.keys.hint(action)} to take it back"
 
     def show_transcript(self) -> None:
-        """There is something to show: the welcome is over."""
+        """Replace the welcome with the transcript."""
         if self.welcome.display:
             self.welcome.display = False
             self.transcript.display = True
 
     def show_welcome(self, tour: str) -> None:
-        """There is nothing to show; `tour` is how to get one."""
+        """Show the welcome; `tour` says how to get the tour."""
         self.transcript.display = False
         self.welcome.clear()
         self.welcome.show_tour(tour)
@@ -113,66 +110,37 @@ class Frame(Screen[None], inherit_bindings=False):
 
     # Messages ------------------------------------------------------------------------------------------------
 
-    def listen(self, receive: Callable[[Message], None]) -> None:
+    def listen(self, receivers: Receivers) -> None:
         """From now on somebody is told what the user does, first what was done until now."""
-        self._receive = receive
+        self._receivers = receivers
         early, self._early = self._early, []
         for message in early:
-            receive(message)
+            self._tell(message)
 
-    def _tell(self, message: Message) -> None:
-        if self._receive is not None:
-            self._receive(message)
+    @on(Told)
+    def _tell(self, message: Told) -> None:
+        if self._receivers:
+            self._receivers[type(message)](message)
         elif isinstance(message, ActionAsked) and message.name in ("quit", "leave"):
             self.program.leave()
         else:
             self._early.append(message)
 
-    def on_wake(self, message: Wake) -> None:
-        """The agent said something."""
-        self._tell(message)
-
-    def on_prompt_submitted(self, message: PromptSubmitted) -> None:
-        """The user said something."""
-        self._tell(message)
-
-    def on_action_asked(self, message: ActionAsked) -> None:
-        """A key asked for something."""
-        self._tell(message)
-
-    def on_picked(self, message: Picked) -> None:
-        """A line of the menu was clicked."""
-        self._tell(message)
-
-    def on_typed(self, message: Typed) -> None:
-        """The prompt holds something else."""
-        self._tell(message)
-        if self._receive is not None:
-            self.waiting.refresh()
-
-    def on_transcript_restore_requested(self, message: "Transcript.RestoreRequested") -> None:
-        """A pruned entry is wanted back."""
-        self._tell(message)
-
     def on_transcript_copied(self) -> None:
-        """What the mouse selected can be pasted."""
+        """Hint that the selection was copied."""
         self.activity.hint("copied")
-
-    def on_permission_answered(self, message: PermissionAnswered) -> None:
-        """A question was answered."""
-        self._tell(message)
 
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
         """Keys of the transcript; those of the prompt are all its own."""
-        browsing = self._receive is not None and self.focused is self.transcript
+        browsing = bool(self._receivers) and self.focused is self.transcript
         if browsing and self._transcript_key(event):
             event.stop()
             event.prevent_default()
 
     def _transcript_key(self, event: events.Key) -> bool:
-        """While one moves in the transcript actions work, and typing goes on in the prompt."""
+        """Run actions while the transcript has the focus, and send typing to the prompt."""
         if action := self.keys.action(event.key):
             if action in ("submit", "older", "newer", "newline"):
                 return False
@@ -187,21 +155,21 @@ class Frame(Screen[None], inherit_bindings=False):
         return True
 
     def on_mouse_scroll_up(self) -> None:
-        """The wheel moves the transcript wherever the mouse is."""
+        """Scroll the transcript, wherever the mouse is."""
         self._scroll(-WHEEL_ROWS)
 
     def on_mouse_scroll_down(self) -> None:
-        """As above, downwards."""
+        """Scroll the transcript down, wherever the mouse is."""
         self._scroll(WHEEL_ROWS)
 
     def _scroll(self, rows: int) -> None:
-        if self._receive is not None and self.transcript.display:
+        if bool(self._receivers) and self.transcript.display:
             self.transcript.scroll_rows(rows)
 
     # What is opened above the prompt -------------------------------------------------------------------------
 
     def open_search(self) -> None:
-        """The line in which one types what to look for in the transcript."""
+        """Open the search line of the transcript."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         found = self.query(SearchBar)
@@ -211,14 +179,14 @@ class Frame(Screen[None], inherit_bindings=False):
             self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
 
     def on_transcript_searched(self, message: "Transcript.Searched") -> None:
-        """A search has come to an end."""
+        """Show the result of a search."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         for bar in self.query(SearchBar):
             bar.found(message)
 
     def warn(self, text: str) -> None:
-        """A banner that stays; "" takes it away."""
+        """Show a banner until it changes; "" removes it."""
         from prunecli.tui.widgets.banner import Banner
 
         self.query(Banner).remove()
@@ -226,14 +194,14 @@ class Frame(Screen[None], inherit_bindings=False):
             self.mount(Banner(text), before=self.activity)
 
     def ask(self, panel: "Question") -> None:
-        """A question stands above the prompt, before any that is there already."""
+        """Ask a question above the prompt, in front of any other."""
         self._questions.append(panel)
         self._take_question()
         self.mount(panel, before=self.activity)
         self.prompt.focus()
 
     def answered(self, panel: "Question") -> None:
-        """It was answered, or is not asked any more."""
+        """Remove a question that was answered or withdrawn."""
         if panel in self._questions:
             self._questions.remove(panel)
             self._take_question()
@@ -250,6 +218,6 @@ class Frame(Screen[None], inherit_bindings=False):
             question.attach(self.prompt)
 
     def on_screen_resume(self) -> None:
-        """What was above the screen is gone: a question is seen again, and no key was meant for it yet."""
+        """Restart the question's silence: it is visible again, so no key was meant for it yet."""
         if self._questions:
             self._questions[-1].appear()

@@ -1,4 +1,4 @@
-"""The keys and what they do, as a table."""
+"""The table of keys."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from prunecli.tui.screens.table import TableScreen
 
 
 def keys_table(keys: Keys, actions: Sequence[Action]) -> Table:
-    """A row for each action, under the name of its group."""
+    """Build a table with a row for each action, grouped by name."""
     rows: list[tuple[str, ...]] = []
     group = ""
     for action in actions:
@@ -20,10 +20,10 @@ def keys_table(keys: Keys, actions: Sequence[Action]) -> Table:
             )
         )
         group = action.group
-    note = 'Others: [ui.keys] in config.toml, such as submit = "ctrl+s".'
-    return Table("Keys", ("", "key", "what it does"), tuple(rows), note=note)
+    note = 'Change keys under [ui.keys] in config.toml, such as submit = "ctrl+s"'
+    return Table("Keys", ("", "key", "action"), tuple(rows), note=note)
 
 
 def keys_screen(keys: Keys, actions: Sequence[Action]) -> TableScreen:
-    """The screen that shows them."""
+    """Return a screen that shows the table."""
     return TableScreen(keys_table(keys, actions))

@@ -1,15 +1,15 @@
-"""The palette: every command and every action in one list that typing filters."""
+"""The command palette: every command and action in one filterable list."""
 
 from prunecli.bindings import ACTIONS, Keys, shown
 from prunecli.commands.command import Choice, Choose, all_commands
 from prunecli.tui.screens.choose import ChooseScreen
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
-"""Actions that mean something only while one types."""
+"""Actions that only make sense while typing."""
 
 
 def palette(keys: Keys) -> ChooseScreen:
-    """The screen; it gives `/command` or the name of an action."""
+    """Return the palette screen; its result is `/command` or the name of an action."""
     commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands()]
     actions = [
         Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")

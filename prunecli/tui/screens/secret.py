@@ -1,4 +1,4 @@
-"""A line that nobody may read along: an API key."""
+"""A masked input line for an API key."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from prunecli.tui.widgets.field import Field
 
 
 class SecretScreen(ModalScreen[str | None]):
-    """Gives the line, or None. It shows a dot for each letter, and leaves no trace in history or draft."""
+    """Returns the line, or None. Shows a dot for each letter and leaves no trace in history or draft."""
 
     DEFAULT_CSS = """
     SecretScreen {
@@ -33,23 +33,23 @@ class SecretScreen(ModalScreen[str | None]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        """Title, field."""
+        """Lay out title and field."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._title)), id="title")
             yield Field(password=True, submits=True)
-            yield Static(Content("Enter keeps it · Esc leaves it as it is"), id="help")
+            yield Static(Content("Enter to save · Esc to cancel"), id="help")
 
     def on_mount(self) -> None:
-        """Typing goes here."""
+        """Focus the field."""
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """It is given."""
+        """Return the typed value."""
         event.stop()
         self.dismiss(event.value)
 
     def on_key(self, event: events.Key) -> None:
-        """Esc leaves."""
+        """Cancel on Esc."""
         if event.key in ("escape", "ctrl+c"):
             event.stop()
             event.prevent_default()

@@ -1,4 +1,4 @@
-"""The rows of the list of sessions, and what is told of the marked one."""
+"""The rows of the session list, and the details of the marked one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from textual.message import Message
 from textual.widget import Widget
 
 from prunecli.figures import money, short
+from prunecli.presentation import fuzzy
 from prunecli.sanitize import one_line
-from prunecli.session.search import Hit
+from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
-from prunecli.tui.prompting import fuzzy
 from prunecli.tui.transcript.rows import clip, width_of
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ MOST_FUZZY = 50
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session, and the hit in it that this row is about, if it is about one."""
+    """A session, and the search hit that this row shows, if any."""
 
     listed: Listed
     hit: Hit | None = None
 
 
 def rows_of(all_: Sequence[Listed], hits: Sequence[Hit], query: str, *, in_words: bool) -> list[Row]:
-    """The rows: one for each hit, or the sessions that a filter leaves.
+    """The rows: one for each hit, or the sessions that match the filter.
 
-    A session stays whose name, directory or prompts hold every word of the filter; where there is none, those whose
-    title has its letters in this order.
+    A session matches if its name, directory or prompts contain every word. If none does, sessions match whose title
+    has the letters in order.
     """
     if in_words:
         by_path = {one.path: one for one in all_}
@@ -60,7 +60,7 @@ def _holds(one: Listed, words: Sequence[str]) -> bool:
 
 
 def age(now_ms: int, then_ms: int) -> str:
-    """How long ago, in at most ten characters: now, 5m, 3h, 12d, 2026-01-31."""
+    """Format an age in at most ten characters: now, 5m, 3h, 12d, 2026-01-31."""
     seconds = (now_ms - then_ms) // 1000
     if seconds < MINUTE:
         return "now"
@@ -71,7 +71,7 @@ def age(now_ms: int, then_ms: int) -> str:
 
 
 def details(row: Row, width: int) -> Content:
-    """First and last prompt, and what else is known; four lines."""
+    """First and last prompt, and other facts, in four lines."""
     listed, digest = row.listed, row.listed.digest
     lines = [_said("first", digest.first, width), _said("last", digest.last, width)]
     if row.hit:
@@ -79,7 +79,7 @@ def details(row: Row, width: int) -> Content:
         before, found, after = hit.excerpt[: hit.at], hit.excerpt[hit.at : hit.end], hit.excerpt[hit.end :]
         marked = (one_line(before), (one_line(found), "bold $accent"), one_line(after))
         lines[1] = Content.assemble((f"{one_line(hit.who):>6} ", "$muted"), *marked)
-    facts = [", ".join(digest.spent), f"{digest.entries} entries", digest.cwd or "directory not known"]
+    facts = [", ".join(digest.spent), f"{digest.entries} entries", digest.cwd or "unknown directory"]
     facts += [f"copy of {digest.parent}"] if digest.parent else []
     lines.append(Content.styled(clip(one_line(" · ".join(filter(None, facts))), width), "$muted"))
     lines.append(Content.styled(clip(one_line(listed.id), width), "$muted"))
@@ -92,12 +92,12 @@ def _said(label: str, text: str, width: int) -> Content:
 
 
 class SessionRows(Widget):
-    """Draws the rows in view, one of them marked. Widths follow what is shown."""
+    """Draws the rows in view, one of them marked. Column widths depend on the rows."""
 
     can_focus = False
 
     class Picked(Message):
-        """A row was clicked; `again`: the one that was marked already."""
+        """A row was clicked. `again`: it was already marked."""
 
         def __init__(self, again: bool) -> None:
             super().__init__()
@@ -118,18 +118,18 @@ class SessionRows(Widget):
         return self.rows[self.at] if self.rows else None
 
     def show(self, rows: Sequence[Row], costs: "Costs", now_ms: int, *, here: bool) -> None:
-        """Other rows; the mark stays where it is, as far as there are rows."""
+        """Show other rows; the mark keeps its index if possible."""
         self.rows, self._costs, self._now, self._here = rows, costs, now_ms, here
         self.at = max(0, min(self.at, len(rows) - 1))
         self.refresh()
 
     def move(self, step: int) -> None:
-        """Marks another row."""
+        """Move the mark."""
         self.at = max(0, min(self.at + step, len(self.rows) - 1))
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Marks the row."""
+        """Mark the clicked row."""
         index = self._first + event.y
         if 0 <= index < len(self.rows):
             again, self.at = index == self.at, index
@@ -137,7 +137,7 @@ class SessionRows(Widget):
             self.post_message(self.Picked(again))
 
     def render(self) -> Content:
-        """The rows in view."""
+        """Draw the rows in view."""
         width, height = self.size
         self._first = max(self.at - height + 1, min(self._first, self.at), 0)
         shown = self.rows[self._first : self._first + height]

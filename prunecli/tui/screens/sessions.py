@@ -1,4 +1,4 @@
-"""All sessions, to look through: filter, search their words, open one or a copy of it, rename, remove."""
+"""The session list: filter, search all text, open a session or a copy, rename, remove."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from prunecli.sanitize import one_line
-from prunecli.session.search import Hit
+from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
@@ -26,29 +26,29 @@ from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
     from prunecli.runtime.sessions import Costs
-    from prunecli.tui.picking import Picking
+    from prunecli.tui.session_picker import Picking
 
 SEARCH_AFTER_SECONDS = 0.25
-"""The words are searched for when nothing was typed for so long."""
+"""Seconds without typing before a search starts."""
 DETAIL_ROWS = 5
 HELPS = (
-    "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N name · Ctrl+X remove · Esc closes",
-    "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N name · ^X remove",
+    "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N rename · Ctrl+X remove · Esc close",
+    "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N rename · ^X remove",
     "Enter · Alt+Enter copy · Tab · ^F ^N ^X",
 )
-"""What the keys do, from the longest to the shortest."""
+"""Key hints, longest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was chosen; `fork`: a copy of it is to be opened."""
+    """The chosen session; `fork`: open a copy of it."""
 
     path: Path
     fork: bool = False
 
 
 class Filter(Field, inherit_bindings=False):
-    """The line that filters, without the keys that the list needs."""
+    """The filter line, without the keys that the list needs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
@@ -59,7 +59,7 @@ class Filter(Field, inherit_bindings=False):
 
 
 class SessionsScreen(ModalScreen[Chosen | None]):
-    """Gives what was chosen, or None. `picking` reads and changes; `clock` gives unix ms."""
+    """Returns the chosen session, or None. `picking` reads and changes sessions; `clock` gives unix ms."""
 
     DEFAULT_CSS = """
     SessionsScreen {
@@ -86,14 +86,14 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         self._all: Sequence[Listed] = ()
         self._hits: Sequence[Hit] = ()
         self._note = "reading …"
-        self._asking = ""  # "name" or "remove": what is asked about the marked session
+        self._asking = ""  # "name" or "remove": the question about the marked session
         self._asked_at = 0.0
         self._filter = ""
         self._work: Worker[None] | None = None
         self._rows = SessionRows()
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list, details."""
+        """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
             yield Filter()
@@ -102,7 +102,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Begins with the sessions of this directory."""
+        """Start with the sessions in this directory."""
         self.query_one(Field).focus()
         self._read()
 
@@ -125,13 +125,13 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         self._start(read)
 
     def _search(self) -> None:
-        """Searches for the words of the field, in the sessions that are listed."""
+        """Search the listed sessions for the words in the field."""
         query = self.query_one(Field).value
         self._hits = ()
 
         def show(hits: Sequence[Hit], share: float) -> None:
             self._hits = hits
-            self._note = f"{len(hits)} found" + ("" if share >= 1 else f", {share:.0%} looked through …")
+            self._note = f"{len(hits)} found" + ("" if share >= 1 else f", {share:.0%} searched …")
             self._fill()
 
         async def search() -> None:
@@ -140,7 +140,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         if query.strip():
             self._start(search)
         else:
-            self._note = "type the words to look for"
+            self._note = "type to search"
             self._fill()
 
     def _start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -157,34 +157,34 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         self._label()
 
     def _label(self) -> None:
-        where = "Sessions of this directory" if self._here else "Sessions of all directories"
+        where = "Sessions in this directory" if self._here else "Sessions in all directories"
         count = "" if self._in_words else f"{len(self._rows.rows)} of {len(self._all)}"
         title = Content.assemble(
             (where, "bold"), ("   " + " · ".join(filter(None, [count, self._note])), "$muted")
         )
         self.query_one("#title", Static).update(title)
         field = self.query_one(Field)
-        field.placeholder = "words in all messages and outputs" if self._in_words else "type to filter"
+        field.placeholder = "search all messages and outputs" if self._in_words else "type to filter"
         row = self._rows.chosen
         self.query_one("#details", Static).update(details(row, self.size.width - 2) if row else Content(""))
         self.query_one("#help", Static).update(self._help(row))
 
     def _help(self, row: Row | None) -> Content:
         if self._asking == "name":
-            return Content.styled("Enter gives it this name · Esc leaves it as it is", "$accent")
+            return Content.styled("Enter to rename · Esc to cancel", "$accent")
         if self._asking == "remove" and row:
-            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y moves it to {self._picking.trash}"
+            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picking.trash}"
             return Content.styled(words, "$warning")
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
         forms = tuple(form.format(other=other, how=how) for form in HELPS)
         return fitted([Piece(forms)], (), self.size.width - 2)
 
     def on_resize(self) -> None:
-        """More or fewer cells fit."""
+        """Refit the help line to the new width."""
         self.call_after_refresh(self._label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Another filter, or other words to search for."""
+        """Apply another filter or search."""
         event.stop()
         if self._asking == "name":
             return
@@ -201,7 +201,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """What the line below says."""
+        """Handle the keys in the help line."""
         page = max(1, self._rows.size.height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}
         deeds: dict[str, Callable[[], None]] = {
@@ -226,7 +226,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             deeds[event.key]()
 
     def on_session_rows_picked(self, event: SessionRows.Picked) -> None:
-        """A click marks, a second one opens."""
+        """Mark the clicked row; a second click opens it."""
         event.stop()
         if event.again and not self._asking:
             self._open(fork=False)
@@ -267,15 +267,15 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         if self._rows.chosen:
             self._filter, self._asking = self.query_one(Field).value, "remove"
             self._asked_at = monotonic()
-            self.set_focus(None)  # or the answer would be typed into the filter
+            self.set_focus(None)  # otherwise the answer would go into the filter
             self._label()
 
     def _was_quiet(self, event: events.Key) -> bool:
-        """Whether the question could be read before it was answered."""
+        """Whether the question was on the screen long enough to be read."""
         return event.time - self._asked_at >= QUIET_SECONDS
 
     def _answer(self, event: events.Key) -> None:
-        """A name is typed until Enter or Esc; a removal is answered by one key."""
+        """Handle a key while renaming or removing."""
         asked, row = self._asking, self._rows.chosen
         if asked == "name" and event.key not in ("enter", "escape", "ctrl+c"):
             return

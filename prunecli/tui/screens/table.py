@@ -1,4 +1,4 @@
-"""A table to look at: /context, /prune-stats, the keys. Only the rows in view are drawn."""
+"""A scrollable table, as for /context, /prune-stats and the keys. Only the rows in view are drawn."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -16,14 +16,14 @@ from textual.widgets import Static
 
 from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, visible
-from prunecli.tui.showing.columns import Layout, Piece, needs, note_lines
+from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 
 MOST_NOTE_ROWS = 4
-"""A note of more rows scrolls with the table, under it, where not all of both fits."""
+"""Rows of a note above which it scrolls with the table if both do not fit."""
 
 
 class Rows(ScrollView, can_focus=True):
-    """The rows of a table, under its headings."""
+    """The rows of a table under its headings."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading"}
 
@@ -38,17 +38,17 @@ class Rows(ScrollView, can_focus=True):
         self.scrolls_note = False
 
     def show(self, table: Table) -> None:
-        """Another table."""
+        """Show another table."""
         self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
 
     def lines_in(self, room: int) -> int:
-        """The lines of the rows in so many cells; without headings and note."""
+        """Return the number of lines at a width, without headings and note."""
         return len(Layout(self._table, self._needed, room))
 
     def on_resize(self) -> None:
-        """Lays the columns out for another width."""
+        """Lay out the columns for another width."""
         room = self.scrollable_content_region.width
         self._layout = Layout(self._table, self._needed, room)
         self._end = ["", *note_lines(self._table.note, room)] if self.scrolls_note else []
@@ -56,7 +56,7 @@ class Rows(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The headings in the first row, always; the rows below."""
+        """Draw the headings in the first row and the rows below them."""
         width, style = self.size.width, self.rich_style
         muted = self.get_component_rich_style("rows--heading")
         if y == 0:
@@ -70,7 +70,7 @@ class Rows(ScrollView, can_focus=True):
 
 
 class TableScreen(ModalScreen[None]):
-    """Shows a table over the conversation until Esc; what is typed over it closes it and goes to `typing`, if any."""
+    """Shows a table over the conversation until Esc. Typing closes it and goes to `typing`, if given."""
 
     DEFAULT_CSS = """
     TableScreen {
@@ -95,20 +95,20 @@ class TableScreen(ModalScreen[None]):
         self._rows = Rows(table)
 
     def compose(self) -> ComposeResult:
-        """Title, rows, note."""
+        """Lay out title, rows and note."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._table.title)), id="title")
             yield self._rows
             if self._table.note:
                 yield Static(Content(visible(self._table.note)), id="note")
-            yield Static(Content("Up and Down scroll · Esc closes"), id="help")
+            yield Static(Content("Up/Down to scroll · Esc to close"), id="help")
 
     def on_mount(self) -> None:
-        """The keys are for the rows."""
+        """Give the rows the keys."""
         self._rows.focus()
 
     def on_resize(self) -> None:
-        """As high as its rows, or as the screen allows."""
+        """Make the box as high as its rows, within the screen."""
         room = max(1, self.size.width - 2)
         note = note_lines(self._table.note, room)
         below = len(note) + 1 if note else 0
@@ -122,7 +122,7 @@ class TableScreen(ModalScreen[None]):
         self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:
-        """Esc, q and Enter close, and so does whatever begins the next prompt."""
+        """Close on Esc, q and Enter, and on any key that begins a prompt."""
         typed = event.character if event.is_printable else None
         if typed and self._typing and (self._is_left or typed != "q"):
             self._typing(typed)

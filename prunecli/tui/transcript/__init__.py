@@ -1,4 +1,4 @@
-"""The transcript: everything said and done in a session, laid out row by row and only where it is looked at.
+"""The transcript: a session's messages and tool calls, laid out row by row, and only where visible.
 
-`entries` says what can be shown, `view` shows it. Nothing here knows the agent.
+`entries` defines what can be shown, `view` shows it. Nothing here knows the agent.
 """

@@ -1,9 +1,10 @@
-"""The widget that draws the rows of a layout: scrolling, painting, and telling the scroll bar where it is.
+"""The widget that draws the rows of a layout: scrolling, painting and the scroll bar.
 
-Parts of Textual that no release promises to keep are used here and only here: `_scroll_to` as the one funnel of
-all scrolling, reactive state set without its watchers, `render_lines` returning strips that are cached by the
-compositor. tests/tui/transcript/test_contract.py holds what is relied on. Padding, borders, opacity and tint in
-the CSS of this widget have no effect: it returns its own strips.
+Only this module uses parts of Textual that are not a stable API: `_scroll_to` as the single path of all scrolling,
+reactive state set without its watchers, and `render_lines` returning strips that the compositor caches.
+tests/tui/transcript/test_contract.py checks them.
+
+Padding, borders, opacity and tint in the CSS of this widget have no effect, because it returns its own strips.
 """
 
 from collections.abc import Callable
@@ -24,16 +25,16 @@ from prunecli.tui.transcript.rows import Dress, Row, WholeStrip, blank
 from prunecli.tui.transcript.viewport import Line, Viewport
 
 REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
-"""How often, and by how many characters, code with rough colours is lexed on: about 8 ms at a time."""
+"""Seconds between steps of lexing roughly coloured code, and characters per step: about 8 ms each."""
 
 
 def textual_colour(colour: str) -> Color:
-    """A colour of a palette as Textual writes it."""
+    """A palette colour in Textual's notation."""
     return Color.parse(colour if colour.startswith("#") else f"ansi_{colour}")
 
 
 class Canvas(ScrollView):
-    """Rows of a document. What marks lie over them is decided by the class that inherits."""
+    """Draws the rows of a document. Subclasses decide which marks lie over them."""
 
     DEFAULT_CSS = """
     Canvas {
@@ -43,7 +44,7 @@ class Canvas(ScrollView):
         scrollbar-size-vertical: 1;
     }
     """
-    ALLOW_SELECT = False  # Textual's own selection; ours is made of points in the text
+    ALLOW_SELECT = False  # disables Textual's selection; ours uses points in the text
     auto_links = False
 
     def __init__(
@@ -68,18 +69,18 @@ class Canvas(ScrollView):
         self._drawn_pill = ""
         self._refining = False
         self.published: Callable[[], object] = lambda: None
-        """Called when the rows on the screen are others; `scroll_y` tells its watchers nothing."""
+        """Called when the rows on the screen change. Watchers of `scroll_y` do not run."""
 
     def on_mount(self) -> None:
-        """Takes on the palette's colours."""
+        """Set the palette's colours."""
         self._wear()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draws everything in other colours."""
+        """Redraw everything in other colours."""
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
-        self._drawn = []  # rows without text look alike in any colours
+        self._drawn = []  # rows without text compare equal in any colours
         self._settle()
         self.refresh()
 
@@ -93,10 +94,10 @@ class Canvas(ScrollView):
         styles.scrollbar_color = thumb
         styles.scrollbar_color_hover = styles.scrollbar_color_active = thumb_grabbed
 
-    # -- what changed
+    # -- changes
 
     def _touch(self) -> None:
-        """Something changed: settles once, after everything that is changed in the same breath."""
+        """Schedule one update for all changes made before the next refresh."""
         if not self._stale and self.window.height:
             self._stale = True
             self.call_later(self._settle_stale)
@@ -106,7 +107,7 @@ class Canvas(ScrollView):
             self._settle()
 
     def _settle(self) -> None:
-        """Brings the rows on the screen up to date."""
+        """Update the rows on the screen."""
         self._stale = False
         if not self.window.height:
             return
@@ -114,7 +115,7 @@ class Canvas(ScrollView):
         self._moved()
 
     def _moved(self) -> None:
-        """The rows on the screen are others now."""
+        """React to other rows on the screen."""
         self._noticed()
         self._publish()
         self._refresh_changed()
@@ -123,7 +124,7 @@ class Canvas(ScrollView):
             self.set_timer(REFINE_SECONDS, self._refine)
 
     def _refresh_changed(self) -> None:
-        """Has those rows drawn that look different now: far less goes to the terminal than with all of them."""
+        """Redraw only the rows that look different: far less output than all of them."""
         rows, drawn, width = [line.row for line in self.window.lines], self._drawn, self.size.width
         changed: list[Region] = []
         for y in range(self.window.height):
@@ -141,11 +142,11 @@ class Canvas(ScrollView):
 
     @property
     def marking(self) -> bool:
-        """For the class that inherits: marks lie over some rows, so that equal rows may look different."""
+        """Whether equal rows may look different because of marks. For subclasses."""
         return False
 
     def _noticed(self) -> None:
-        """For the class that inherits: the rows on the screen are others now."""
+        """React to other rows on the screen. For subclasses."""
 
     def _refine(self) -> None:
         self._refining = False
@@ -157,7 +158,7 @@ class Canvas(ScrollView):
             self.set_timer(REFINE_SECONDS, self._refine)
 
     def _publish(self) -> None:
-        """Says where we are. `virtual_size` is set behind its watchers: they would lay the whole screen out."""
+        """Publish the scroll position. `virtual_size` bypasses its watchers, which would lay out the whole screen."""
         total, offset, height = self.window.total, self.window.offset, self.window.height
         self.set_reactive(Widget.virtual_size, Size(self.document.layout.sheet.width, total))
         self.set_reactive(Widget.scroll_y, float(offset))
@@ -174,7 +175,7 @@ class Canvas(ScrollView):
             bar.refresh()
 
     def on_resize(self) -> None:
-        """Lays out for the new size; the row at the top stays."""
+        """Lay out for the new size and keep the row at the top."""
         region = self.scrollable_content_region  # `size` counts the scroll bar
         self.window.height = region.height
         if region.width and region.width != self.document.layout.sheet.width:
@@ -185,10 +186,10 @@ class Canvas(ScrollView):
     # -- scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Nothing: the position follows the rows here, not the other way round."""
+        """Do nothing: here the position follows the rows, not the other way round."""
 
     def _scroll_to(self, x: float | None = None, y: float | None = None, **_: Any) -> bool:  # noqa: ARG002
-        """All of Textual's scrolling ends here: wheel, bar, keys, methods. Never animated."""
+        """Handle all of Textual's scrolling: wheel, bar, keys and methods. Never animated."""
         if y is None or not self.window.height:
             return False
         self._settle_stale()
@@ -204,7 +205,7 @@ class Canvas(ScrollView):
         return before != self.window.lines[:1]
 
     def scroll_rows(self, rows: int) -> None:
-        """Moves down by so many rows, up if negative."""
+        """Scroll down by a number of rows, or up if negative."""
         self._settle_stale()
         self.window.move(rows)
         self._moved()
@@ -212,10 +213,10 @@ class Canvas(ScrollView):
     # -- painting
 
     def begin_marks(self) -> None:
-        """For the class that inherits: rows will be asked for, with everything as it is now."""
+        """Prepare for drawing rows. For subclasses."""
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:  # noqa: ARG002
-        """For the class that inherits: what lies over a row."""
+        """Return the marks over a row. For subclasses."""
         return ()
 
     def _strip(self, y: int) -> Strip:
@@ -242,7 +243,7 @@ class Canvas(ScrollView):
         return strip
 
     def _prepare(self) -> None:
-        """Before rows are drawn: what lies over them, and whether the filters of the application changed."""
+        """Before rows are drawn, update the marks and the application's filters."""
         filters = tuple(self.get_line_filters())
         if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
             ground = textual_colour(self.palette.background)
@@ -250,7 +251,7 @@ class Canvas(ScrollView):
         self.begin_marks()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The strips of some rows, the same objects as long as nothing changed, so that their ANSI codes are too."""
+        """Return the strips of some rows. Unchanged rows return the same objects, so their ANSI codes stay cached."""
         self._prepare()
         strips = [self._strip(y) for y in range(crop.y, crop.bottom)]
         if crop.x or crop.right < self.document.layout.sheet.width:
@@ -258,7 +259,7 @@ class Canvas(ScrollView):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        """One strip. Only Textual's hit test asks for it."""
+        """Return one strip. Only Textual's hit test calls this."""
         self._prepare()
         return self._strip(y)
 

@@ -1,4 +1,4 @@
-"""The pieces a Markdown text is cut into, and what the pieces of one fence or table share."""
+"""Chunks of a Markdown text, and the state that chunks of one fence or table share."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,7 +8,7 @@ from prunecli.tui.transcript.highlight import CodeText
 
 
 class Kind(StrEnum):
-    """How a chunk is laid out."""
+    """How to lay out a chunk."""
 
     PROSE = "prose"
     HEADING = "heading"
@@ -18,9 +18,9 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class TableShape:
-    """What the pieces of one table share: the source of its head, and column widths that only grow.
+    """State shared by the pieces of a table: the source of its head, and column widths that only grow.
 
-    `version` counts the growth, so that pieces laid out before can be laid out again.
+    `version` counts the growth, so that earlier pieces can be laid out again.
     """
 
     head: str
@@ -31,9 +31,9 @@ class TableShape:
 class Chunk(NamedTuple):
     """A piece of Markdown that is laid out on its own.
 
-    `gap`: an empty row stands above it. `indent`: cells of the list item around it. `join`: None, or how its
-    first row joins the chunk above where one line or paragraph was cut. Of code, `text` is without the fence and
-    `part` the number of the piece in `shared`, -1 while it grows; of a table, the first part has the head in it.
+    `gap`: an empty row precedes it. `indent`: the indentation of its list item, in cells. `join`: None, or how its
+    first row joins the chunk above if one line or paragraph was cut. For code, `text` lacks the fence and `part` is
+    its index in `shared`, -1 while it grows; for a table, the first part contains the head.
     """
 
     kind: Kind

@@ -1,7 +1,7 @@
-"""What a selection says when it is copied: the text as it was written, not as it was wrapped and drawn.
+"""The copied text of a selection: as it was written, not as it was wrapped and drawn.
 
-Within one paragraph, cell or piece of code these are its words as they are shown. A selection that goes over its
-borders holds the Markdown source of each element that lies in it whole, and the fence around code.
+Within one paragraph, cell or piece of code, the words as shown. Across elements, the Markdown source of each fully
+selected element, and the fence around code.
 """
 
 import re
@@ -17,16 +17,16 @@ _MARK = re.compile("`+|~+")
 
 @dataclass(slots=True)
 class _Piece:
-    """What is selected of one element, or of a row that is no part of one; `join` is how it joins the one above."""
+    """The selected part of an element, or of a row outside any; `join` says how it joins the one above."""
 
     written: Written | None
     join: str | None
     lines: list[str] = field(default_factory=list)
     leads: list[str] = field(default_factory=list)
-    whole: int = 0  # rows that are selected from end to end
+    whole: int = 0  # fully selected rows
 
     def take(self, row: Row, text: str, *, from_start: bool, to_end: bool) -> None:
-        """Adds what is selected of the next row."""
+        """Add the selected part of the next row."""
         if row.join is None or not self.lines:
             self.lines.append(text)
             self.leads.append(row.lead if from_start and row.join is None else "")
@@ -35,7 +35,7 @@ class _Piece:
         self.whole += from_start and to_end
 
     def said(self, *, alone: bool) -> list[str]:
-        """The lines that are copied; `alone`: nothing else is selected."""
+        """Return the copied lines. `alone`: nothing else is selected."""
         written = self.written
         if written and written.source and self.whole == written.rows and (written.alone or not alone):
             return written.source.split("\n")
@@ -48,7 +48,7 @@ class _Piece:
 
 
 def selected_text(document: Document, span: Span) -> str:
-    """The text of a span. Lays out what it covers. A single word is copied without the bullet or sign of its line."""
+    """Return the text of a span, laying out what it covers. A single word comes without its line's bullet or sign."""
     pieces: list[_Piece] = []
     for row, low, high, size in _covered(document, span):
         goes_on = row.written is not None or row.join is not None
@@ -71,7 +71,7 @@ def selected_text(document: Document, span: Span) -> str:
 
 
 def _covered(document: Document, span: Span) -> Iterator[tuple[Row, int, int, int]]:
-    """The rows that a span touches: which part of each, and how long its text is."""
+    """Yield the rows that a span touches: the selected part of each, and the length of its text."""
     block = document.block_at(span.start)
     while block is not None and block.point < span.end:
         for row in document.layout.rows(block):

@@ -1,13 +1,13 @@
-"""What the transcript consists of: entries cut into blocks, as they are given, streamed, folded and replaced.
+"""The contents of the transcript: entries cut into blocks, added, streamed, folded and replaced.
 
-It knows no screen: where one looks is the viewport's business.
+Independent of the screen; `viewport` decides what is visible.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from prunecli.presentation.entries import Assistant, Entry, Key, Prompt, Thinking, ToolCall
 from prunecli.tui.transcript.chunks import Chunk
-from prunecli.tui.transcript.entries import Assistant, Entry, Key, Prompt, Thinking, ToolCall
 from prunecli.tui.transcript.items import (
     NOTHING,
     TAIL,
@@ -24,14 +24,14 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
 
 ROOM = 1 << 32
-"""Keys that can be kept free for entries above: a session's end is shown before what stands above it is read."""
+"""Keys reserved for entries above: a session's end is shown before its beginning is read."""
 
 FLUSH_CHARS = 16_000
-"""Characters of one stream that one flush lays into blocks: about 3 ms."""
+"""Streamed characters that one flush lays out: about 3 ms."""
 
 
 class Document:
-    """The entries and their blocks. `clock` gives milliseconds that only grow; it times what runs."""
+    """The entries and their blocks. `clock` gives increasing milliseconds, used to time running calls."""
 
     def __init__(self, inks: Inks, clock: Callable[[], float]) -> None:
         self.layout = Layout(inks)
@@ -45,7 +45,7 @@ class Document:
     # -- entries
 
     def append(self, entry: Entry) -> Key:
-        """Adds an entry below all others."""
+        """Add an entry at the bottom."""
         key = Key(self.next_key)
         self.next_key += 1
         item = Item(key, entry, starts_folded(entry))
@@ -65,11 +65,11 @@ class Document:
         return key
 
     def keep_room(self) -> None:
-        """Keeps keys free for what will be added above. Only while there is no entry."""
+        """Reserve keys for entries to be added above. Call it only while there is no entry."""
         self.next_key += ROOM
 
     def prepend(self, entries: Sequence[Entry]) -> list[Key]:
-        """Adds entries above all others, for which room was kept; none of them may be streaming or running."""
+        """Add entries at the top, in reserved keys. None of them may be streaming or running."""
         top = self.next_key - self.count
         items = [
             Item(Key(key), entry, starts_folded(entry))
@@ -98,16 +98,16 @@ class Document:
             self._running.add(item.key)
 
     def item(self, key: int) -> Item | None:
-        """The item of a key; None if it was cleared away."""
+        """Return the item for a key; None if it was cleared."""
         return self._items.get(Key(key))
 
     @property
     def count(self) -> int:
-        """How many entries there are; their keys are the last so many before `next_key`."""
+        """The number of entries; their keys are the last ones before `next_key`."""
         return len(self._items)
 
     def block_at(self, point: int) -> Block | None:
-        """The block whose text a point is in, or the next below; None past the end."""
+        """Return the block whose text contains a point, or the next one below; None past the end."""
         item = self.item(point >> 64)
         number = point >> 32 & 0xFFFF_FFFF
         if item is None:
@@ -119,15 +119,16 @@ class Document:
         return below.blocks[0] if below else None
 
     def items(self, start: int, step: int = 1) -> Iterator[Item]:
-        """The items from one key on, downwards or upwards."""
+        """Yield the items from a key on, downwards or upwards."""
         while (item := self.item(start)) is not None:
             yield item
             start += step
 
     def replace(self, key: Key, entry: Entry) -> None:
-        """Shows another value in place of an entry; ignored if it was cleared away. A fold the user chose stays.
+        """Replace an entry; ignored if it was cleared.
 
-        What streamed is kept as long as the new value is streaming too; then its `text` counts for nothing.
+        A fold chosen by the user stays. If both values are streaming, the streamed text stays and the new `text` is
+        ignored.
         """
         item = self.item(key)
         if item is None:
@@ -148,13 +149,13 @@ class Document:
         self._rebuild(item)
 
     def fold(self, item: Item, folded: bool) -> None:
-        """Folds or unfolds an entry that can be."""
+        """Fold or unfold an entry, if it folds."""
         if item.can_fold and item.folded != folded:
             item.folded, item.chosen = folded, True
             self._rebuild(item)
 
     def clear(self) -> None:
-        """Forgets everything. Keys go on where they were."""
+        """Remove all entries. Keys continue from where they were."""
         self.layout.clear()
         for forgotten in (self._items, self.prompts, self._running, self._fed):
             forgotten.clear()
@@ -162,14 +163,14 @@ class Document:
     # -- streaming
 
     def feed(self, key: Key, delta: str) -> None:
-        """Takes text of a streaming entry; `flush` puts it on the page. Ignored for one that does not stream."""
+        """Append text to a streaming entry, to be laid out by `flush`. Ignored for other entries."""
         item = self.item(key)
         if item and item.stream:
             item.stream.pending.append(delta)
             self._fed.add(key)
 
     def flush(self) -> bool:
-        """Lays what was fed into blocks, a lot of it only in part (`waiting`); False if there was nothing."""
+        """Lay out fed text, a large amount only in part (see `waiting`); False if there was none."""
         fed = list(self._fed)
         for key in fed:
             item = self._items[key]
@@ -181,7 +182,7 @@ class Document:
 
     @property
     def waiting(self) -> bool:
-        """Something that was fed is not laid into blocks yet."""
+        """Whether some fed text is not laid out yet."""
         return bool(self._fed)
 
     def _flush(self, item: Item, stream: Stream) -> None:
@@ -193,9 +194,9 @@ class Document:
             self._finish(item, stream)
 
     def finish(self, key: Key) -> None:
-        """The text of a streaming entry is complete. Ignored for one that does not stream.
+        """Complete the text of a streaming entry.
 
-        If a lot of it was not flushed yet, that is left to further calls of `flush`.
+        Ignored for other entries. If much of it is not laid out yet, later calls of `flush` do that.
         """
         item = self.item(key)
         if item and item.stream:
@@ -221,7 +222,7 @@ class Document:
         item.stream = item.pulse = None
 
     def _merge(self, item: Item, stream: Stream, done: list[Chunk], tail: Chunk | None) -> None:
-        """Closed chunks become blocks for good; the block at the end shows what may still change."""
+        """Turn closed chunks into final blocks; the last block shows what may still change."""
         references = stream.splitter.references
         thought = isinstance(item.entry, Thinking)
         if thought:
@@ -240,10 +241,10 @@ class Document:
                 if "]" in block.part.source:
                     self.layout.invalidate(block)
 
-    # -- what runs
+    # -- running entries
 
     def set_tail(self, key: Key, lines: Iterable[str]) -> None:
-        """The last lines of a running tool. Ignored when it does not run."""
+        """Set the last lines of a running tool. Ignored if it is not running."""
         item = self.item(key)
         if item is None or item.pulse is None or not isinstance(item.entry, ToolCall):
             return
@@ -255,7 +256,7 @@ class Document:
             self._rebuild(item)
 
     def tick(self) -> bool:
-        """Moves the spinners and clocks of what runs; False if nothing does."""
+        """Advance the spinners and clocks of everything running; False if nothing is."""
         for key in self._running:
             item = self._items[key]
             if item.pulse:
@@ -275,7 +276,7 @@ class Document:
         self.layout.set_part(block, part, self._gap(item) if block is item.blocks[0] else part.gap)
 
     def _insert(self, item: Item, part: Part, number: int) -> Block:
-        """Adds a block to an item at the place its number says; the item has a block with a lower one."""
+        """Insert a block into an item by its number. The item must have a block with a lower one."""
         place = next(i for i in range(len(item.blocks), 0, -1) if item.blocks[i - 1].number < number)
         block, above = Block(item, part, number), item.blocks[place - 1]
         item.blocks.insert(place, block)
@@ -283,7 +284,7 @@ class Document:
         return block
 
     def _rebuild(self, item: Item) -> None:
-        """Makes the blocks of an item again, after what it shows has changed."""
+        """Rebuild an item's blocks after its contents changed."""
         (number, part), *more = first_parts(item)
         first = item.blocks[0]
         for block in item.blocks[1:]:

@@ -1,4 +1,4 @@
-"""How tokens and times are written: short, and never wider than their column."""
+"""Formats tokens and times to fit their columns."""
 
 from prunecli.figures import duration as duration
 

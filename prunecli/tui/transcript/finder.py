@@ -1,4 +1,4 @@
-"""Searching in the transcript: from hit to hit, in slices of time, with all hits on the screen marked."""
+"""Search in the transcript: moves between hits in time slices, with all visible hits marked."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,22 +7,22 @@ from typing import Any
 from textual.message import Message
 
 from prunecli.tui.transcript.items import Block
+from prunecli.tui.transcript.matches import Query, hits, scan
 from prunecli.tui.transcript.paint import Mark
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.pointer import Pointer
-from prunecli.tui.transcript.search import Query, hits, scan
 from prunecli.tui.transcript.selection import Span, columns
 from prunecli.tui.transcript.viewport import Line
 
 SLICE_SECONDS = 0.008
-"""How long work on the whole session may keep the event loop at a time."""
+"""Maximum seconds of work on the whole session per turn of the event loop."""
 
 
 class Finder(Pointer):
-    """Rows that can be searched."""
+    """Adds search to the rows."""
 
     class Searched(Message, namespace="transcript"):
-        """A search has come to an end: `found`, and then the hit is on the screen, or not."""
+        """A search ended. `found`: a hit was found and is on the screen."""
 
         def __init__(self, transcript: "Finder", text: str, found: bool) -> None:
             super().__init__()
@@ -38,14 +38,14 @@ class Finder(Pointer):
 
     @property
     def searching(self) -> str:
-        """What is looked for, "" if nothing is."""
+        """The search text; "" if there is no search."""
         return self._query.text if self._query else ""
 
     def search(self, text: str) -> None:
-        """Marks a text wherever it shows and goes to the nearest hit from the bottom of the screen upwards.
+        """Mark a text wherever it shows and go to the nearest hit above the bottom of the screen.
 
-        Words are found across line ends and inside folds, which are opened. `Searched` tells how it went.
-        An empty text ends the search.
+        Text is found across wrapped lines and inside folds, which are opened. `Searched` reports the result. An empty
+        text ends the search.
         """
         self._query = Query.of(text) if text else None
         self._hit = self._scan = None
@@ -56,11 +56,11 @@ class Finder(Pointer):
         self.refresh(self.size.region)
 
     def search_next(self) -> None:
-        """To the next hit below, from the top again after the last."""
+        """Go to the next hit below, wrapping at the end."""
         self._search_on(1)
 
     def search_previous(self) -> None:
-        """To the next hit above, from the bottom again after the first."""
+        """Go to the next hit above, wrapping at the start."""
         self._search_on(-1)
 
     def _search_on(self, step: int) -> None:
@@ -77,7 +77,7 @@ class Finder(Pointer):
             self._search_slice()
 
     def _search_slice(self) -> None:
-        """Looks on for a while."""
+        """Continue the search for one slice."""
         stop = time.monotonic() + SLICE_SECONDS
         while self._scan is not None and self._query is not None:
             try:
@@ -95,7 +95,7 @@ class Finder(Pointer):
                 return
 
     def _show(self, hit: Span) -> None:
-        """Brings a hit to the screen, a third from the top unless it is there already."""
+        """Scroll a hit to a third of the screen, unless it is visible."""
         self._hit = hit
         block = self.document.block_at(hit.start)
         if block is None:
@@ -110,16 +110,16 @@ class Finder(Pointer):
 
     @property
     def marking(self) -> bool:
-        """There is a selection or a search."""
+        """Whether there is a selection or a search."""
         return self._query is not None or self.selected is not None
 
     def begin_marks(self) -> None:
-        """Takes a look at the selection; hits are found once for each block on the screen."""
+        """Read the selection, and find the hits of each visible block once."""
         self._marked = self.selected
         self._block_hits.clear()
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """Hits and the selection."""
+        """Return the marks of hits and selection."""
         if self._marked is None and self._query is None:
             return ()
         block, _, row = line

@@ -1,12 +1,12 @@
-"""The one-line faces of entries: tool calls and thoughts in aligned columns, prompts, notices, rules, marks."""
+"""One-line headers of entries: tool calls and thoughts in aligned columns, prompts, notices, rules, marks."""
 
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
+from prunecli.presentation.entries import Diff, Level, Origin, ToolCall, ToolState
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript.entries import Diff, Level, Origin, ToolCall, ToolState
 from prunecli.tui.transcript.figures import duration, tokens
 from prunecli.tui.transcript.markdown import Sheet
 from prunecli.tui.transcript.palette import UNDERLINE, Inks, mix
@@ -24,17 +24,17 @@ _ICONS = {
 }
 PROMPT_MARKS = {Origin.PROMPT: "❯ ", Origin.STEERING: "↳ ", Origin.FOLLOW_UP: "+ ", Origin.SHELL: "! "}
 PRUNE_MARK = "✂ "
-"""A notice that begins so is about a prune, and stands among the calls like one."""
+"""The prefix of a notice about a prune, which is shown among the calls."""
 NOTICE_MARKS = {Level.INFO: "· ", Level.WARNING: "! ", Level.ERROR: "✗ "}
 
-_NAME = 5  # cells of the column of names; longer names push their own line only
+_NAME = 5  # width of the name column; a longer name shifts only its own line
 _TIME = 7
 _TOKENS = 7
 _NARROW, _NARROWEST = 50, 36
 
 
 class Face(NamedTuple):
-    """What a header line shows. `frame` counts the spinner's steps while something runs."""
+    """The contents of a header line. `frame` is the spinner's step while something runs."""
 
     icon: str
     icon_style: Style
@@ -50,7 +50,7 @@ class Face(NamedTuple):
 
 
 def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, inks: Inks) -> Face:
-    """The face of a tool call; `elapsed_ms` is the widget's own count while it runs."""
+    """Build the header of a tool call; `elapsed_ms` is the widget's own count while it runs."""
     icon, style = _ICONS.get(call.state, SPINNER[frame % len(SPINNER)]), inks.muted
     if call.pruned:
         icon = "✂"
@@ -86,12 +86,12 @@ def foldable(call: ToolCall) -> bool:
 
 
 def long_argument(call: ToolCall) -> bool:
-    """Whether the argument has to be shown in full below the line, which on most screens clips it."""
+    """Whether the argument must be repeated below the line, which on most screens clips it."""
     return len(call.argument) > 50 or "\n" in call.argument
 
 
 def header_cells(call: ToolCall) -> int:
-    """Cells that a call's line needs beside the argument, on a screen that is not narrow."""
+    """The width of everything but the argument in a call's line, on a screen that is not narrow."""
     return 4 + max(_NAME, width_of(call.name)) + width_of(call.outcome) + 4 + _TIME + _TOKENS + 2
 
 
@@ -101,7 +101,7 @@ def _first_line(text: str) -> str:
 
 
 def header_row(face: Face, sheet: Sheet) -> Row:
-    """One row of exactly aligned columns: icon, name, subject, outcome, time, size, fold mark."""
+    """Lay out a row in aligned columns: icon, name, subject, outcome, time, size, fold mark."""
     inks, width = sheet.inks, sheet.width
     name_style = inks.muted if face.pruned else inks.strong
     right = _right_column(face, width)
@@ -148,7 +148,7 @@ def _right_column(face: Face, width: int) -> str:
 
 
 def mark_row(pruned: str, sheet: Sheet) -> Row:
-    """The mark below an entry that was pruned."""
+    """The mark below a pruned entry."""
     inks = sheet.inks
     text = clip(f"✂ {one_line(pruned)} · ", max(0, sheet.width - len(RESTORE)))
     cells = width_of(text)
@@ -157,7 +157,7 @@ def mark_row(pruned: str, sheet: Sheet) -> Row:
 
 
 def divider_row(label: str, sheet: Sheet) -> Row:
-    """A rule with a few words in it."""
+    """A rule with a label."""
     inks, width = sheet.inks, sheet.width
     if not label:
         return Row([Segment("─" * width, inks.faint)], width)

@@ -1,6 +1,6 @@
-"""Where each block lies: heights in pages, with sums per page, so that no question costs a walk over all blocks.
+"""The position of each block: heights in pages with a sum per page, so that no query walks all blocks.
 
-Updating a height is O(1); finding the block at a row, the row of a block and a neighbour is O(pages + page size).
+Updating a height is O(1); finding the block at a row, the row of a block or a neighbour is O(pages + page size).
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ PAGE_SIZE = 512
 
 
 class Measured(Protocol):
-    """Something with a height in rows that remembers the page it is on; both belong to the index."""
+    """Something with a height in rows. The index sets its page and its position."""
 
     height: int
     page: Any
@@ -32,7 +32,7 @@ class Page(Generic[T]):
         self.below: list[int] | None = None
 
     def sums(self) -> list[int]:
-        """The row below each block, counted from the top of the page."""
+        """Return the row below each block, counted from the top of the page."""
         if self.below is None:
             self.below = list(accumulate([block.height for block in self.blocks]))
         return self.below
@@ -46,7 +46,7 @@ class Heights(Generic[T]):
         self.total = 0
 
     def append(self, block: T) -> None:
-        """Adds a block at the end."""
+        """Add a block at the end."""
         page = self._pages[-1]
         if len(page.blocks) >= PAGE_SIZE:
             page = Page()
@@ -55,7 +55,7 @@ class Heights(Generic[T]):
         self._grown(page, block)
 
     def prepend(self, blocks: Sequence[T]) -> None:
-        """Adds blocks, in their order, at the beginning."""
+        """Add blocks at the beginning, in their order."""
         pages: list[Page[T]] = []
         for start in range(0, len(blocks), PAGE_SIZE):
             page: Page[T] = Page()
@@ -70,9 +70,9 @@ class Heights(Generic[T]):
             self._pages.pop()
 
     def insert_after(self, above: T, block: T) -> None:
-        """Adds a block below another one."""
+        """Add a block below another."""
         page: Page[T] = above.page
-        if page.blocks[-1] is above:  # as it is while a text streams in
+        if page.blocks[-1] is above:  # the usual case while text streams
             page.blocks.append(block)
         else:
             page.blocks.insert(page.blocks.index(above) + 1, block)
@@ -98,7 +98,7 @@ class Heights(Generic[T]):
         self._pages.insert(self._pages.index(page) + 1, rest)
 
     def remove(self, block: T) -> None:
-        """Takes a block out; its page is None afterwards."""
+        """Remove a block and clear its page."""
         page: Page[T] = block.page
         page.blocks.remove(block)
         page.height -= block.height
@@ -109,7 +109,7 @@ class Heights(Generic[T]):
             self._pages.remove(page)
 
     def resize(self, block: T, height: int) -> None:
-        """The block has so many rows now."""
+        """Set the height of a block."""
         more = height - block.height
         if more:
             block.height = height
@@ -118,7 +118,7 @@ class Heights(Generic[T]):
             self.total += more
 
     def recount(self) -> None:
-        """The heights of all blocks were changed from outside."""
+        """Recompute everything after all heights changed."""
         self.total = 0
         for page in self._pages:
             page.below = None
@@ -126,7 +126,7 @@ class Heights(Generic[T]):
             self.total += page.height
 
     def at(self, y: int) -> tuple[T, int] | None:
-        """The block at a row of the whole, and which of its rows that is; rows outside count as the nearest."""
+        """Return the block at a row and the row within it; rows outside are clamped."""
         if not self.total:
             return None
         y = max(0, min(y, self.total - 1))
@@ -139,7 +139,7 @@ class Heights(Generic[T]):
         return block, y - (page.sums()[place] - block.height)
 
     def top_of(self, block: T) -> int:
-        """The row of the whole where a block begins."""
+        """Return the row where a block begins."""
         y = 0
         for page in self._pages:
             if page is block.page:
@@ -150,7 +150,7 @@ class Heights(Generic[T]):
         return y + below - block.height
 
     def beside(self, block: T, step: int) -> T | None:
-        """The block below (`step` 1) or above (-1) another, None at the ends."""
+        """Return the block below (`step` 1) or above (-1) another; None at the ends."""
         page: Page[T] = block.page
         place = page.blocks.index(block) + step
         if 0 <= place < len(page.blocks):
@@ -162,12 +162,12 @@ class Heights(Generic[T]):
 
     @property
     def first(self) -> T | None:
-        """The block at the top."""
+        """The first block."""
         return self._pages[0].blocks[0] if self._pages[0].blocks else None
 
     @property
     def last(self) -> T | None:
-        """The block at the bottom."""
+        """The last block."""
         return self._pages[-1].blocks[-1] if self._pages[-1].blocks else None
 
     def __iter__(self) -> Iterator[T]:

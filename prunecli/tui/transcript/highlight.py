@@ -1,6 +1,6 @@
-"""Which colour each piece of code has: Pygments, lexed no further than it is looked at.
+"""Code highlighting with Pygments, lexed only as far as it is visible.
 
-Pygments is imported at first use (`view.warm` does it early, in a thread).
+Pygments is imported at first use (`warm.warm` does that early, in a thread).
 """
 
 import time
@@ -15,14 +15,14 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Run, Written
 
 LEX_SECONDS = 0.2
-"""How long one text may keep its lexer. Some take time by the square of a text made for it; then it stays plain."""
+"""Maximum seconds to lex one text. Some lexers are quadratic on hostile input; then the text stays plain."""
 REFINE_SECONDS = 2.0
-"""How long a fence may keep its lexer altogether."""
+"""Maximum seconds to lex one fence."""
 
 
 @lru_cache(maxsize=8)
 def _inkwell(inks: Inks) -> dict[Any, Style]:
-    """Styles of token types met so far: looking one up must not hash the whole of `inks`."""
+    """Styles of token types seen so far: a lookup must not hash the whole of `inks`."""
     return {None: inks.code}
 
 
@@ -36,9 +36,9 @@ def _ink(token_type: Any, inks: Inks, well: dict[Any, Style]) -> Style:
 
 
 class LineLexer:
-    """The lines of a text in colour, made as far as they are asked for.
+    """The highlighted lines of a text, made on demand.
 
-    `lines` holds the finished ones and, last, the one being made, each as runs.
+    `lines` holds the finished ones and, last, the one in progress.
     """
 
     def __init__(self, code: str, language: str, inks: Inks) -> None:
@@ -53,7 +53,7 @@ class LineLexer:
         )
 
     def advance(self, lines: int, budget: int, seconds: float = LEX_SECONDS) -> bool:
-        """Lexes until so many lines are finished; False if more characters or time than it may take were taken."""
+        """Lex until so many lines are finished; False if the limit of characters or time was reached."""
         stop, deadline = self._position + budget, time.perf_counter() + seconds
         while len(self.lines) <= lines and not self.done:
             if self._position >= stop or time.perf_counter() > deadline:
@@ -70,7 +70,7 @@ class LineLexer:
         first, *more = text.split("\n")
         if first:
             line = self.lines[-1]
-            # A mark or selector belongs to the character before it, whatever the lexer thinks.
+            # A combining mark or selector belongs to the character before it, whatever the lexer says.
             if line and (line[-1][1] is style or first[0] in "\u200d\ufe0f"):
                 line[-1] = (line[-1][0] + first, line[-1][1])
             else:
@@ -80,11 +80,11 @@ class LineLexer:
 
 
 def highlight(code: str, language: str, inks: Inks, seconds: float = LEX_SECONDS) -> list[list[Run]]:
-    """The lines of a text as runs; plain when the language is unknown, a line too long or the lexer too slow."""
+    """Return the lines of a text as runs; plain for an unknown language, a very long line or a slow lexer."""
     lexing = LineLexer(code, language, inks)
     lexing.advance(code.count("\n") + 2, len(code) + 1, seconds)
     if sum([sum([len(text) for text, _ in line]) + 1 for line in lexing.lines]) != len(code) + 1:
-        return _plain(code, inks)  # what a lexer leaves out must not be hidden
+        return _plain(code, inks)  # text that the lexer drops must still be shown
     return lexing.lines
 
 
@@ -93,11 +93,11 @@ def _plain(code: str, inks: Inks) -> list[list[Run]]:
 
 
 class CodeText:
-    """Code that is laid out in pieces and lexed as one, so that a string across a cut keeps its colour.
+    """Code laid out in pieces but lexed as one text, so that a string across a cut keeps its colour.
 
-    While the text still grows each piece is lexed alone. `budget` bounds in characters how far ahead one call
-    lexes; beyond it a piece is lexed alone too and `rough` says so, until `refine` got there. `version` changes
-    when pieces that were laid out would come out better now. `written` is the fence around it, if it has one.
+    While the text grows, each piece is lexed alone. `budget` limits how many characters ahead one call lexes; beyond
+    it a piece is lexed alone and `rough` is set until `refine` gets there. `version` changes when earlier pieces
+    would come out better now. `written` is the surrounding fence, if any.
     """
 
     def __init__(self, language: str, written: Written | None = None) -> None:
@@ -114,19 +114,19 @@ class CodeText:
         self._inks: Inks | None = None
 
     def add(self, piece: str) -> int:
-        """Adds a finished piece (whole lines, no line feed at its end); its number, counted from 0."""
+        """Add a finished piece (whole lines, no trailing line feed) and return its index."""
         last = self._starts[-1] + self.pieces[-1].count("\n") + 1 if self.pieces else 0
         self._starts.append(last)
         self.pieces.append(piece)
         return len(self.pieces) - 1
 
     def close(self) -> None:
-        """There will be no more pieces."""
+        """Note that no more pieces will come."""
         self.closed = True
         self.version += len(self.pieces) > 1
 
     def lines(self, number: int, inks: Inks, budget: int) -> Sequence[list[Run]]:
-        """The lines of a finished piece."""
+        """Return the lines of a finished piece."""
         piece = self.pieces[number]
         if not self.closed or len(self.pieces) == 1 or self._slow:
             return self.alone(piece, inks)
@@ -139,14 +139,14 @@ class CodeText:
         return self.alone(piece, inks)
 
     def alone(self, piece: str, inks: Inks) -> list[list[Run]]:
-        """The lines of a piece, lexed without what is above it."""
+        """Return the lines of a piece lexed on its own."""
         start = time.perf_counter()
         lines = _plain(piece, inks) if self._slow else highlight(piece, self.language, inks)
         self._slow = self._slow or time.perf_counter() - start > LEX_SECONDS
         return lines
 
     def refine(self, budget: int) -> bool:
-        """Lexes on by about `budget` characters; True when that is over and pieces laid out roughly can be redone."""
+        """Lex about `budget` characters further; True when done and rough pieces can be laid out again."""
         start = time.perf_counter()
         if self._whole is None or self._whole.advance(1 << 60, budget):
             self.version += self.rough
@@ -160,7 +160,7 @@ class CodeText:
         return False
 
     def forget(self) -> None:
-        """Gives the memory of the lexed lines back; they are made again when asked for."""
+        """Free the lexed lines; they are made again on demand."""
         self._whole = None
         self.rough = False
 

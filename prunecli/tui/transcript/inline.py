@@ -1,7 +1,7 @@
-"""What a line of Markdown says: markdown-it's inline tokens as runs of styled text.
+"""Inline Markdown: turns markdown-it's inline tokens into runs of styled text.
 
-Only text and styles come out, no links and no markup, so nothing in it can be acted on: the target of a link is
-written behind it. Entities and percent-escapes are decoded by the parser, so everything is sanitised again here.
+Only text and styles come out, no links or markup, so nothing is clickable; a link's target is written after it. The
+parser decodes entities and percent-escapes, so the result is sanitised again here.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _EMPHASIS = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}
 
 
 def runs(tokens: Sequence["Token"], base: Style, inks: Inks) -> list[Run]:
-    """The runs of one inline token's children; a line feed in them is a hard break."""
+    """Return the runs of an inline token's children; a line feed in them is a hard break."""
     out: list[Run] = []
     style, outer = base, [base]
     href, start = "", 0
@@ -58,7 +58,7 @@ def runs(tokens: Sequence["Token"], base: Style, inks: Inks) -> list[Run]:
 
 
 def lines(parts: Sequence[Run]) -> list[list[Run]]:
-    """Runs cut at their line feeds; at least one line, and at least one run in each."""
+    """Split runs at their line feeds; at least one line, with at least one run each."""
     if not any("\n" in text for text, _ in parts):
         return [list(parts)]
     out: list[list[Run]] = [[]]

@@ -1,12 +1,10 @@
-"""An entry as the transcript keeps it: the value it was given, what became of it, and the blocks it consists of."""
+"""The state of an entry in the transcript: its value, its progress and its blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from prunecli.sanitize import one_line
-from prunecli.tui.transcript.chunks import Chunk, Kind
-from prunecli.tui.transcript.entries import (
+from prunecli.presentation.entries import (
     Assistant,
     Diff,
     Divider,
@@ -20,6 +18,8 @@ from prunecli.tui.transcript.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.sanitize import one_line
+from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.figures import duration
 from prunecli.tui.transcript.headers import (
     PRUNE_MARK,
@@ -52,29 +52,29 @@ from prunecli.tui.transcript.rows import Row
 from prunecli.tui.transcript.splitter import Splitter, split
 
 WHOLE_CHARS = 4_000
-"""Characters of a finished text up to which it is one block and not even split before it is seen."""
+"""Maximum characters of a finished text that is one block, split only when visible."""
 
 EXCERPT_LINES = 3
-"""Lines of a failed call's output that are shown while it is folded."""
+"""Output lines shown for a folded failed call."""
 
 NOTHING = Chunk(Kind.PROSE, "")
 TAIL, MARK = 1 << 30, 1 << 31
-"""Numbers of the blocks that stay below all others of their entry: a tool's last lines, the mark of pruning."""
+"""Numbers of the blocks below all others of an entry: a tool's last lines, the pruning mark."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Stream:
-    """Text that still comes in: what arrived since the last look, and where it can be cut."""
+    """Streaming text: what arrived since the last flush, and where it can be cut."""
 
     splitter: Splitter = field(default_factory=Splitter)
     pending: list[str] = field(default_factory=list)
-    ended: bool = False  # nothing more will come, but not all of it is laid into blocks
+    ended: bool = False  # no more text will come, but some is not laid out yet
     references: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Pulse:
-    """What something that runs shows: when it began, for how long it ran, the step of its spinner, its last lines."""
+    """The state of something running: start, duration, spinner step, last lines."""
 
     started_ms: float
     elapsed_ms: int = 0
@@ -84,7 +84,7 @@ class Pulse:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Item:
-    """An entry of the transcript and its state. `chosen`: the user folded or unfolded it."""
+    """A transcript entry and its state. `chosen`: the user folded or unfolded it."""
 
     key: Key
     entry: Entry
@@ -93,37 +93,38 @@ class Item:
     blocks: list["Block"] = field(default_factory=list)
     stream: Stream | None = None
     pulse: Pulse | None = None
-    chunks: list[Chunk] | None = None  # of a thought that came as a stream, and its link references
+    chunks: list[Chunk] | None = None  # for a streamed thought, with its link references
     references: References | None = None
 
     @property
     def running(self) -> bool:
-        """Something about it moves by itself."""
+        """Whether it animates."""
         entry = self.entry
         return (isinstance(entry, ToolCall) and entry.state is ToolState.RUNNING) or self.thinking
 
     @property
     def thinking(self) -> bool:
-        """A thought that is not finished."""
+        """Whether it is an unfinished thought."""
         return isinstance(self.entry, Thinking) and self.stream is not None
 
     @property
     def pruned(self) -> str:
-        """The words of its mark of pruning, "" without one."""
+        """The text of its pruning mark, or ""."""
         return "" if isinstance(self.entry, Notice | Divider) else self.entry.pruned
 
     @property
     def can_fold(self) -> bool:
-        """There is a line to click on and something below it."""
+        """Whether it has a line to click and contents below."""
         entry = self.entry
         return isinstance(entry, Thinking) or (isinstance(entry, ToolCall) and foldable(entry))
 
 
 class Block:
-    """The smallest thing that is laid out. `height` is exact when `rows` are there and a guess before.
+    """The smallest unit of layout.
 
-    `number` orders the blocks of an entry. `gap`: an empty row stands above it, if it has rows at all. `rows`
-    belong to a `generation` of the layout and a `version` of the part, `page` to the index of heights.
+    `height` is exact once `rows` exist and a guess before. `number` orders the blocks of an entry. `gap`: an empty
+    row precedes it, if it has any rows. `rows` belong to a `generation` of the layout and a `version` of the part;
+    `page` to the index of heights.
     """
 
     __slots__ = ("gap", "generation", "height", "item", "number", "page", "part", "rows", "version")
@@ -140,26 +141,26 @@ class Block:
 
     @property
     def point(self) -> int:
-        """Where its text begins in the order of all text that can be selected."""
+        """The position where its text begins in the order of all selectable text."""
         return self.item.key << 64 | self.number << 32
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class HeaderPart(Part):
-    """The line of a tool call or a thought. It shows what its item is now, so it is laid out on every change."""
+    """The line of a tool call or thought. Laid out on every change, since it shows the item's current state."""
 
     item: Item
 
     @property
     def source(self) -> str:
-        """What a call's line says; a thought's line repeats what is below it."""
+        """The searchable text of a call's line; a thought's line repeats the text below it."""
         entry = self.item.entry
         if isinstance(entry, ToolCall):
             return " ".join((entry.name, entry.argument, entry.outcome, entry.pruned))
         return ""
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The one row."""
+        """Lay out the single row."""
         item, inks = self.item, sheet.inks
         if isinstance(item.entry, ToolCall):
             elapsed, frame = (item.pulse.elapsed_ms, item.pulse.frame) if item.pulse else (None, 0)
@@ -185,7 +186,7 @@ def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
 
 
 def gist(item: Item) -> str:
-    """One line of a thought: its first, or, while it grows, the latest."""
+    """Return one line of a thought: its first, or the latest while it grows."""
     if item.stream:
         growing = item.stream.splitter.tail() or (item.chunks[-1] if item.chunks else None)
         lines = growing.text.split("\n")[-1:] if growing else []
@@ -196,7 +197,7 @@ def gist(item: Item) -> str:
 
 
 def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
-    """The parts an entry begins with and their numbers, those below a fold included if it is open."""
+    """Return the initial parts of an entry with their numbers, including those of an open fold."""
     entry = item.entry
     dimmed = bool(item.pruned)
     match entry:
@@ -228,12 +229,14 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
 
 
 _LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 1}
-"""The line of a call that failed has the last one of its output; that of others has none."""
+"""Minimum output lines for an excerpt. A failed call's header already shows its last line."""
 
 
 def last_lines(entry: Entry) -> tuple[str, ...]:
-    """What a call that failed or was cut said last, and why one was denied, if that is more than its line shows;
-    notes in brackets are of the tool."""
+    """Return why a call was denied, or the last output of a failed or cut one, if its line does not show it.
+
+    The tool's own notes in brackets do not count.
+    """
     if not isinstance(entry, ToolCall) or entry.pruned:
         return ()
     least = _LEAST_LINES.get(entry.state)
@@ -246,7 +249,7 @@ def last_lines(entry: Entry) -> tuple[str, ...]:
 
 
 def inner_parts(item: Item) -> Iterator[Part]:
-    """What an open fold shows."""
+    """Yield the parts of an open fold."""
     entry = item.entry
     if isinstance(entry, Thinking):
         references: References
@@ -271,16 +274,16 @@ def inner_parts(item: Item) -> Iterator[Part]:
 
 
 def starts_folded(entry: Entry) -> bool:
-    """How an entry is shown before anybody folded or unfolded it."""
+    """Whether an entry is folded before the user changes it."""
     if isinstance(entry, ToolCall):
         return not isinstance(entry.body, Diff) if entry.folded is None else entry.folded
     return isinstance(entry, Thinking) and entry.folded
 
 
 def below_gap(above: Item, item: Item) -> bool:
-    """Whether an empty row stands between two entries.
+    """Whether an empty row separates two entries.
 
-    Tool calls that show one line each stay together, and with the sentence that announces them.
+    One-line tool calls stay together, and with the sentence that announces them.
     """
     tight = (ToolCall, Thinking, Notice)
     if isinstance(item.entry, tight) and isinstance(above.entry, tight):
@@ -296,5 +299,5 @@ def below_gap(above: Item, item: Item) -> bool:
 
 
 def _aside(entry: Entry) -> bool:
-    """It stands apart from calls and thoughts."""
+    """Whether it stands apart from calls and thoughts."""
     return isinstance(entry, Notice) and not entry.text.startswith(PRUNE_MARK)

@@ -1,4 +1,4 @@
-"""Which blocks there are, how high each is, and their rows: made when asked for, kept while they are of use."""
+"""The blocks, their heights and their rows: made on demand, kept while useful."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,27 +12,27 @@ from prunecli.tui.transcript.parts import ChunkPart, Part
 from prunecli.tui.transcript.rows import Row
 
 KEPT_BLOCKS = 160
-"""Blocks whose rows are kept after they left the screen: several screens up and down, little for the collector."""
+"""Blocks whose rows are kept off screen: several screens, but little work for the garbage collector."""
 KEPT_CODE = 16
 """Long fences whose lexed lines are kept."""
 MEASURE = 110
-"""Cells beyond which a line of prose is hard to read; code, tables and tool lines use the whole width."""
+"""Maximum width of prose. Code, tables and tool lines use the whole width."""
 
 
 class Layout:
-    """The blocks on a sheet of one width and in one set of colours."""
+    """The blocks at one width in one set of colours."""
 
     def __init__(self, inks: Inks) -> None:
         self.sheet = Sheet(80, MEASURE, inks)
         self.heights: Heights[Block] = Heights()
         self.rough: set[CodeText] = set()
-        """Long fences some pieces of which were coloured alone; `refine` does them as a whole."""
+        """Long fences with roughly coloured pieces; `refine` lexes them as a whole."""
         self._generation = 0
         self._laid_out: OrderedDict[Block, None] = OrderedDict()
         self._lexed: OrderedDict[CodeText, None] = OrderedDict()
 
     def add(self, block: Block, above: Block | None = None) -> None:
-        """Puts a block below another, or below all."""
+        """Add a block below another, or at the bottom."""
         self._guess(block)
         if above is None:
             self.heights.append(block)
@@ -40,25 +40,25 @@ class Layout:
             self.heights.insert_after(above, block)
 
     def add_above(self, blocks: Sequence[Block]) -> None:
-        """Puts blocks, in their order, above all."""
+        """Add blocks at the top, in their order."""
         for block in blocks:
             self._guess(block)
         self.heights.prepend(blocks)
 
     def remove(self, block: Block) -> None:
-        """Takes a block out."""
+        """Remove a block."""
         self._laid_out.pop(block, None)
         self.heights.remove(block)
 
     def set_part(self, block: Block, part: Part, gap: bool) -> None:
-        """The block shows something else now."""
+        """Lay out a block again after its contents changed."""
         block.part, block.gap = part, gap
         self.invalidate(block)
         height = part.guess(self.sheet.width)
         self.heights.resize(block, height + gap if height else 0)
 
     def set_gap(self, block: Block, gap: bool) -> None:
-        """An empty row stands above the block, or none."""
+        """Add or remove the empty row above a block."""
         if gap != block.gap:
             block.gap = gap
             self.invalidate(block)
@@ -66,7 +66,7 @@ class Layout:
                 self.heights.resize(block, block.height + (1 if gap else -1))
 
     def invalidate(self, block: Block) -> None:
-        """The rows of a block are not right any more; its height stays a guess until it is seen."""
+        """Drop a block's rows; its height is a guess until it is visible."""
         block.rows = None
         self._laid_out.pop(block, None)
 
@@ -75,7 +75,7 @@ class Layout:
         block.height = height + block.gap if height else 0
 
     def rows(self, block: Block) -> list[Row]:
-        """The rows of a block, the gap above it included; makes its height exact."""
+        """Return a block's rows with the gap above it, making its height exact."""
         part, rows = block.part, block.rows
         if rows is not None and block.generation == self._generation and block.version == part.version:
             self._laid_out.move_to_end(block)
@@ -111,7 +111,7 @@ class Layout:
             self.rough.discard(old)
 
     def refine(self, budget: int) -> bool:
-        """Lexes on, by about so many characters, where colours are rough; True if some are better now."""
+        """Lex roughly coloured code by about so many characters; True if some of it improved."""
         better = False
         for code in list(self.rough):
             if code.refine(budget):
@@ -120,7 +120,7 @@ class Layout:
         return better
 
     def resize(self, width: int) -> None:
-        """Everything is laid out for another width; all heights are guesses again."""
+        """Lay out everything for another width; all heights become guesses."""
         self.sheet = self.sheet._replace(width=max(1, width))
         for block in self.heights:
             self._guess(block)
@@ -128,7 +128,7 @@ class Layout:
         self._forget_rows()
 
     def repaint(self, inks: Inks) -> None:
-        """Everything is laid out in other colours; heights stay."""
+        """Lay out everything in other colours; heights stay."""
         self.sheet = self.sheet._replace(inks=inks)
         self._forget_rows()
 
@@ -139,7 +139,7 @@ class Layout:
         self._laid_out.clear()
 
     def clear(self) -> None:
-        """Forgets all blocks."""
+        """Remove all blocks."""
         self.heights = Heights()
         self.rough.clear()
         self._laid_out.clear()

@@ -1,6 +1,6 @@
-"""How a chunk of Markdown becomes rows: markdown-it's block tokens, walked once.
+"""Turns a chunk of Markdown into rows in one walk over markdown-it's block tokens.
 
-markdown-it is imported at first use (`view.warm` does it early, in a thread).
+markdown-it is imported at first use (`warm.warm` does that early, in a thread).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LEX_AHEAD = 4_000
-"""Characters of a long fence that are lexed for one piece of it; at worst about 15 ms."""
+"""Maximum characters of a long fence lexed for one piece; at worst about 15 ms."""
 
 
 class Sheet(NamedTuple):
-    """What rows are laid out for: a width in cells, the width prose keeps to, and the styles."""
+    """The target of a layout: a width in cells, the width of prose, and the styles."""
 
     width: int
     measure: int
@@ -36,7 +36,7 @@ class Sheet(NamedTuple):
 def chunk_rows(
     chunk: Chunk, sheet: Sheet, references: Mapping[str, Mapping[str, str]], gutter: Gutter = NO_GUTTER
 ) -> list[Row]:
-    """The rows of a chunk, without the gap above it."""
+    """Return the rows of a chunk, without the gap above it."""
     inks = sheet.inks
     if chunk.indent:
         gutter = gutter.then(" " * min(chunk.indent, sheet.width // 2), inks.text)
@@ -64,7 +64,7 @@ def chunk_rows(
 
 
 def code_rows(coloured: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = NO_GUTTER) -> list[Row]:
-    """Lines of code on their own background, wrapped where they are too long."""
+    """Lay out lines of code on their own background, wrapping long ones."""
     out: list[Row] = []
     margin = gutter.then("  ", sheet.inks.code)
     for line in coloured:
@@ -82,18 +82,21 @@ def _plain_rows(text: str, sheet: Sheet, gutter: Gutter) -> list[Row]:
 
 
 class _Writer:
-    """Walks the tokens of one chunk; `rows` is what came of them."""
+    """Walks the tokens of one chunk and collects `rows`."""
 
     def __init__(
         self, sheet: Sheet, gutter: Gutter, chunk: Chunk, source: Sequence[str], *, elsewhere: bool
     ) -> None:
         self.rows: list[Row] = []
-        self._source, self._elsewhere = source, elsewhere  # the lines; whether links are defined somewhere
+        self._source, self._elsewhere = (
+            source,
+            elsewhere,
+        )  # the lines; whether any links are defined elsewhere
         self._sheet, self._inks, self._chunk = sheet, sheet.inks, chunk
         self._gutters = [gutter]
         self._leads = [" " * chunk.indent]
         self._lists: list[int | None] = []
-        self._marker: tuple[Gutter, str] | None = None  # of an item that has no row yet
+        self._marker: tuple[Gutter, str] | None = None  # for an item without rows yet
         self._end = 0  # the source line after the element written last
         self._heading = 0
 
@@ -153,7 +156,7 @@ class _Writer:
                 self._flow([(visible(token.content).replace("\n", " "), self._inks.muted)])
 
     def _space(self, token: "Token") -> None:
-        """An empty row where the source has one; none above the first row of an item."""
+        """Add an empty row where the source has one, except above the first row of an item."""
         lines_of = token.map or (self._end, self._end)
         if self.rows and self._marker is None and lines_of[0] > self._end > 0:
             self._empty()
@@ -176,7 +179,7 @@ class _Writer:
         self._leads.append(lead + " " * len(marker))
 
     def _deeper(self, text: str, style: Style) -> Gutter:
-        """The gutter of what stands further in; it ends at half the width, so that room for text is left."""
+        """Return the gutter of nested content, at most half the width, so that text has room."""
         outer = self._gutters[-1]
         return outer.then(text, style) if outer.cells < self._sheet.width // 2 else outer
 
@@ -188,7 +191,7 @@ class _Writer:
         self._end = max(self._end, start)
 
     def _flush_marker(self) -> None:
-        """Writes the marker of an item that has nothing else."""
+        """Write the marker of an otherwise empty item."""
         if self._marker:
             self._flow([("", self._inks.text)])
 
@@ -197,7 +200,7 @@ class _Writer:
         self._leads.pop()
 
     def _take_gutters(self) -> tuple[Gutter, Gutter, str]:
-        """Gutter of the next row, of the rows after it, and what is copied in front of it."""
+        """Return the gutters of the next row and of those after it, and the text copied before it."""
         rest, lead = self._gutters[-1], self._leads[-1]
         if self._marker is None:
             return rest, rest, lead
@@ -233,7 +236,7 @@ class _Writer:
         part = self._chunk.part if shape else 0
         made = table_rows(tokens[start:end], self._sheet.width, self._inks, self._gutters[-1], shape, part)
         line = (tokens[start].map or [0])[0]
-        first = line + 2 if part else line  # of a head that is not shown the first row tells
+        first = line + 2 if part else line  # if the head is not shown, the first row decides
         for number, rows in enumerate(made):
             self.rows.extend(rows)
             if rows:
@@ -248,8 +251,10 @@ class _Writer:
         self.rows.append(Row(segments, first.cells + cells, first.chars))
 
     def _keep(self, rows: Sequence[Row], lines: Sequence[int] | None, *, alone: bool = False) -> None:
-        """Notes from which lines the rows of an element come. Of a line that was cut no piece says it, and of a link
-        whose address stands elsewhere only what is shown says that."""
+        """Record the source lines of an element's rows.
+
+        Pieces of a cut line get none, and a link whose address is defined elsewhere is copied as shown.
+        """
         indent = " " * self._chunk.indent
         source = "\n".join([indent + line for line in self._source[slice(*lines)]]) if lines else ""
         if source and rows and self._chunk.join is None and not (self._elsewhere and "[" in source):

@@ -1,15 +1,15 @@
-"""How Markdown that was cut is made whole: the end of a growing text, the rest of a line that was too long."""
+"""Repairs cut Markdown: the end of a growing text, or the rest of an overlong line."""
 
 import re
 
 BLOCK_START = re.compile(r"[-+*>#=`~|_]|\d{1,9}[.)]")
-"""What a line that begins a block of another kind begins with."""
+"""The start of a line that begins a block of another kind."""
 
 _OPEN_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*$")
 
 
 def escaped(line: str) -> str:
-    """The rest of a line that was cut, so that its beginning is not taken for the beginning of a block."""
+    """Escape the rest of a cut line, so that it does not begin a block."""
     line = line.lstrip(" ")
     if not BLOCK_START.match(line):
         return line
@@ -18,7 +18,7 @@ def escaped(line: str) -> str:
 
 
 def mend(text: str) -> str:
-    """Closes what the last line of a growing text leaves open, so that it is not shown raw until its end comes."""
+    """Close whatever the last line of a growing text leaves open, so that it is not shown raw."""
     start = text.rfind("\n") + 1
     head, line = text[:start], text[start:]
     closing = ""

@@ -1,4 +1,4 @@
-"""Moving about in the transcript: pages, the user's prompts, and a cursor on entries while it has the focus."""
+"""Navigation in the transcript: pages, prompts, and a cursor on entries while it has the focus."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from prunecli.tui.transcript.entries import Key
+from prunecli.presentation.entries import Key
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.paint import Mark
 from prunecli.tui.transcript.palette import Palette
@@ -14,7 +14,7 @@ from prunecli.tui.transcript.viewport import Line
 
 
 class Navigator(Finder):
-    """Rows one can move about in."""
+    """Adds navigation to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor(-1)", "Previous entry", show=False),
@@ -34,33 +34,36 @@ class Navigator(Finder):
         self.cursor: Key | None = None
 
     def page_up(self) -> None:
-        """Up by a screen, less two rows to read on from."""
+        """Scroll up by a screen, less two rows of overlap."""
         self.scroll_rows(-max(1, self.window.height - 2))
 
     def page_down(self) -> None:
-        """Down by a screen, less two rows."""
+        """Scroll down by a screen, less two rows of overlap."""
         self.scroll_rows(max(1, self.window.height - 2))
 
     def home(self) -> None:
-        """To the first row."""
+        """Scroll to the first row."""
         self._settle_stale()
         self.window.home()
         self._moved()
 
     def end(self) -> None:
-        """To the last row, to follow what is added."""
+        """Scroll to the last row and follow new entries."""
         self._settle_stale()
         self.window.end()
         self._moved()
 
     def previous_prompt(self) -> bool:
-        """To the user's prompt above the top of the screen; False if there is none."""
+        """Scroll to the prompt above the top of the screen; False if there is none."""
         self._settle_stale()
         place = bisect_left(self.document.prompts, self._reading()) - 1
         return place >= 0 and self._show_entry(self.document.prompts[place])
 
     def next_prompt(self) -> bool:
-        """To the user's prompt below; False, and to the bottom, if there is none or all below is in view."""
+        """Scroll to the prompt below.
+
+        Without one, or with everything below in view, scroll to the bottom and return False.
+        """
         self._settle_stale()
         if self.window.follow:
             return False
@@ -71,7 +74,7 @@ class Navigator(Finder):
         return False
 
     def _reading(self) -> int:
-        """The key of the entry the top of the screen is in; a bit less than it when that begins further up."""
+        """Return the key of the entry at the top, plus one if it begins above the screen."""
         lines = self.window.lines
         if not lines:
             return 0
@@ -87,30 +90,30 @@ class Navigator(Finder):
         return item is not None
 
     def scroll_home(self, **_: object) -> None:
-        """As `home`."""
+        """Scroll to the first row."""
         self.home()
 
     def scroll_end(self, **_: object) -> None:
-        """As `end`."""
+        """Scroll to the last row."""
         self.end()
 
     def action_page_up(self) -> None:
-        """Key: up by a screen."""
+        """Scroll up by a screen."""
         self.page_up()
 
     def action_page_down(self) -> None:
-        """Key: down by a screen."""
+        """Scroll down by a screen."""
         self.page_down()
 
     # -- the cursor, while the transcript has the focus
 
     @property
     def marking(self) -> bool:
-        """There is a cursor too, perhaps."""
+        """Whether there are marks, including the cursor."""
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """The cursor below hits and selection: a ground, and a block that is seen where grounds are alike."""
+        """Return the marks with the cursor below them: a background, and a block visible without colours."""
         marks = super().marks_on(line)
         item = line.block.item
         if item.key == self.cursor and self.has_focus and line.row.segments and line.block is item.blocks[0]:
@@ -120,7 +123,7 @@ class Navigator(Finder):
         return marks
 
     def action_cursor(self, step: int) -> None:
-        """Key: to the entry above or below, which is brought to the screen."""
+        """Move the cursor to the entry above or below and scroll it into view."""
         self._settle_stale()
         shown = {line.block.item.key for line in self.window.lines if line.row.segments}
         if not shown:
@@ -143,20 +146,20 @@ class Navigator(Finder):
         self.refresh(self.size.region)
 
     def action_rows(self, rows: int) -> None:
-        """Key: up or down by so many rows."""
+        """Scroll by a number of rows."""
         self.scroll_rows(rows)
 
     def action_prompt(self, step: int) -> None:
-        """Key: to the user's prompt above or below."""
+        """Scroll to the prompt above or below."""
         if step < 0:
             self.previous_prompt()
         else:
             self.next_prompt()
 
     def action_search_next(self) -> None:
-        """Key: the next hit."""
+        """Go to the next hit."""
         self.search_next()
 
     def action_search_previous(self) -> None:
-        """Key: the hit before."""
+        """Go to the previous hit."""
         self.search_previous()

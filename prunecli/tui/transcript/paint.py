@@ -1,4 +1,4 @@
-"""How marks are laid over rows that are drawn already: selection, search hits, the cursor, the pill."""
+"""Lays marks over drawn rows: selection, search hits, cursor and pill."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ from prunecli.tui.transcript.rows import Dress, width_of
 
 
 class Mark(NamedTuple):
-    """A style over a range of a row's characters, gutter counted; later marks lie on top."""
+    """A style over a range of a row's characters, gutter included; later marks lie on top."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Mark(NamedTuple):
 
 
 def marked(segments: Sequence[Segment], marks: Sequence[Mark]) -> list[Segment]:
-    """The segments with marks on them. The row's own strip, whose ANSI codes are cached, stays as it is."""
+    """Return the segments with marks. The row's own strip stays unchanged, so its ANSI codes stay cached."""
     edges = sorted({edge for mark in marks for edge in (mark.start, mark.end)})
     out: list[Segment] = []
     start = 0
@@ -38,7 +38,7 @@ def marked(segments: Sequence[Segment], marks: Sequence[Mark]) -> list[Segment]:
 
 
 def with_pill(strip: Strip, label: str, style: Style, dress: Dress) -> tuple[Strip, tuple[int, int]]:
-    """A strip with a label over its right end, and the cells the label takes."""
+    """Return a strip with a label over its right end, and the cells of the label."""
     width = strip.cell_length
     cells = width_of(label)
     if cells + 2 > width:

@@ -1,7 +1,7 @@
-"""Which colours the transcript is drawn in: a palette of names, and the styles made of it.
+"""The transcript's colours: a palette of names, and the styles made from it.
 
-A theme fills in a `Palette`; everything else asks for `inks(palette)`. Every style names foreground and
-background, because rows are drawn without the help of CSS.
+A theme fills in a `Palette`; everything else calls `inks(palette)`. Every style sets foreground and background,
+because rows are drawn without CSS.
 """
 
 from copy import copy
@@ -13,10 +13,10 @@ from rich.style import Style
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Named colours: "#rrggbb", or one of the sixteen of the terminal by Rich's name ("bright_blue", "default").
+    """Named colours: "#rrggbb", or one of the terminal's sixteen by Rich's name ("bright_blue", "default").
 
-    The defaults are the dark theme of the house. Text colours keep a contrast of 4.5:1 on the background they
-    stand on; `faint` is for rules and bars that carry no text.
+    The defaults are the built-in dark theme. Text colours have a contrast of 4.5:1 on their background; `faint` is
+    for rules and bars without text.
     """
 
     background: str = "#101418"
@@ -84,8 +84,10 @@ def _syntax(palette: Palette, background: str) -> tuple[tuple[str, Style], ...]:
 
 
 class Inks:
-    """The styles of a palette, never changed once they are made. `syntax` maps the first words of the name of a
-    Pygments token type to a style on code; longer names come first. Ask `inks`, which makes each set once.
+    """The immutable styles of a palette.
+
+    `syntax` maps the first words of a Pygments token type to a style on code; longer names come first. Use `inks`,
+    which makes each set once.
     """
 
     def __init__(self, palette: Palette) -> None:
@@ -131,7 +133,7 @@ class Inks:
         self._dimmed: Inks | None = None
 
     def dimmed(self) -> "Inks":
-        """The same, with prose in the muted colour: thinking, and what was pruned."""
+        """Return the same styles with prose muted, for thinking and pruned entries."""
         if self._dimmed is None:
             dim = copy(self)
             dim.text, dim.prompt = self.muted, self.prompt_muted
@@ -143,13 +145,13 @@ class Inks:
 
 @lru_cache(maxsize=8)
 def inks(palette: Palette) -> Inks:
-    """The styles of a palette; made once."""
+    """Return the styles of a palette, made once."""
     return Inks(palette)
 
 
 @lru_cache(maxsize=4096)
 def mix(under: Style, over: Style) -> Style:
-    """`over` laid on `under`. Adding styles is slow, and equal styles share their ANSI codes when they are one."""
+    """Combine two styles, cached: adding styles is slow, and equal styles share ANSI codes if they are one object."""
     return under + over
 
 

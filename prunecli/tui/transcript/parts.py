@@ -1,18 +1,18 @@
-"""What a block is made of: one part of an entry, which can guess its height and make its rows.
+"""Parts: the contents of a block, which can guess their height and make their rows.
 
-A part is laid out when it comes into view and laid out again when the width or the colours change; until then a
-guess has to do.
+A part is laid out when it comes into view, and again when the width or the colours change. Until then its height is a
+guess.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from prunecli.presentation.entries import Diff, Notice, Origin
 from prunecli.sanitize import one_line
 from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
-from prunecli.tui.transcript.diff import DiffLine, diff_rows, parse
-from prunecli.tui.transcript.entries import Diff, Notice, Origin
+from prunecli.tui.transcript.diff_rows import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS, PRUNE_MARK
 from prunecli.tui.transcript.markdown import Sheet, chunk_rows
 from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, clip, flow, width_of
@@ -22,35 +22,35 @@ References = Mapping[str, Mapping[str, str]]
 
 
 class Part(ABC):
-    """The base of all parts. `version` changes when the rows made before are no longer right."""
+    """The base of all parts. `version` changes when earlier rows are outdated."""
 
     __slots__ = ()
 
     @property
     def version(self) -> int:
-        """See the class."""
+        """The version of the rows; see the class."""
         return 0
 
     @property
     def gap(self) -> bool:
-        """An empty row stands above it, if it is not the first of its entry."""
+        """Whether an empty row precedes it, unless it is the first of its entry."""
         return False
 
     @property
     def source(self) -> str:
-        """The source, as it is searched."""
+        """The searchable source."""
         return ""
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """Rows it will probably take."""
+        """Guess the number of rows."""
         return 1
 
     @abstractmethod
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The rows, without the gap."""
+        """Lay out the rows, without the gap."""
 
     def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
-        """The empty row above it."""
+        """Return the empty row above it."""
         return blank()
 
 
@@ -60,7 +60,7 @@ def _wrapped(text: str, width: int) -> int:
 
 @dataclass(slots=True, eq=False, repr=False)
 class MarkdownPart(Part):
-    """A whole short text, split only when it is seen."""
+    """A whole short text, split only when visible."""
 
     text: str
     dimmed: bool = False
@@ -71,11 +71,11 @@ class MarkdownPart(Part):
         return self.text
 
     def guess(self, width: int) -> int:
-        """Rows by line feeds and length; none for an empty text."""
+        """Guess the rows from line feeds and length; none for an empty text."""
         return self.text.count("\n") + len(self.text) // (2 * width + 1) + 1 if self.text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The rows of all chunks, with the gaps between them."""
+        """Lay out the rows of all chunks, with the gaps between them."""
         if self.dimmed:
             sheet = sheet._replace(inks=sheet.inks.dimmed())
         chunks, references = split(self.text)
@@ -90,7 +90,7 @@ class MarkdownPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ChunkPart(Part):
-    """A chunk of a longer or a growing text. A `bar` in front of it marks what was thought, not said."""
+    """A chunk of a long or growing text. A `bar` marks thinking."""
 
     chunk: Chunk
     references: References
@@ -99,12 +99,12 @@ class ChunkPart(Part):
 
     @property
     def version(self) -> int:
-        """Grows when a table's columns did, or a fence is better lexed."""
+        """The version: increases when a table's columns grow or a fence is lexed better."""
         return self.chunk.shared.version if self.chunk.shared else 0
 
     @property
     def gap(self) -> bool:
-        """As the chunk says."""
+        """Whether an empty row precedes it, as its chunk says."""
         return self.chunk.gap
 
     @property
@@ -113,20 +113,20 @@ class ChunkPart(Part):
         return self.chunk.text
 
     def guess(self, width: int) -> int:
-        """Rows by line feeds and length; none while there is no text."""
+        """Guess the rows from line feeds and length; none while there is no text."""
         text = self.chunk.text
         if self.chunk.kind is Kind.CODE:
             return text.count("\n") + 1
         return _wrapped(text, width) if text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The rows of the chunk, behind the bar if there is one."""
+        """Lay out the rows of the chunk, behind the bar if there is one."""
         if self.dimmed:
             sheet = sheet._replace(inks=sheet.inks.dimmed())
         return chunk_rows(self.chunk, sheet, self.references, self._gutter(sheet))
 
     def gap_row(self, sheet: Sheet) -> Row:
-        """Empty but for the bar."""
+        """Return an empty row, or one with only the bar."""
         gutter = self._gutter(sheet)
         return Row(gutter.segments, gutter.cells, gutter.chars)
 
@@ -136,7 +136,7 @@ class ChunkPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class PromptPart(Part):
-    """A piece of what the user wrote, on a panel."""
+    """A piece of the user's text, on a panel."""
 
     text: str
     origin: Origin
@@ -150,11 +150,11 @@ class PromptPart(Part):
         return self.text
 
     def guess(self, width: int) -> int:
-        """Rows by line feeds and length."""
+        """Guess the rows from line feeds and length."""
         return _wrapped(self.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The text on the panel, with the mark of its origin on the first row."""
+        """Lay out the text on the panel, with the mark of its origin on the first row."""
         inks = sheet.inks
         style = inks.prompt_muted if self.dimmed else inks.prompt
         rest = NO_GUTTER.then("  ", style)
@@ -170,7 +170,7 @@ class PromptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class TextPart(Part):
-    """A piece of plain text behind a bar: what a tool gave, or what it was asked for."""
+    """A piece of plain text behind a bar: a tool's input or output."""
 
     text: str
     glued: bool = False
@@ -182,11 +182,11 @@ class TextPart(Part):
         return self.text
 
     def guess(self, width: int) -> int:
-        """Rows by line feeds and length."""
+        """Guess the rows from line feeds and length."""
         return _wrapped(self.text, width - 4)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The lines behind the bar, wrapped where they are too long."""
+        """Lay out the lines behind the bar, wrapping long ones."""
         inks = sheet.inks
         gutter = NO_GUTTER.then("  │ ", inks.faint)
         style = inks.text if self.loud else inks.muted
@@ -200,12 +200,12 @@ class TextPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ArgumentPart(TextPart):
-    """What a tool was asked for, in full, if the line above had no room; `beside`: cells of the rest of that line."""
+    """A tool's full argument, if the line above cut it; `beside` is the width of the rest of that line."""
 
     beside: int = 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The argument, or nothing if it is to be seen in full already."""
+        """Lay out the argument; no rows if the line already shows it in full."""
         if "\n" not in self.text and width_of(self.text) + self.beside <= sheet.width:
             return []
         return TextPart.rows(self, sheet)
@@ -213,16 +213,16 @@ class ArgumentPart(TextPart):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ExcerptPart(Part):
-    """The end of an output that is folded, a row for each line. It is found in the output, so not searched here."""
+    """The end of folded output, a row for each line. Not searched: the output itself is."""
 
     lines: tuple[str, ...]
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """A row for each line."""
+        """One row for each line."""
         return len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The lines behind the bar, each as far as there is room."""
+        """Lay out the lines behind the bar, cut to the width."""
         gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
         out: list[Row] = []
         for line in self.lines:
@@ -233,7 +233,7 @@ class ExcerptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class DiffPart(Part):
-    """A diff, or a piece of one that was read already."""
+    """A diff, or a piece of one that is already parsed."""
 
     diff: Diff
     lines: tuple[DiffLine, ...] | None = None
@@ -245,35 +245,35 @@ class DiffPart(Part):
         return self.diff.text if self.lines is None else "\n".join([line.text for line in self.lines])
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """A row for each line."""
+        """One row for each line."""
         return self.diff.text.count("\n") + 1 if self.lines is None else len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The diff, indented below its line."""
+        """Lay out the diff, indented below its line."""
         lines = parse(self.diff.text) if self.lines is None else self.lines
         return diff_rows(lines, self.diff.path, sheet, NO_GUTTER.then("  ", sheet.inks.text), self.digits)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class LinePart(Part):
-    """A text on a row of its own kind: a rule, the mark of an entry that was pruned and has no line to carry it."""
+    """A text on a row of its own: a rule, or the mark of a pruned entry without a header line."""
 
     text: str
     draw: Callable[[str, Sheet], Row]
 
     @property
     def source(self) -> str:
-        """What the row says."""
+        """The text of the row."""
         return self.text
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The one row."""
+        """Lay out the single row."""
         return [self.draw(self.text, sheet)]
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class NoticePart(Part):
-    """A notice of the program."""
+    """A notice from the program."""
 
     notice: Notice
 
@@ -283,11 +283,11 @@ class NoticePart(Part):
         return self.notice.text
 
     def guess(self, width: int) -> int:
-        """Rows by line feeds and length."""
+        """Guess the rows from line feeds and length."""
         return _wrapped(self.notice.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """The text in the colour of its level."""
+        """Lay out the text in the colour of its level."""
         inks = sheet.inks
         style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
         text = clean(self.notice.text)

@@ -1,12 +1,12 @@
-"""Where long plain text, tool output and diffs are cut, so that no block is large."""
+"""Cuts long plain text, tool output and diffs, so that blocks stay small."""
 
 from collections.abc import Iterator
 
 from prunecli.lexing import LONGEST_LINE
+from prunecli.presentation.entries import Diff, Output
 from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
-from prunecli.tui.transcript.diff import digits_of, parse
-from prunecli.tui.transcript.entries import Diff, Output
+from prunecli.tui.transcript.diff_rows import digits_of, parse
 from prunecli.tui.transcript.highlight import CodeText
 from prunecli.tui.transcript.parts import ChunkPart, DiffPart, Part, TextPart
 
@@ -14,11 +14,11 @@ PIECE_CHARS = 8_000
 PIECE_LINES = 200
 DIFF_LINES = 150
 MOST_CODE = 400_000
-"""Characters of a tool's output above which it is shown as plain text, whatever its language."""
+"""Maximum characters of tool output that is highlighted."""
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """A long text in pieces of bounded size, and whether each continues the line that the one before it cut."""
+    """Split a long text into bounded pieces; each says whether it continues a cut line."""
     start, glued = 0, False
     while True:
         end = min(len(text), start + PIECE_CHARS)
@@ -26,7 +26,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
             feed = text.rfind("\n", start, end)
             end = feed if feed >= start else end
         lines = text.count("\n", start, end)
-        if lines > PIECE_LINES:  # about so many, without looking at each
+        if lines > PIECE_LINES:  # an estimate, without checking each character
             end = text.index("\n", start + (end - start) * PIECE_LINES // (lines + 1))
         yield text[start:end], glued
         if end >= len(text):
@@ -36,7 +36,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def output_parts(output: Output) -> Iterator[Part]:
-    """The parts of what a tool gave."""
+    """Return the parts of a tool's output."""
     text = output.text.rstrip("\n")
     if not output.language or len(text) > MOST_CODE or max(map(len, text.split("\n"))) > LONGEST_LINE:
         for piece, glued in pieces(text):
@@ -51,7 +51,7 @@ def output_parts(output: Output) -> Iterator[Part]:
 
 
 def diff_parts(diff: Diff) -> Iterator[Part]:
-    """The parts of a diff."""
+    """Return the parts of a diff."""
     if diff.text.count("\n") < DIFF_LINES:
         yield DiffPart(diff)
         return

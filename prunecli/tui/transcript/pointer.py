@@ -1,4 +1,4 @@
-"""What the mouse does on rows: selecting by dragging, words and lines by clicking again, scrolling at the edges."""
+"""Mouse handling: selecting by dragging, words and lines by repeated clicks, scrolling at the edges."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ EVERYTHING = Span(0, 1 << 128)
 
 @dataclass(slots=True, eq=False, repr=False)
 class Drag:
-    """A mouse button held down: where it went down, as a point and as a screen row, and where the mouse is."""
+    """A pressed mouse button: where it went down, as a point and a screen row, and where the mouse is now."""
 
     start: int
     start_y: int
@@ -29,13 +29,14 @@ class Drag:
 
 
 class Pointer(Canvas):
-    """Rows that can be selected. The selection is kept with the screen's, so its Ctrl+C copies it.
+    """Adds selection to the rows.
 
-    With `copy_on_select` what was selected is copied when the button is let go.
+    The selection is stored with the screen's, so that its Ctrl+C copies it. With `copy_on_select` it is copied when
+    the button is released.
     """
 
     class Copied(Message, namespace="transcript"):
-        """What was selected is on the clipboard."""
+        """The selection was copied to the clipboard."""
 
     copy_on_select = False
 
@@ -51,7 +52,7 @@ class Pointer(Canvas):
         return Span(start.y if start else EVERYTHING.start, end.y if end else EVERYTHING.end)
 
     def select(self, span: Span | None) -> None:
-        """Selects a range of text, or nothing. Nothing happens once the widget has no screen."""
+        """Select a range of text, or nothing. Does nothing once the widget has left the screen."""
         if not self.is_attached:
             return
         others = {widget: value for widget, value in self.screen.selections.items() if widget is not self}
@@ -60,11 +61,11 @@ class Pointer(Canvas):
         self.screen.selections = others
 
     def text_select_all(self) -> None:
-        """Selects the whole transcript."""
+        """Select the whole transcript."""
         self.select(EVERYTHING)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it was written, and what stands between it and another widget's."""
+        """Return the selected text as written, and the separator from another widget's."""
         start, end = selection
         span = Span(start.y if start else EVERYTHING.start, end.y if end else EVERYTHING.end)
         if not start and self.document.count:
@@ -72,11 +73,11 @@ class Pointer(Canvas):
         return selected_text(self.document, span), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
-        """Draws the selection anew."""
+        """Redraw the selection."""
         self.refresh(self.size.region)
 
     def _point(self, x: int, y: int) -> int | None:
-        """The point of a cell, of the nearest row if it is outside."""
+        """Return the point at a cell, or of the nearest row."""
         lines = self.window.lines
         if not lines:
             return None
@@ -85,14 +86,14 @@ class Pointer(Canvas):
         return point_at(lines[max(0, y)], x)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begins to select."""
+        """Start a selection."""
         point = self._point(event.x, event.y)
         if event.button == 1 and point is not None:
             self._drag = Drag(point, event.y, event.x, event.y)
             self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Selects up to here, and scrolls when this is the edge."""
+        """Extend the selection to the mouse, and scroll at the edge."""
         drag = self._drag
         if drag is None:
             return
@@ -112,7 +113,7 @@ class Pointer(Canvas):
             self.select(Span(min(drag.start, point), max(drag.start, point) + 1))
 
     def _scroll_at_edge(self) -> None:
-        """Faster the farther outside the mouse is."""
+        """Scroll faster the farther the mouse is outside."""
         drag = self._drag
         if drag is not None:
             below = drag.y - (self.window.height - 1)
@@ -120,7 +121,7 @@ class Pointer(Canvas):
             self._extend(drag)
 
     def on_mouse_up(self) -> None:
-        """The selection is made."""
+        """Finish the selection."""
         drag, self._drag = self._drag, None
         if drag is None:
             return
@@ -136,7 +137,7 @@ class Pointer(Canvas):
             self.post_message(self.Copied())
 
     def on_click(self, event: events.Click) -> None:
-        """A second click selects the word, a third the line."""
+        """Select the word on a second click, the line on a third."""
         event.prevent_default()
         if not 0 <= event.y < len(self.window.lines):
             return
@@ -151,4 +152,4 @@ class Pointer(Canvas):
             self.clicked(event.x, event.y)
 
     def clicked(self, x: int, y: int) -> None:
-        """For the class that inherits: a simple click on a row."""
+        """Handle a single click on a row. For subclasses."""

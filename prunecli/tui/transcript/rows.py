@@ -1,7 +1,6 @@
-"""What one row of the screen is, and how styled text is wrapped into rows.
+"""Rows of the screen, and wrapping styled text into them.
 
-A row knows how many cells it takes and how it joins the row above, so that text is copied as it was written and
-not as it was wrapped.
+A row knows its width and how it joins the row above, so that text is copied as it was written, not as it was wrapped.
 """
 
 import re
@@ -26,19 +25,19 @@ _NARROW += "\u03a3-\u0482\u048a-\u052f"
 _NARROW += "\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u2199\u2200-\u22ff\u2500-\u25fc\ufffd"
 _NOT_NARROW = re.compile(f"[^{_NARROW}]")
 
-# Signs that may not begin a row, in text whose words have no spaces between them.
+# Characters that may not begin a row, in scripts without spaces between words.
 _CLOSING = frozenset("。，、．！？；：）」』】〉》〕］｝…‥ー・々’”!?,.:;)]}%")
 
 
 class Gutter(NamedTuple):
-    """What stands in front of a row's text: bars, bullets, indentation. It is drawn, and never selected."""
+    """The prefix of a row: bars, bullets, indentation. Drawn but never selected."""
 
     segments: tuple[Segment, ...] = ()
     cells: int = 0
     chars: int = 0
 
     def then(self, text: str, style: Style) -> "Gutter":
-        """This gutter with more text to the right of it."""
+        """Return this gutter with more text on its right."""
         return Gutter(
             (*self.segments, Segment(text, style)), self.cells + cell_len(text), self.chars + len(text)
         )
@@ -48,8 +47,9 @@ NO_GUTTER = Gutter()
 
 
 class Dress:
-    """How strips are finished: the ink of empty cells, and the filters of the application (NO_COLOR, its sixteen
-    colours). Filters work on segments, before a strip is made: a second strip for each row would be a burden.
+    """How to finish strips: the style of empty cells, and the application's filters (NO_COLOR, sixteen colours).
+
+    Filters work on segments, before a strip is made, because a second strip for each row would cost too much.
     """
 
     def __init__(self, plain: Style, filters: Sequence[LineFilter] = (), background: Color = BLACK) -> None:
@@ -58,7 +58,7 @@ class Dress:
         self.background = background
 
     def on(self, segments: list[Segment]) -> list[Segment]:
-        """The segments as they are shown: the same list if no filter has anything to do."""
+        """Apply the filters; returns the same list if there are none."""
         shown = segments
         for line_filter in self.filters:
             shown = line_filter.apply(shown, self.background)
@@ -68,24 +68,25 @@ class Dress:
 
 
 class WholeStrip(Strip):
-    """A strip that is not remembered by itself when it is divided at its end: such a circle would leave every row
-    that was ever drawn to the garbage collector.
+    """A strip without a cached reference to itself.
+
+    Dividing a strip at its end would cache one, and such cycles leave every drawn row to the garbage collector.
     """
 
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """As of any strip."""
+        """As in `Strip`."""
         cuts = [cut for cut in cuts if cut <= self.cell_length]
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
 @dataclass(slots=True, eq=False)
 class Written:
-    """What `rows` rows of one element of a Markdown text were written as; its rows share the object.
+    """The source of one Markdown element's `rows` rows, which share the object.
 
-    Of code it is the `fence` around it that is kept, and the `indent` that both stand at. `alone`: copied as it was
-    written also where nothing else is selected.
+    For code, only the surrounding `fence` and the common `indent` are kept. `alone`: copy the source even if nothing
+    else is selected.
     """
 
     source: str = ""
@@ -97,12 +98,12 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One row. Not frozen, because its strip is made when it is first painted and its place when it is in a block.
+    """One row. Mutable: its strip is made when first painted, its place when it joins a block.
 
-    `join` is what stands between the row above and this one when copied: None for a line feed, " " where wrapping
-    took a space, "" where it cut a word. `lead` is copied in front of a row from its beginning ("- " for a
-    bullet). `hot` is a range of cells that can be clicked. `place` counts the characters of the block before this
-    row, joins and line feeds included. `written` says what it looked like before it was laid out.
+    `join` stands between the row above and this one when copied: None for a line feed, " " where wrapping took a
+    space, "" where it cut a word. `lead` is copied in front of the row ("- " for a bullet). `hot` is a range of
+    clickable cells. `place` counts the block's characters before this row, joins and line feeds included. `written`
+    is its source before layout.
     """
 
     segments: Sequence[Segment]
@@ -115,22 +116,22 @@ class Row:
     place: int = 0
     written: Written | None = None
     marked: tuple[object, Strip] | None = field(default=None, repr=False)
-    """The strip as it was last drawn with marks on it, and the marks."""
+    """The last strip drawn with marks, and the marks."""
     _strip: Strip | None = field(default=None, repr=False)
     _dress: Dress | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
-        """What is drawn, the gutter included."""
+        """The drawn text, gutter included."""
         return "".join([segment.text for segment in self.segments])
 
     @property
     def body(self) -> str:
-        """What can be selected: the text without the gutter."""
+        """The selectable text, without the gutter."""
         return self.text[self.gutter :]
 
     def looks_like(self, other: "Row") -> bool:
-        """Whether both are drawn the same; then this one takes over what was drawn for the other."""
+        """Whether another row is drawn the same; if so, reuse its strip."""
         if (
             self.cells != other.cells
             or self.fill != other.fill
@@ -142,7 +143,7 @@ class Row:
         return True
 
     def exactly(self, width: int, plain: Style) -> list[Segment]:
-        """The segments of exactly `width` cells."""
+        """Return segments of exactly `width` cells."""
         if self.cells > width:
             return list(Strip(self.segments, self.cells).crop(0, width))
         if self.cells < width:
@@ -150,7 +151,7 @@ class Row:
         return self.segments if isinstance(self.segments, list) else list(self.segments)
 
     def strip(self, width: int, dress: Dress) -> Strip:
-        """The row as exactly `width` cells. The same object again and again, so that its ANSI codes stay cached."""
+        """Return the strip of exactly `width` cells; always the same object, so that its ANSI codes stay cached."""
         strip = self._strip
         if strip is None or self._dress is not dress or strip.cell_length != width:
             strip = self._strip = WholeStrip(dress.on(self.exactly(width, dress.plain)), width)
@@ -164,12 +165,12 @@ def blank() -> Row:
 
 
 def width_of(text: str) -> int:
-    """Cells of a text without line feeds."""
+    """Return the cells of a text without line feeds."""
     return cell_len(text) if _NOT_NARROW.search(text) else len(text)
 
 
 def clip(text: str, width: int) -> str:
-    """At most `width` cells of a text, with an ellipsis where something was left out."""
+    """Cut a text to at most `width` cells, with an ellipsis if anything was cut."""
     if width_of(text) <= width:
         return text
     if width <= 1:
@@ -184,7 +185,7 @@ def clip(text: str, width: int) -> str:
 
 
 def clusters(text: str) -> Iterable[tuple[int, int, int]]:
-    """(start, end, cells) of what a terminal draws as one: a character with its marks, an emoji sequence."""
+    """Yield (start, end, cells) of each displayed unit: a character with its marks, an emoji sequence."""
     start, size = 0, len(text)
     while start < size:
         end = start + 1
@@ -202,7 +203,7 @@ def clusters(text: str) -> Iterable[tuple[int, int, int]]:
 
 
 def breaks(text: str, width: int, hard: bool = False) -> list[tuple[int, int]]:
-    """Where the rows of a line begin and end. One space is left out at a soft break, nothing at a hard one."""
+    """Yield the start and end of each row of a line. A soft break drops one space, a hard one nothing."""
     width = max(1, width)
     if len(text) <= width and not _NOT_NARROW.search(text):
         return [(0, len(text))]
@@ -228,12 +229,12 @@ def _breaks_narrow(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
 
 def _breaks_any(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
-    row = used = 0  # where the row begins, and its cells so far
+    row = used = 0  # start of the row, and its width so far
     cut: tuple[int, int, int] | None = (
         None  # the best place to break: end, next start, cells used up to there
     )
     wide_before = False
-    breakable = not hard  # between two characters, not after a space: there the space is the place
+    breakable = not hard  # between two characters, except after a space, which is the break itself
     for start, end, cells in clusters(text):
         char = text[start]
         space = char == " " and end == start + 1
@@ -246,7 +247,7 @@ def _breaks_any(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
             rows.append((row, stop))
             row, used, cut = after, used - before, None
         breakable = not hard and not space
-        if row > start:  # the break took this very space
+        if row > start:  # the break consumed this space
             used, wide_before = 0, False
             continue
         if space and not hard and start > row:
@@ -269,7 +270,7 @@ def flow(
     join: str | None = None,
     lead: str = "",
 ) -> None:
-    """Appends one line of runs to `out`, wrapped to `width` cells behind a gutter; `join` is its first row's."""
+    """Append one line of runs to `out`, wrapped to `width` cells behind a gutter; `join` is for its first row."""
     plain = runs[0][0] if len(runs) == 1 else "".join([text for text, _ in runs])
     narrow = not _NOT_NARROW.search(plain)
     room = width - (max(rest.cells, first.cells))

@@ -1,7 +1,7 @@
-"""What is selected: points in the text of the session, independent of wrapping and folding.
+"""Selection: points in the session's text, independent of wrapping and folding.
 
-A point is one number that grows downwards: the entry, the block in it, the character in the block. So a
-selection survives scrolling, streaming, resizing and whatever is folded elsewhere.
+A point is one number that increases downwards: the entry, the block in it, the character in the block. So a selection
+survives scrolling, streaming, resizing and folds elsewhere.
 """
 
 import re
@@ -16,20 +16,20 @@ WORD = re.compile(r"[\w./~@:+#-]+|\s+|[^\w\s]+")
 
 
 class Span(NamedTuple):
-    """A range of text between two points, the end not in it."""
+    """A range of text between two points, end exclusive."""
 
     start: int
     end: int
 
 
 def row_span(block: Block, row: Row) -> Span:
-    """The points of a row's text."""
+    """Return the points of a row's text."""
     start = block.point + row.place
     return Span(start, start + len(row.body))
 
 
 def point_at(line: Line, x: int) -> int:
-    """The point of the character at a cell of a row; the row's end right of its text."""
+    """Return the point at a cell of a row; right of the text, the end of the row."""
     row = line.row
     text = row.text
     column, right = len(text), 0
@@ -42,7 +42,7 @@ def point_at(line: Line, x: int) -> int:
 
 
 def columns(block: Block, row: Row, span: Span) -> tuple[int, int] | None:
-    """Which characters of a row's text, its gutter counted, lie in a span."""
+    """Return the range of a row's characters within a span, gutter included."""
     start, end = row_span(block, row)
     low, high = max(start, span.start), min(end, span.end)
     if low >= high:
@@ -51,7 +51,7 @@ def columns(block: Block, row: Row, span: Span) -> tuple[int, int] | None:
 
 
 def word_at(line: Line, point: int) -> Span:
-    """The word of a row that a point is in; paths and addresses count as one."""
+    """Return the word at a point; paths and addresses count as one."""
     start, _ = row_span(line.block, line.row)
     for found in WORD.finditer(line.row.body):
         if found.start() <= point - start < found.end():
@@ -60,7 +60,7 @@ def word_at(line: Line, point: int) -> Span:
 
 
 def line_at(document: Document, line: Line) -> Span:
-    """The line of the source that a row is wrapped from."""
+    """Return the source line that a row was wrapped from."""
     rows = document.layout.rows(line.block)
     first = last = line.number
     while first > 0 and rows[first].join is not None:

@@ -1,7 +1,7 @@
-"""Where a growing Markdown text may be cut: into chunks that never change once they are out.
+"""Splits a growing Markdown text into chunks that never change once emitted.
 
-Line by line, so that the chunks are the same however the text arrived. Nothing grows without bound: a fence is
-cut every `FENCE_LINES` lines, prose and tables at `CHUNK_CHARS`, a longer line inside itself.
+It works line by line, so the chunks do not depend on how the text arrived. Everything is bounded: a fence is cut
+every `FENCE_LINES` lines, prose and tables at `CHUNK_CHARS`, an overlong line inside itself.
 """
 
 import re
@@ -24,7 +24,7 @@ _DEFINITION = re.compile(
     r" {0,3}\[(?=\s*\S)([^\[\]\\]{1,200})\]: *(?:<([^\s<>]{1,2000})>|([^\s<>][^\s]{0,2000}))(?:\s+\"[^\"]*\")?\s*"
 )
 _UNDECIDED = re.compile(
-    r" *(?:[-*+=_#>~`|:]+|\d{1,9}[.)]?)[-*+=_ ]*"  # only marks so far
+    r" *(?:[-*+=_#>~`|:]+|\d{1,9}[.)]?)[-*+=_ ]*"  # only markers so far
     r"| *(?:`{3}|~{3}).*"
     r"|\[[^\]]{0,80}(?:\](?::.*)?)?"  # perhaps a link reference definition
     r"|\|.*"
@@ -37,16 +37,16 @@ class Splitter:
     def __init__(self, chunk_chars: int = CHUNK_CHARS, fence_lines: int = FENCE_LINES) -> None:
         self._most_chars, self._most_lines = chunk_chars, fence_lines
         self.references: dict[str, dict[str, str]] = {}
-        """Link reference definitions met so far, in the form markdown-it keeps them."""
+        """Link reference definitions found so far, in markdown-it's format."""
         self._raw = ""  # the unfinished line, as it arrived
-        self._inside = False  # ... is the rest of one that was cut
-        self._blank = False  # an empty line stands above what comes next
+        self._inside = False  # whether it is the rest of a cut line
+        self._blank = False  # an empty line precedes what comes next
         self._listed = False  # a list is open
         self._above: Kind | None = None
         self._fence: tuple[str, CodeText] | None = None
-        self._opening = ""  # the line that opened the fence, if it says more than its language
+        self._opening = ""  # the line that opened the fence, if it has more than a language
         self._out: list[Chunk] = []
-        # The chunk that grows:
+        # The growing chunk:
         self._kind = Kind.PROSE
         self._lines: list[str] = []
         self._size = 0
@@ -57,23 +57,23 @@ class Splitter:
         self._part = 0
 
     def feed(self, text: str) -> list[Chunk]:
-        """Takes more text as it comes; the chunks that this finished."""
+        """Feed more text; return the chunks it finished."""
         *lines, self._raw = (self._raw + text).split("\n")
         for line in lines:
             self._line(self._cut_long(line))
         self._raw = self._cut_long(self._raw)
         if self._blank and self._lines and not self._fence and self._raw and self._raw[0] not in " \t\r":
-            self._end()  # whatever this line becomes, it is no part of the chunk above
+            self._end()  # whatever this line becomes, it is not part of the chunk above
         out, self._out = self._out, []
         return out
 
     def close(self) -> list[Chunk]:
-        """The chunks of what is left: the text has ended."""
+        """End the text; return the remaining chunks."""
         if self._raw:
             self._line(self._raw)
             self._raw = ""
         if self._fence and self._opening and not self._lines and not self._fence[1].pieces:
-            self._lines.append(self._opening)  # nothing came of it: then it is to be seen itself
+            self._lines.append(self._opening)  # the fence stayed empty, so show its opening line
         self._end()
         if self._fence:
             self._fence[1].close()
@@ -81,7 +81,7 @@ class Splitter:
         return out
 
     def tail(self) -> Chunk | None:
-        """The chunk as if the text ended here, but without what could still turn into something else."""
+        """Return the growing chunk, without a part that could still become something else."""
         raw = source(self._raw.removesuffix("\r"))
         lines = self._lines
         if self._fence:
@@ -110,7 +110,7 @@ class Splitter:
     # -- lines
 
     def _cut_long(self, line: str) -> str:
-        """Takes the front off a line that is too long, as often as it takes; the rest."""
+        """Cut the front off an overlong line until the rest fits; return the rest."""
         while len(line) > self._most_chars:
             space = -1 if self._fence else line.rfind(" ", self._most_chars // 2, self._most_chars)
             front = line[: space if space > 0 else self._most_chars]
@@ -124,7 +124,7 @@ class Splitter:
         return line
 
     def _line(self, raw: str, ended: bool = True) -> None:
-        """One line, or the front of one that was cut."""
+        """Process a line, or the front of a cut one."""
         line = source(raw.removesuffix("\r") if ended else raw)
         inside, self._inside = self._inside, not ended
         if self._fence:
@@ -161,7 +161,7 @@ class Splitter:
             self._end()
 
     def _end_before(self, line: str, item: bool) -> None:
-        """Ends the chunk, and perhaps the list, if this line can't be part of it."""
+        """End the chunk, and perhaps the list, if this line cannot be part of it."""
         indent = len(line) - len(line.lstrip(" "))
         if self._blank and not self._belongs(line):
             self._end()
@@ -174,7 +174,7 @@ class Splitter:
             self._join = None
 
     def _belongs(self, line: str) -> bool:
-        """An indented line after an empty one is still part of the list item above."""
+        """Whether an indented line after an empty one belongs to the list item above."""
         return self._listed and line[:2] == "  "
 
     def _indent_of(self, line: str) -> int:
@@ -216,7 +216,7 @@ class Splitter:
             self._add(self._dedent(line) if whole else line)
 
     def _open_table(self, delimiter: str) -> None:
-        """The line above this delimiter row was the head of a table."""
+        """Start a table: the line above this delimiter row was its head."""
         head = self._lines.pop()
         if any(self._lines):
             self._end()
@@ -254,7 +254,7 @@ class Splitter:
             self._join = None if listed or self._table else " "
 
     def _emit(self) -> None:
-        """The lines so far are a chunk; what follows is of the same kind."""
+        """Emit the lines so far as a chunk and continue with the same kind."""
         lines, self._lines, self._size = self._lines, [], 0
         text = "\n".join(lines)
         if self._fence:
@@ -273,7 +273,7 @@ class Splitter:
         self._part += 1
 
     def _end(self) -> None:
-        """The chunk and what it was part of are finished."""
+        """Finish the chunk and whatever it was part of."""
         self._emit()
         self._table, self._join, self._part = None, None, 0
 
@@ -282,11 +282,11 @@ _TEXT = (Kind.PROSE, Kind.HEADING)
 
 
 def _only_definitions(text: str) -> bool:
-    """Nothing of it is shown."""
+    """Whether nothing of it is shown."""
     return "]:" in text and all(_DEFINITION.fullmatch(line) for line in text.split("\n") if line.strip())
 
 
 def split(text: str) -> tuple[list[Chunk], dict[str, dict[str, str]]]:
-    """The chunks of a whole text and its link reference definitions."""
+    """Return the chunks of a whole text and its link reference definitions."""
     splitter = Splitter()
     return [*splitter.feed(text), *splitter.close()], splitter.references

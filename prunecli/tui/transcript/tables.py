@@ -1,6 +1,6 @@
-"""How a table is laid out: columns as wide as they need while there is room, cells wrapped when there is not.
+"""Lays out tables: columns as wide as needed while there is room, else wrapped cells.
 
-Where not even that fits, each row becomes a few lines "head: cell", so that nothing is cut off.
+If even that does not fit, each row becomes a few lines "head: cell", so that nothing is cut.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from prunecli.tui.transcript.rows import Gutter, Row, Run, flow, width_of
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_LEAST = 4  # cells of a column below which lines "head: cell" are easier to read
+_LEAST = 4  # column width below which "head: cell" lines are easier to read
 _BETWEEN = 3  # cells of " │ "
 
 Cell = list[Run]
@@ -26,9 +26,9 @@ Cell = list[Run]
 def table_rows(
     tokens: Sequence["Token"], width: int, inks: Inks, gutter: Gutter, shape: TableShape | None, part: int
 ) -> list[list[Row]]:
-    """What becomes of each line of a table's source, that of its head with the rule below it as the first.
+    """Lay out a table, grouped by source line; the head and its rule come first.
 
-    `shape` is shared by the table's pieces; those after the first don't show the head.
+    `shape` is shared by the table's pieces; those after the first do not show the head.
     """
     cells, aligns = _read(tokens, inks)
     if not cells:
@@ -45,7 +45,7 @@ def table_rows(
 
 
 def _read(tokens: Sequence["Token"], inks: Inks) -> tuple[list[list[Cell]], list[str]]:
-    """The cells row by row, the head first, and each column's alignment."""
+    """Return the cells row by row, head first, and each column's alignment."""
     rows: list[list[Cell]] = []
     aligns: list[str] = []
     for token in tokens:
@@ -60,7 +60,7 @@ def _read(tokens: Sequence["Token"], inks: Inks) -> tuple[list[list[Cell]], list
 
 
 def _needs(cells: Sequence[Sequence[Cell]], shape: TableShape | None) -> list[int]:
-    """Cells each column would like, in all pieces of the table seen so far."""
+    """Return the preferred column widths over all pieces seen so far."""
     columns = max(len(row) for row in cells)
     needs = [1] * columns
     for row in cells:
@@ -77,7 +77,7 @@ def _needs(cells: Sequence[Sequence[Cell]], shape: TableShape | None) -> list[in
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """Widths that fit: narrow columns keep what they need, wide ones share the rest."""
+    """Fit the widths: narrow columns keep what they need, wide ones share the rest."""
     widths = list(needs)
     if sum(needs) <= room:
         return widths

@@ -1,7 +1,7 @@
-"""Which rows are on the screen: an anchor in the layout, moved row by row, never an absolute position.
+"""The visible rows: an anchor in the layout, moved row by row, never an absolute position.
 
-Heights above the screen are guesses, so the row number of the top is one too; it is published for the scroll bar
-and nothing is decided by it. What a move crosses is laid out, so short moves are exact whatever the guesses.
+Heights above the screen are guesses, and so is the row number of the top; only the scroll bar uses it. Moving lays
+out everything it crosses, so short moves are exact.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from prunecli.tui.transcript.rows import Row
 
 
 class Line(NamedTuple):
-    """A row on the screen: its block, its number in the block, and the row itself."""
+    """A row on the screen: its block, its number in the block, and the row."""
 
     block: Block
     number: int
@@ -20,7 +20,7 @@ class Line(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """The row at the top of the screen. `place` finds it again when the block was wrapped anew."""
+    """The row at the top of the screen. `place` finds it again after its block is rewrapped."""
 
     block: Block
     number: int
@@ -28,7 +28,7 @@ class Anchor(NamedTuple):
 
 
 class Viewport:
-    """A window of `height` rows on a layout. While it follows, it stays at the bottom as things are added."""
+    """A window of `height` rows on a layout. While it follows, it stays at the bottom as entries are added."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -38,10 +38,7 @@ class Viewport:
         self._top: Anchor | None = None
 
     def settle(self) -> None:
-        """Takes in what changed in the layout; `lines` are right afterwards.
-
-        Follows again if the last row is on the screen.
-        """
+        """Apply layout changes and update `lines`. Follow again if the last row is visible."""
         self._top = self._bottom() if self.follow else self._settled()
         self.lines = self._collect()
         if not self.follow and self._at_end():
@@ -50,7 +47,7 @@ class Viewport:
             self.lines = self._collect()
 
     def hold(self) -> None:
-        """Stays where it is whatever is added below, until the last row is on the screen again."""
+        """Stay in place whatever is added below, until the last row is visible again."""
         self.follow = False
 
     def _at_end(self) -> bool:
@@ -65,7 +62,7 @@ class Viewport:
         return below is None
 
     def _settled(self) -> Anchor | None:
-        """The anchor after changes: still there, or the nearest row to it, and never past the end."""
+        """Return the anchor after changes: the same row or the nearest, never past the end."""
         top, heights = self._top, self._layout.heights
         if top is None or top.block.page is None:
             block = top.block.item.blocks[0] if top and top.block.item.blocks else heights.first
@@ -86,7 +83,7 @@ class Viewport:
         return Anchor(block, number, rows[number].place if rows else 0)
 
     def _up(self, block: Block, number: int, count: int) -> tuple[Anchor, int]:
-        """The row so many rows above a row, and how many there were less than that."""
+        """Return the row so many rows above, and how many were missing."""
         while count > number:
             above = self._layout.heights.beside(block, -1)
             if above is None:
@@ -96,7 +93,7 @@ class Viewport:
         return self._anchor(block, number - count), 0
 
     def _down(self, block: Block, number: int, count: int) -> Anchor:
-        """The row so many rows below a row, or the last one."""
+        """Return the row so many rows below, or the last one."""
         while number + count >= len(rows := self._layout.rows(block)):
             below = self._layout.heights.beside(block, 1)
             if below is None:
@@ -106,7 +103,7 @@ class Viewport:
         return self._anchor(block, number + count)
 
     def _bottom(self) -> Anchor | None:
-        """The top when the last row is at the bottom."""
+        """Return the top when the last row is at the bottom."""
         last = self._layout.heights.last
         if last is None:
             return None
@@ -126,16 +123,16 @@ class Viewport:
             block = self._layout.heights.beside(block, 1)
         return lines
 
-    # -- where it is
+    # -- position
 
     @property
     def total(self) -> int:
-        """Rows of everything, guessed where nobody looked."""
+        """The total number of rows, guessed where not laid out."""
         return self._layout.heights.total
 
     @property
     def offset(self) -> int:
-        """Rows above the screen, guessed likewise."""
+        """The number of rows above the screen, guessed where not laid out."""
         top = self._top
         if top is None or top.block.page is None:
             return 0
@@ -143,16 +140,16 @@ class Viewport:
 
     @property
     def top_key(self) -> int:
-        """The key of the entry at the top, -1 if there is none."""
+        """The key of the entry at the top; -1 if there is none."""
         return self.lines[0].block.item.key if self.lines else -1
 
     @property
     def bottom_key(self) -> int:
-        """The key of the entry at the bottom, -1 if there is none."""
+        """The key of the entry at the bottom; -1 if there is none."""
         return self.lines[-1].block.item.key if self.lines else -1
 
     def find(self, block: Block, number: int) -> int | None:
-        """The screen row where a row of the layout is, None if it is not on the screen."""
+        """Return the screen row of a layout row; None if it is not visible."""
         for y, line in enumerate(self.lines):
             if line.block is block and line.number == number:
                 return y
@@ -161,7 +158,7 @@ class Viewport:
     # -- moving
 
     def move(self, rows: int) -> None:
-        """Down by so many rows, up if negative. Reaching the bottom begins to follow, leaving it stops."""
+        """Scroll down by so many rows, or up if negative. Reaching the bottom starts following; leaving it stops."""
         if self._top is None:
             return
         if rows < 0:
@@ -172,7 +169,7 @@ class Viewport:
             self._go(self._down(self._top.block, self._top.number, rows))
 
     def _go(self, top: Anchor) -> None:
-        """Looks at a row, or at the bottom if that is above it."""
+        """Scroll to a row, or to the bottom if that is above it."""
         bottom = self._bottom()
         self.follow = bottom is not None and self._order(top) >= self._order(bottom)
         self._top = bottom if self.follow else top
@@ -182,24 +179,24 @@ class Viewport:
         return anchor.block.point, anchor.number
 
     def home(self) -> None:
-        """To the first row."""
+        """Scroll to the first row."""
         first = self._layout.heights.first
         if first is not None:
             self._go(self._anchor(first, 0))
 
     def end(self) -> None:
-        """To the last row, and follow."""
+        """Scroll to the last row and follow."""
         self.follow = True
         self.settle()
 
     def seek(self, offset: int) -> None:
-        """To a row by its guessed number: for the scroll bar."""
+        """Scroll to a row by its guessed number, for the scroll bar."""
         if offset >= self.total - self.height:
             self.end()
         elif (found := self._layout.heights.at(offset)) is not None:
             self._go(self._anchor(*found))
 
     def show(self, block: Block, number: int, margin: int = 0, always: bool = True) -> None:
-        """Brings a row to the screen, `margin` rows below its top; unless `always`, only if it is not there yet."""
+        """Scroll a row into view, `margin` rows below the top; only if it is not visible, unless `always`."""
         if always or self.find(block, number) is None:
             self._go(self._up(block, number, margin)[0])

@@ -1,8 +1,8 @@
-"""What the first Markdown and the first code would otherwise wait for."""
+"""Preloads what the first Markdown and the first code need."""
 
 
 def warm() -> None:
-    """Imports and prepares what the first Markdown and the first code need: 130 to 220 ms, for a thread to spend."""
+    """Import and prepare Markdown and code highlighting: 130 to 220 ms, so call it in a thread."""
     from prunecli.commonmark import parser
     from prunecli.tui.transcript.highlight import highlight
     from prunecli.tui.transcript.palette import Palette, inks

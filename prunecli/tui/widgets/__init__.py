@@ -1,1 +1,1 @@
-"""The parts of the screen around the transcript."""
+"""The widgets around the transcript."""

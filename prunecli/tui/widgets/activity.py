@@ -1,4 +1,4 @@
-"""The line above the prompt: what the agent is doing and for how long, or a hint for a moment."""
+"""The line above the prompt: the agent's activity and its duration, or a temporary hint."""
 
 import re
 import time
@@ -16,11 +16,11 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 1 / 8
 HINT_SECONDS = 4.0
 _ADDRESS = re.compile(r"https?://[^\s:]+(:\d+)?: ")
-"""Where a reason came from: said where there is room for it."""
+"""The address in a retry reason, shown only if there is room."""
 
 
 class Activity(Widget):
-    """One row that is always there, so that nothing moves when work begins or ends. `clock` gives seconds."""
+    """A row that is always present, so that nothing moves when work begins or ends. `clock` gives seconds."""
 
     can_focus = False
 
@@ -38,7 +38,7 @@ class Activity(Widget):
         self._asked_at: float | None = None
 
     def begin(self, words: str) -> None:
-        """Work begins."""
+        """Start the clock with these words."""
         self._words, self._retry = words, None
         self._since = self._clock()
         if self._frames is None:
@@ -46,7 +46,7 @@ class Activity(Widget):
         self.refresh()
 
     def end(self) -> None:
-        """Work is over, and what was said about it."""
+        """Stop the clock and clear the line."""
         self._since = None
         self._hint = "", ""
         if self._frames is not None:
@@ -55,17 +55,12 @@ class Activity(Widget):
         self.refresh()
 
     def show(self, words: str, retry: tuple[float, str] | None = None) -> None:
-        """What is being done; `retry` is in how many seconds it is tried again, and why."""
+        """Show what is being done; `retry` is (seconds until the next attempt, reason)."""
         self._words = words
         self._retry = (self._clock() + retry[0], retry[1]) if retry else None
 
-    @property
-    def asking(self) -> bool:
-        """Whether the agent waits for an answer of the user's."""
-        return self._asking
-
     def set_asking(self, asking: bool) -> None:
-        """Whether it is the user who is waited for: that has a time of its own, and is none of the work's."""
+        """Switch to waiting for the user, or back. Waiting has its own clock and does not count as work."""
         if asking != self._asking:
             now = self._clock()
             if self._since is not None and self._asked_at is not None:
@@ -75,7 +70,7 @@ class Activity(Widget):
         self.refresh()
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
-        """Says something for a few seconds, or (None) until it is cleared."""
+        """Show a hint for a few seconds, or with None until it is cleared."""
         self._hint = text, style
         if self._hint_over is not None:
             self._hint_over.stop()
@@ -85,12 +80,12 @@ class Activity(Widget):
         self.refresh()
 
     def clear_hint(self) -> None:
-        """Says it no longer."""
+        """Remove the hint."""
         self._hint = "", ""
         self.refresh()
 
     def render(self) -> Content:
-        """The line for this moment."""
+        """Draw the line."""
         width = self.size.width - 2
         text, style = self._hint
         hint = [Piece((one_line(text), ""), style, 5)] if text else []
@@ -117,8 +112,8 @@ class Activity(Widget):
 
 
 def _shorter(words: str) -> tuple[str, ...]:
-    """The words, and less and less of them: how long it takes and what stops it must stay on the line."""
-    from prunecli.tui.transcript.rows import clip  # not there yet when the first frame is drawn
+    """Return shorter and shorter forms of the words, to leave room for the duration and the key hint."""
+    from prunecli.tui.transcript.rows import clip  # not imported yet when the first frame is drawn
 
     lengths = len(words) * 2, 60, 52, 46, 40, 32, 24, 12
     return tuple(dict.fromkeys(clip(words, cells) for cells in lengths))

@@ -1,4 +1,4 @@
-"""A warning that stays on the screen until it is no longer true."""
+"""A warning that stays on the screen while it applies."""
 
 from textual.content import Content
 from textual.widgets import Static

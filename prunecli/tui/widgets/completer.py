@@ -1,23 +1,24 @@
-"""Between prompt and menu: what is typed asks for offers, what is chosen goes into the prompt."""
+"""Connects prompt and menu: typing asks for offers, and the chosen offer goes into the prompt."""
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from prunecli.tui.prompting import completion, files
+from prunecli.presentation import completion
+from prunecli.presentation import file_list as files
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
 
-NO_FILE = "No matches; ignored files are not offered"
+NO_FILE = "No matches; ignored files are left out"
 FRESH_SECONDS = 10.0
-"""How long a listing of the files is good."""
+"""Seconds before the files are listed again."""
 
 Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
 """Name, help and aliases of every slash command."""
 
 
 class Completer:
-    """Completes in one prompt. `root` is the absolute folder whose files `@` offers."""
+    """Completion for one prompt. `root` is the absolute folder whose files `@` offers."""
 
     def __init__(self, prompt: Prompt, menu: Menu, commands: Commands, root: str) -> None:
         self._prompt = prompt
@@ -37,11 +38,11 @@ class Completer:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to choose from."""
+        """Whether the menu has something to choose."""
         return self._menu.is_open and bool(self._menu.offers)
 
     def asked(self, topic: str, query: str) -> None:
-        """Offers what fits to what is typed now; a `topic` of "": nothing can be completed."""
+        """Offer completions for the typed text; a `topic` of "" means there are none."""
         if self._topic == "file" and (topic, query) != ("file", self._query):
             self._left = "" if self._answered == self._query or self._dismissed == "file" else self._query
         if topic != self._topic:
@@ -53,33 +54,34 @@ class Completer:
             self._open(completion.command_offers(query, self._commands()))
         elif topic == "history":
             offers = completion.history_offers(query, self._prompt.past.entries)
-            self._open(offers, "" if offers else "nothing like it was typed before")
+            self._open(offers, "" if offers else "No matching prompts")
         else:
             self._prompt.run_worker(self._offer_files(query), group="complete", exclusive=True)
 
     async def _offer_files(self, query: str) -> None:
-        """Lists and matches in a thread: the keyboard goes on."""
+        """List and match files in a thread, so that keys stay responsive."""
         if self._listing is None or (self._listing.done() and time.monotonic() > self._good_until):
             self._listing = asyncio.create_task(self._list())
         if not self._paths:
-            self._open((), "looking for files …")
+            self._open((), "Listing files …")
             await asyncio.shield(self._listing)
         offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
         if (self._topic, self._query) == ("file", query) and self._dismissed != "file":
-            rest = "" if self._whole else f"only the first {len(self._paths):,} files were looked at"
+            rest = "" if self._whole else f"only the first {len(self._paths):,} files were searched"
             self._open(offers, rest or ("" if offers or query in self._paths else NO_FILE))
             self._answered = query
 
     def is_unanswered(self, text: str) -> bool:
-        """Whether a prompt ends with an `@` word that Enter sent before anything was offered for it: the files were
-        not listed yet, or the program had just started."""
+        """Whether a submitted prompt ends with an `@` word that was never offered completions.
+
+        That happens if Enter comes before the files are listed.
+        """
         mention = completion.last_mention(text)
         unseen = self._left is None and self._topic != "file"
         return mention is not None and (unseen or self._left == mention.query)
 
     async def completed(self, text: str) -> str:
-        """A prompt that `is_unanswered`, with the path for its last word that Enter would have chosen a moment later;
-        as it is where there is none."""
+        """Complete the last word of an unanswered prompt as Enter would have done; unchanged without a match."""
         mention = completion.last_mention(text)
         if mention is None or not self.is_unanswered(text):
             return text
@@ -91,7 +93,7 @@ class Completer:
         return text[: mention.start] + offers[0].value.strip().removeprefix("@") if offers else text
 
     async def _list(self) -> None:
-        """Lists the files, whoever waits for it: each letter typed asks anew."""
+        """List the files. Not cancelled with its caller: each letter typed asks again."""
         self._paths, self._whole = await asyncio.to_thread(files.listed, self._root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 
@@ -100,16 +102,15 @@ class Completer:
         self._menu.show(offers, note)
 
     def close(self) -> None:
-        """Takes the menu away."""
+        """Close the menu."""
         self._menu.close()
 
     def knows(self, name: str) -> bool:
-        """Whether this is the name of a command, or another name of one."""
+        """Whether this is the name or an alias of a command."""
         return any(name in (known, *aliases) for known, _, aliases in self._commands())
 
     def key(self, action: str) -> bool:
-        """Does what a key of the prompt means for the menu; False where it means nothing, and to send a command
-        that is complete."""
+        """Handle a prompt key in the menu; False if it has no meaning there or submits a complete command."""
         match action:
             case "older" | "newer" | "search_history":
                 self._menu.move(-1 if action == "older" else 1)
@@ -126,8 +127,7 @@ class Completer:
         return True
 
     def _enter(self) -> bool:
-        """The text decides: a row counts if it is offered for what is typed now, and the name of a command without
-        any row."""
+        """Handle Enter: take the marked row if it fits the current text, or let a complete command be sent."""
         if self._shown_for != (self._topic, self._query):
             return False
         if self._topic == "command" and not self._was_moved and self.knows(self._query):
@@ -142,7 +142,7 @@ class Completer:
         return False
 
     def choose(self) -> str:
-        """Puts the marked offer into the prompt; the topic it was of."""
+        """Put the marked offer into the prompt and return its topic."""
         offer, topic = self._menu.chosen, self._topic
         self.close()
         if offer:

@@ -1,7 +1,7 @@
-"""A text area for prompts: it shows what it holds safely, and keeps every byte of what is pasted into it.
+"""A text area for prompts: displays text safely and keeps every byte of a paste.
 
-What it relies on of Textual's TextArea beyond its documentation: `gutter_width`, `_on_key`, `_on_paste` and
-`navigator`; tests/tui/widgets/test_editor.py holds it.
+Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `_on_paste` and `navigator`.
+tests/tui/widgets/test_editor.py checks them.
 """
 
 from typing import ClassVar
@@ -18,15 +18,15 @@ from prunecli.tui.prompting.pastes import Pastes, unified
 from prunecli.tui.widgets.own_keys import run_own_binding
 
 BURST_SECONDS = 0.03
-"""Keys that come as close behind a paste belong to it: what is pasted can't press Enter (TUI-08)."""
+"""Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
 GUTTER = 2
 
 _TYPED = "\u200c\u200d\u3000\u00a0"
-"""Not printable to Python, and typed by people: joiners, the ideographic space, the fixed space."""
+"""Characters that people type although Python calls them unprintable: joiners and special spaces."""
 
 
 class Editor(TextArea):
-    """Where text is typed. `glyph` stands before the first row."""
+    """A text field with a `glyph` before its first row."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"editor--glyph"}
 
@@ -38,7 +38,7 @@ class Editor(TextArea):
         self.pastes = Pastes()
         self._burst_until = 0.0
 
-    # What it holds -------------------------------------------------------------------------------------------
+    # Contents ------------------------------------------------------------------------------------------------
 
     @property
     def typed(self) -> str:
@@ -47,35 +47,35 @@ class Editor(TextArea):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was typed."""
+        """Whether the field is empty."""
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Another text; the cursor stands at its end. One that is too large stands behind a mark."""
+        """Set the text and move the cursor to its end. A large text goes behind a mark."""
         self.pastes = Pastes()
         self.put_text(self.pastes.marked(text))
 
     def put_text(self, text: str) -> None:
-        """Another text, whose marks are known."""
+        """Set a text whose marks are known."""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
     def put(self, text: str, start: tuple[int, int] | None = None) -> None:
-        """Inserts a text in place of what is selected, or of what stands between `start` and the cursor."""
+        """Insert a text in place of the selection, or of the text between `start` and the cursor."""
         begin, end = sorted(self.selection) if start is None else (start, self.cursor_location)
         self.replace(text, begin, end, maintain_selection_offset=False)
 
     # Keys and pastes -----------------------------------------------------------------------------------------
 
     def in_burst(self, event: events.Key) -> bool:
-        """Whether a key belongs to a paste that ended a moment ago, and goes on with it."""
+        """Whether a key belongs to a paste that ended a moment ago. Such a key extends the paste."""
         if event.time > self._burst_until:
             return False
         self._burst_until = event.time + BURST_SECONDS
         return True
 
     async def _on_key(self, event: events.Key) -> None:
-        """What Python does not call printable and people type, and what edits; the rest is TextArea's."""
+        """Handle editing keys and typed characters that Python calls unprintable; TextArea does the rest."""
         if event.character and event.character in _TYPED:
             event.stop()
             event.prevent_default()
@@ -84,7 +84,7 @@ class Editor(TextArea):
             await run_own_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Goes in as it is, or behind a mark."""
+        """Insert a paste as it is, or behind a mark."""
         event.stop()
         event.prevent_default()
         self._burst_until = event.time + BURST_SECONDS
@@ -93,7 +93,7 @@ class Editor(TextArea):
             self.put(self.pastes.marked(text))
 
     def action_delete_left(self) -> None:
-        """Takes a whole mark of a paste away."""
+        """Delete a whole paste mark."""
         row, column = self.cursor_location
         length = 0 if self.selected_text else self.pastes.mark_before(self.document[row], column)
         if length:
@@ -102,31 +102,29 @@ class Editor(TextArea):
 
     @property
     def on_first_row(self) -> bool:
-        """Nothing is above the cursor."""
+        """Whether the cursor is on the first row."""
         return self.navigator.is_first_wrapped_line(self.cursor_location)
 
     @property
     def on_last_row(self) -> bool:
-        """Nothing is below the cursor."""
+        """Whether the cursor is on the last row."""
         return self.navigator.is_last_wrapped_line(self.cursor_location)
 
     # Drawing -------------------------------------------------------------------------------------------------
 
     @property
     def gutter_width(self) -> int:
-        """Room for the glyph."""
+        """The width reserved for the glyph."""
         return GUTTER
 
     def get_line(self, line_index: int) -> Text:
-        """A line in which nothing acts or hides, of the same length. Tabs stay: TextArea lays them out."""
+        """Return a line with unsafe characters replaced, at the same length. Tabs stay for TextArea."""
         line = "\t".join(map(visible, self.document.get_line(line_index).split("\t")))
         return Text(line, end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
-        """A row with the glyph, or the room for it."""
-        if (
-            self.content_size.width <= 0
-        ):  # a terminal of one column (TUI-07): the placeholder can't be wrapped
+        """Draw a row with the glyph or its padding."""
+        if self.content_size.width <= 0:  # in a terminal of one column the placeholder cannot wrap
             return Strip.blank(self.size.width, self.rich_style)
         strip = super().render_line(y)
         first = y + self.scroll_offset.y == 0

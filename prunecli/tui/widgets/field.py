@@ -1,4 +1,4 @@
-"""A line to type in, whose keys take effect in their order."""
+"""A single-line input whose keys take effect in order."""
 
 from textual import events
 from textual.widgets import Input
@@ -7,7 +7,7 @@ from prunecli.tui.widgets.own_keys import run_own_binding
 
 
 class Field(Input):
-    """`submits`: Enter sends the line. Else Enter is for what stands around it, as Ctrl+C always is."""
+    """`submits`: Enter submits the line. Otherwise Enter goes to the parent, as Ctrl+C always does."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Making a line fit: its pieces get shorter, the least important first, until it does."""
+"""Fits a line to a width by shortening its pieces, the least important first."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +10,11 @@ GAP = " · "
 
 
 class Piece(NamedTuple):
-    """A part of a line. `forms` go from the longest to the shortest, "" leaves it out; the lowest weight shrinks
-    first. `glue` stands before it unless it is the first."""
+    """A piece of a line.
+
+    `forms` run from the longest to the shortest, "" omits it; the lowest weight shrinks first. `glue` precedes it
+    unless it is the first.
+    """
 
     forms: tuple[str, ...]
     style: str = ""
@@ -20,7 +23,7 @@ class Piece(NamedTuple):
 
 
 def fitted(left: Sequence[Piece], right: Sequence[Piece], width: int) -> Content:
-    """A line of exactly this width, with the right pieces at its end."""
+    """Build a line of exactly this width, with the right pieces at its end."""
     chosen = [0] * (len(left) + len(right))
     pieces = [*left, *right]
     while _width(left, right, chosen) > width:

@@ -1,4 +1,4 @@
-"""The line at the top: the program, the directory and its branch, the session's name."""
+"""The top line: program, directory, branch and session name."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from prunecli.tui.widgets.fitting import Piece, fitted
 
 
 class Masthead(Widget):
-    """A rule with the names in it."""
+    """The top line as a widget."""
 
     can_focus = False
 
@@ -19,19 +19,19 @@ class Masthead(Widget):
         self._session = ""
 
     def show_branch(self, branch: str) -> None:
-        """The branch of the directory's repository; "" for none."""
+        """Show the repository's branch; "" for none."""
         if branch != self._branch:
             self._branch = branch
             self.refresh()
 
     def show_session(self, name: str) -> None:
-        """The session's name; "" for none."""
+        """Show the session's name; "" for none."""
         if name != self._session:
             self._session = name
             self.refresh()
 
     def render(self) -> Content:
-        """The line for the width there is."""
+        """Draw the line at the current width."""
         width = self.size.width - 2
         left = [
             Piece(("prunecli",), "bold $accent", 9),
@@ -44,6 +44,6 @@ class Masthead(Widget):
 
 
 def _shorter(path: str) -> tuple[str, ...]:
-    """The path with fewer folders at its beginning."""
+    """Return the path with fewer and fewer leading folders."""
     parts = path.split("/")
     return tuple("…/" + "/".join(parts[at:]) for at in range(2, len(parts)))

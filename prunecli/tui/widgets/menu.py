@@ -1,4 +1,4 @@
-"""A list of offers, one of which is marked: the menu above the prompt, and the list of things to choose from."""
+"""A list of offers with one marked: the menu above the prompt, and the list of choices."""
 
 from collections.abc import Sequence
 
@@ -6,23 +6,22 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
+from prunecli.presentation.completion import Offer
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
-from prunecli.tui.prompting.completion import Offer
 from prunecli.tui.transcript.rows import breaks, clip, width_of
 
 MOST_ROWS = 8
 WHOLE_ROWS = 2
-"""Rows below the list for what the marked offer's own row has no room for."""
+"""Rows below the list for the rest of the marked offer's text."""
 BELOW_ROWS = 6
-"""Rows of a small terminal that the menu leaves free: its own count, a line to write in and the status."""
+"""Rows the menu leaves free on a small terminal: its count, an input line and the status."""
 GAP_CELLS = 3
 CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
 class OfferList(Widget):
-    """Shows offers, as many as fit, and marks one of them. Where rows are cut, the marked one's text stands in full
-    below them."""
+    """Shows as many offers as fit, with one marked. If rows are cut, the marked one's full text stands below."""
 
     can_focus = False
 
@@ -41,12 +40,12 @@ class OfferList(Widget):
 
     @property
     def rows(self) -> int:
-        """Rows that it takes."""
+        """The number of rows used."""
         return min(self.most_rows, len(self.offers)) + self.whole_rows + (1 if self._footer() else 0)
 
     @property
     def whole_rows(self) -> int:
-        """Rows that are kept free for the text of the marked one: the same for all, so that nothing jumps."""
+        """Rows reserved for the marked offer's text; the same for every offer, so that nothing jumps."""
         width, room = self._width, self._room()
         needed = [
             len(breaks(self._cut(offer, room), width - 2)) for offer in self.offers if self._cut(offer, room)
@@ -55,31 +54,31 @@ class OfferList(Widget):
 
     @property
     def _width(self) -> int:
-        """Cells of a row; before the first layout those of the screen."""
+        """The width of a row; the screen's width before the first layout."""
         return max(1, (self.size.width or self.screen.size.width) - 2)
 
     def _room(self) -> int:
-        """Cells of the labels."""
+        """The width of the labels."""
         labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
         has_details = any(offer.detail for offer in self.offers)
         return min(labels, max(12, self._width // 2) if has_details else self._width)
 
     def _cut(self, offer: Offer, room: int) -> str:
-        """What of an offer can't be read in its row, "" where all of it can."""
+        """Return the part of an offer that its row cuts off, or ""."""
         label, detail = one_line(offer.label), one_line(offer.detail)
         if detail and width_of(detail) > self._width - room - GAP_CELLS:
             return detail
         return label if width_of(label) > room else ""
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
-        """Other offers, with one marked; `note` stands below them."""
+        """Show other offers with one marked, and `note` below them."""
         self.offers, self._note = offers, note
         self.at = at if at < len(offers) else 0
         self._first = max(0, self.at - self.most_rows + 1)
         self.refresh()
 
     def move(self, step: int, *, around: bool = True) -> None:
-        """Marks an offer so many further down, going around the ends or staying at them."""
+        """Move the mark by a number of rows, around the ends or not."""
         if not self.offers:
             return
         last = len(self.offers) - 1
@@ -88,7 +87,7 @@ class OfferList(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses."""
+        """Choose the clicked offer."""
         index = self._first + event.y
         if 0 <= event.y < self.most_rows and index < len(self.offers):
             self.at = index
@@ -100,7 +99,7 @@ class OfferList(Widget):
         return f"{self.at + 1} of {len(self.offers)}" if len(self.offers) > self.most_rows else ""
 
     def render(self) -> Content:
-        """The rows in view, labels and details in two columns."""
+        """Draw the rows in view, labels and details in two columns."""
         shown = self.offers[self._first : self._first + self.most_rows]
         width, room = self._width, self._room()
         rows = [
@@ -113,7 +112,7 @@ class OfferList(Widget):
         return Content("\n").join(rows)
 
     def _whole(self, width: int, room: int) -> list[Content]:
-        """The text of the marked one that its row has no room for."""
+        """The lines with the rest of the marked offer's text."""
         text = self._cut(self.chosen, room) if self.chosen else ""
         parts = [text[start:end] for start, end in breaks(text, width - 2)]
         if len(parts) > WHOLE_ROWS:
@@ -136,7 +135,7 @@ class OfferList(Widget):
 
 
 def shortened(text: str, width: int) -> str:
-    """As much of a text as has room, if possible up to the end of one of its clauses."""
+    """Cut a text to fit, at the end of a clause if possible."""
     short = clip(text, width)
     if short == text:
         return text
@@ -145,19 +144,19 @@ def shortened(text: str, width: int) -> str:
 
 
 class Menu(OfferList):
-    """The list above the prompt. It lies over the transcript, so that nothing moves when it opens."""
+    """The menu above the prompt. It overlays the transcript, so that nothing moves when it opens."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it is on the screen."""
+        """Whether the menu is open."""
         return self.display
 
     def on_mount(self) -> None:
-        """It opens when there is something to offer."""
+        """Start closed; offers open the menu."""
         self.display = False
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
-        """Opens with offers; without any only the note, which says why."""
+        """Open with offers, or with a note that explains why there are none."""
         self.offers = offers
         self._limit()
         super().show(offers, note, at)
@@ -165,7 +164,7 @@ class Menu(OfferList):
         self.display = bool(self.rows)
 
     def on_resize(self) -> None:
-        """More or less has to stand below the list, or there is less room above the prompt."""
+        """Adjust the height after the notes or the room above the prompt change."""
         self._limit()
         self.move(0)
         self._fit()
@@ -179,6 +178,6 @@ class Menu(OfferList):
         self.styles.offset = (0, -self.rows)
 
     def close(self) -> None:
-        """Takes it away."""
+        """Close the menu."""
         self.display = False
         self.offers = ()

@@ -1,7 +1,7 @@
-"""How a field does all of its own editing, in the order of the keys.
+"""Lets a field do all of its editing itself, in key order.
 
-Textual hands a key that is a binding on: to the field's parents, to the screen, to the application, each with a queue
-of its own. Where one of them is busy, Backspace takes effect after letters that were typed later.
+Textual passes a key that is a binding to the field's parents, the screen and the application, each with its own
+queue. If one of them is busy, Backspace takes effect after letters typed later.
 """
 
 from textual import events
@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 
 async def run_own_binding(field: Widget, event: events.Key) -> bool:
-    """Do what a key means to a field, where its letters are put in; False where it means nothing."""
+    """Run the field's own binding for a key where its letters are inserted; False if it has none."""
     try:
         bindings = field._bindings.get_bindings_for_key(event.key)
     except NoBinding:

@@ -1,4 +1,4 @@
-"""The question before a call runs: what exactly would run, why it is asked, and the answers."""
+"""The permission question: exactly what would run, why the user is asked, and the answers."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from prunecli.presentation.entries import ToolCall, ToolState
+from prunecli.presentation.questions import Sheet
 from prunecli.tui.messages import PermissionAnswered
-from prunecli.tui.showing.asked import Sheet
-from prunecli.tui.transcript.entries import ToolCall, ToolState
 from prunecli.tui.transcript.palette import Palette
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
 MOST_ROWS = 16
@@ -19,7 +19,7 @@ _SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 class PermissionPanel(Question):
-    """Asks about one call. PgUp and PgDn scroll what would run, while some of it is out of sight."""
+    """Asks about one call. PgUp and PgDn scroll it while part of it is out of sight."""
 
     DEFAULT_CSS = """
     PermissionPanel {
@@ -50,7 +50,7 @@ class PermissionPanel(Question):
         self.post_message(PermissionAnswered(self._kinds[row], text))
 
     def compose_matter(self) -> Sequence[Widget]:
-        """What would run, and why it is asked."""
+        """Yield the call and the reason for asking."""
         what = VerticalScroll(Static(self._text(), id="text"), id="what", can_focus=False)
         named = ((self._sheet.beside, "beside"), (self._sheet.reason, "why"))
         why = [Static(Content(text), id=name) for text, name in named if text]
@@ -72,7 +72,7 @@ class PermissionPanel(Question):
         return Content("\n").join(numbered)
 
     def on_mount(self) -> None:
-        """Shows the change."""
+        """Show the change."""
         diff = self._sheet.diff
         if diff:
             added, removed = diff.counts()
@@ -89,14 +89,12 @@ class PermissionPanel(Question):
         super().on_mount()
 
     def _fit(self) -> None:
-        """What would run takes the rows that are left, and no more than it needs."""
+        """Give the call the rows that are left, and no more than it needs."""
         if self.is_over:
             return
         room = max(1, min(MOST_ROWS, self._rows_left()))
         around = (self.screen.size, *(part.outer_size.height for part in self._around()))
-        if (
-            self._fitted[0] == around
-        ):  # the hint below depends on the room, and the room on the hint: it only shrinks
+        if self._fitted[0] == around:  # hint and room depend on each other, so the room only shrinks
             room = min(room, self._fitted[1])
         self._fitted = (around, room)
         if self._sheet.diff:
@@ -108,7 +106,7 @@ class PermissionPanel(Question):
         self._show()
 
     def _rows_left(self) -> int:
-        """Rows of the screen that nothing needs besides what would run; a row of the transcript stays."""
+        """Return the rows free for the call; one row of the transcript stays."""
         around = self._around()
         own = [part for part in self.children if part.id not in ("what", "change")]
         return self.screen.size.height - 1 - sum(part.outer_size.height for part in [*around, *own])
@@ -117,7 +115,7 @@ class PermissionPanel(Question):
         return [part for part in self.screen.children if part is not self and _takes_rows(part)]
 
     def press(self, key: str, at: float) -> bool:
-        """As `Question.press`; a page of what would run while there is more of it."""
+        """Handle a key as `Question.press` does; PgUp and PgDn scroll the call."""
         if key in _SCROLLS and self._what().max_scroll_y > 0:
             page = max(1, self._what().size.height - 1)
             self._what().scroll_relative(y=_SCROLLS[key] * page, animate=False)
@@ -128,7 +126,7 @@ class PermissionPanel(Question):
         return self.query_one("#change" if self._sheet.diff else "#what")
 
     def hints(self) -> Sequence[str]:
-        """How much of it is out of sight, else what keys do."""
+        """Return how much is out of sight, else the key hints."""
         what = self._what()
         below = round(what.max_scroll_y - what.scroll_y)
         if below > 0:
@@ -137,6 +135,6 @@ class PermissionPanel(Question):
 
 
 def _takes_rows(part: Widget) -> bool:
-    """Whether a part of the screen has rows of its own, and not those that are left."""
+    """Whether a widget has rows of its own instead of filling what is left."""
     height = part.styles.height
     return part.display and part.styles.overlay != "screen" and not (height and height.is_fraction)

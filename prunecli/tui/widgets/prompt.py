@@ -1,4 +1,4 @@
-"""The prompt: an editor whose keys send, walk through the history, complete, and ask for everything else."""
+"""The prompt: an editor whose keys submit, walk the history, complete, and pass everything else on."""
 
 from typing import TYPE_CHECKING
 
@@ -6,10 +6,10 @@ from textual import events
 from textual.widgets import TextArea
 
 from prunecli.bindings import Keys
+from prunecli.presentation import completion
+from prunecli.presentation.prompt_history import History
 from prunecli.tui.messages import ActionAsked, PromptSubmitted, Typed
-from prunecli.tui.prompting import completion
 from prunecli.tui.prompting.draft import Draft
-from prunecli.tui.prompting.history import History
 from prunecli.tui.widgets.editor import Editor
 
 if TYPE_CHECKING:
@@ -20,19 +20,19 @@ PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
 
 _TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})
 _TO_QUESTIONS = {"submit": "enter", "interrupt": "escape", "quit": "ctrl+c", "older": "up", "newer": "down"}
-"""Actions that mean something to a question, as the key that it knows them by."""
+"""Actions that a question understands, and the key it knows them by."""
 
 _KINDS = {
     "": ("❯", ""),
-    "!": ("$", "the model sees it"),
-    "!!": ("$", "the model does not see it"),
-    "search": ("?", "what you typed before"),
+    "!": ("$", "shown to the model"),
+    "!!": ("$", "not shown to the model"),
+    "search": ("?", "search prompt history"),
 }
-"""The glyph of each kind of prompt, and what is said of it."""
+"""The glyph and label of each kind of prompt."""
 
 
 class Prompt(Editor):
-    """Where the user says things. What is not about typing is asked of the screen as `ActionAsked`."""
+    """The input field. Actions that are not about typing are posted as `ActionAsked`."""
 
     def __init__(self, keys: Keys) -> None:
         super().__init__(id="prompt")
@@ -44,28 +44,37 @@ class Prompt(Editor):
         self._wanted: completion.Wanted | None = None
         self._before_search: Draft | None = None
 
-    # What it says --------------------------------------------------------------------------------------------
+    # Contents ------------------------------------------------------------------------------------------------
 
     @property
     def draft(self) -> Draft:
-        """What is typed and not sent."""
+        """The unsent text."""
         return self._before_search or Draft(self.text, dict(self.pastes.texts))
 
     def restore(self, draft: Draft) -> None:
-        """Brings a draft back."""
+        """Restore a draft."""
         self.pastes.texts = dict(draft.pastes)
         self.put_text(draft.text)
 
     def take(self) -> str:
-        """What was typed, with every paste; the prompt is empty then and the history knows it."""
+        """Return the text with every paste, add it to the history and clear the prompt."""
         text = self.typed
         self.past.add(text)
         self.set_text("")
         return text
 
+    def give_back(self, text: str) -> None:
+        """What could not be said, or is taken back, stands in front of what is typed."""
+        self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
+
+    def fill(self, text: str) -> None:
+        """A text to be changed and sent, behind what is typed."""
+        self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
+        self.focus()
+
     @property
     def shell(self) -> str:
-        """! or !! where a shell command is typed, else nothing."""
+        """Return ! or !! for a shell command, else ""."""
         first = self.document[0]
         return "" if not first.startswith("!") else "!!" if first.startswith("!!") else "!"
 
@@ -84,7 +93,7 @@ class Prompt(Editor):
             self.question.pasted(event.time)
 
     def press(self, key: str, at: float | None = None) -> bool:
-        """Does what a key means, which was pressed at a time; False where it is the editor's to handle."""
+        """Handle a key pressed at a time; False if the editor should handle it."""
         self._look()
         return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
 
@@ -107,7 +116,7 @@ class Prompt(Editor):
         )
 
     def _menu_key(self, key: str) -> bool:
-        """Keys that belong to the menu while it is open."""
+        """Whether the open menu handled the key."""
         action = self.keys.action(key)
         if self._completer is not None and self._completer.is_open and action in _TO_MENU:
             return self._completer.key(action)
@@ -117,7 +126,7 @@ class Prompt(Editor):
         return False
 
     def _act(self, key: str) -> bool:
-        """Does the action of a key."""
+        """Run the action of a key."""
         action = self.keys.action(key)
         if key == "question_mark" and self.is_empty and self.question is None:
             action = "show_keys"
@@ -174,7 +183,7 @@ class Prompt(Editor):
         return True
 
     def _clear_or_quit(self) -> None:
-        """Copies what is selected; else clears, and the history keeps it; else the screen decides."""
+        """Copy the selection; else clear the prompt, keeping it in the history; else post the action."""
         if self.selected_text:
             self.action_copy()
         elif self.screen.get_selected_text():
@@ -189,7 +198,7 @@ class Prompt(Editor):
     # Completion ----------------------------------------------------------------------------------------------
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Another text may be another thing to complete, and another kind of prompt."""
+        """Update completion and the kind of prompt for the new text."""
         event.stop()
         self._dress()
         self._look()
@@ -198,12 +207,12 @@ class Prompt(Editor):
         self.post_message(Typed())
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """So may another place in it."""
+        """Update completion for the new cursor position."""
         event.stop()
         self._look()
 
     def _dress(self) -> None:
-        """Shows what kind of prompt this is."""
+        """Show the kind of prompt."""
         shell = self.shell
         kind = "search" if self.searching else shell
         glyph, title = _KINDS[kind]
@@ -229,13 +238,13 @@ class Prompt(Editor):
             self._completer.asked(*(wanted.topic, wanted.query) if wanted else ("", ""))
 
     def use_completer(self, completer: "Completer") -> None:
-        """From now on this offers what can be completed."""
+        """Use this completer from now on."""
         self._completer = completer
         self._look()
         self._tell_completer()
 
     def complete(self, value: str) -> None:
-        """Puts what was chosen in place of what was typed of it."""
+        """Replace the typed part with the chosen text."""
         wanted, self._wanted = self._wanted, None
         if self.searching:
             self._before_search = None
@@ -246,7 +255,7 @@ class Prompt(Editor):
 
     @property
     def searching(self) -> bool:
-        """Whether what is typed is looked for in the history."""
+        """Whether the prompt is searching the history."""
         return self._before_search is not None
 
     def _begin_search(self) -> None:
@@ -257,7 +266,7 @@ class Prompt(Editor):
         self._look()
 
     def end_search(self) -> None:
-        """Brings back what stood there before the search."""
+        """End the search and restore the text from before it."""
         before, self._before_search = self._before_search, None
         self._wanted = None
         if before:

@@ -1,7 +1,7 @@
-"""A question above the prompt. The prompt keeps the focus and asks the question first what a key means.
+"""A question above the prompt. The prompt keeps the focus and offers each key to the question first.
 
-So there is one queue of keys, whether something is asked or not, and nothing that is typed or pasted is lost. Which
-keys answer is decided by `prompting/answering.py`.
+So there is a single queue of keys at all times, and nothing typed or pasted is lost. `prompting/answering.py` decides
+which keys answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,15 +20,15 @@ from textual.widgets import Static
 from prunecli.tui.prompting.answering import QUIET_SECONDS, Answering, Meaning
 
 if TYPE_CHECKING:
-    from prunecli.tui.app import PrunecliApp
+    from prunecli.tui.program import Program
 
 AGAIN_SECONDS = 0.02
 INDENT = 4
-"""Cells of the mark and the digit before an answer; its other lines stand below its first."""
+"""Cells before an answer, for the mark and the digit; its other lines are indented by as much."""
 MOST_CELLS = 10_000
 NOT_YET = "Keys still go to the prompt"
 SOON = "Not yet. Press Enter again"
-ARROWS_ANSWER = "Up and Down, then Enter, to answer. Your text stays"
+ARROWS_ANSWER = "Up/Down, then Enter, to answer. Your text stays"
 WITH_TEXT = "Enter to answer with your text"
 PENDING = "Answers in a moment, unless you type on"
 
@@ -42,37 +42,40 @@ KEYS_TEXT = (
 
 
 class Row(NamedTuple):
-    """An answer: the keys that mean it, and what it says in parts as of `Content.assemble`."""
+    """An answer: its keys, and its label as parts for `Content.assemble`."""
 
     letters: str
     parts: tuple[str | tuple[str, str], ...]
 
 
 class Answered(Protocol):
-    """Is told the number of the row, and what was typed for it."""
+    """Called with the row number and the text typed for it."""
 
     def __call__(self, row: int, text: str) -> object: ...
 
 
 class Typing(Protocol):
-    """What a question needs of the prompt."""
+    """The part of the prompt's interface that a question uses."""
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The current text."""
 
     def take(self) -> str:
-        """What was typed; the prompt is empty then."""
+        """Return the text and clear the prompt."""
 
     def set_text(self, text: str) -> None:
-        """Another text."""
+        """Replace the text."""
 
     def call_later(self, callback: Callable[[], object]) -> object:
-        """Calls back behind all the keys that wait."""
+        """Call back after all waiting keys."""
 
 
 class Question(Vertical, can_focus=False):
-    """Asks with some rows. See `Answering` for `for_text`, `leave` and `marked`; `clock` is that of key events."""
+    """Asks with some rows.
+
+    See `Answering` for `for_text`, `leave` and `marked`. `clock` must be the clock of key events.
+    """
 
     DEFAULT_CSS = """
     Question {
@@ -112,7 +115,7 @@ class Question(Vertical, can_focus=False):
         )
 
     def compose(self) -> ComposeResult:
-        """Title, what it is about, answers, and what keys do."""
+        """Lay out title, subject, answers and key hints."""
         yield Static(Content(self._title), id="question")
         yield from self.compose_matter()
         for number in range(len(self._rows)):
@@ -120,32 +123,32 @@ class Question(Vertical, can_focus=False):
         yield Static(id="note")
 
     def compose_matter(self) -> Sequence[Widget]:
-        """What the question is about, between title and answers."""
+        """Yield the subject of the question, between title and answers."""
         return ()
 
     def on_mount(self) -> None:
-        """Silence is counted from when it is on the screen."""
+        """Start the silence once the question is on the screen."""
         self._show()
         self.call_after_refresh(self.appear)
 
     def attach(self, typing: Typing) -> None:
-        """From now on this prompt's keys are its own first."""
+        """Connect to the prompt, which now offers its keys here first."""
         self._typing = typing
         self.answering.holds(typing.text)
 
     def appear(self) -> None:
-        """It is seen, for the first time or again."""
+        """Start the silence: the question is visible, for the first time or again."""
         self.answering.appeared(self._clock())
         self._wait()
 
     def end(self) -> None:
-        """It is asked no longer, and about to leave the screen."""
+        """Disconnect from the prompt: the question is about to be removed."""
         self.is_over = True
 
     # Keys ----------------------------------------------------------------------------------------------------
 
     def press(self, key: str, at: float) -> bool:
-        """Take a key that was pressed at a time. False: it is the prompt's."""
+        """Handle a key pressed at a time; False if it belongs to the prompt."""
         if self._typing is None or self.is_over:
             return False
         self.answering.holds(self._typing.text)
@@ -159,17 +162,17 @@ class Question(Vertical, can_focus=False):
         return meaning in (Meaning.MARKED, Meaning.SOON)
 
     def pasted(self, at: float) -> None:
-        """A paste is typed, and answers nothing."""
+        """Note a paste, which answers nothing."""
         self.answering.pasted(at)
         self._wait()
 
     def holds(self, text: str) -> None:
-        """The prompt holds another text."""
+        """Update for the prompt's new text."""
         self.answering.holds(text)
         self._show()
 
     def _wait(self) -> None:
-        """Shows what keys do, now and after a moment of silence."""
+        """Show the key hints, now and after the silence."""
         self._show()
         if self._quiet is not None:
             self._quiet.stop()
@@ -177,7 +180,7 @@ class Question(Vertical, can_focus=False):
 
     def _behind_the_keys(self) -> None:
         """Goes the way of the keys: one that was pressed in time may still be on it."""
-        if cast("PrunecliApp", self.app).keys_wait:
+        if cast("Program", self.app).keys_wait:
             self._quiet = self.set_timer(AGAIN_SECONDS, self._behind_the_keys)
         elif self._typing is not None:
             self.app.call_later(self._typing.call_later, self._after_silence)
@@ -194,7 +197,10 @@ class Question(Vertical, can_focus=False):
             self._show()
 
     def _finish(self, *, with_text: bool, pending: bool) -> None:
-        """The marked row is the answer. A letter that answered is no text; other text stays, or is the answer's."""
+        """Answer with the marked row.
+
+        A letter that answered is removed from the text; other text stays or goes with it.
+        """
         self.is_over = True
         row, text = self.answering.marked, ""
         if self._typing is not None:
@@ -205,7 +211,7 @@ class Question(Vertical, can_focus=False):
         self._answered(row, text)
 
     def on_click(self, event: events.Click) -> None:
-        """A click marks a row; Enter answers."""
+        """Mark the clicked row; Enter answers."""
         name = event.widget.id if event.widget is not None else None
         if name and name.startswith("row-"):
             event.stop()
@@ -213,10 +219,10 @@ class Question(Vertical, can_focus=False):
             self._show()
 
     def on_resize(self) -> None:
-        """A row of several lines is broken for the width."""
+        """Wrap the rows for the new width."""
         self._show()
 
-    # What it shows -------------------------------------------------------------------------------------------
+    # Display -------------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         rows = self.query(".row").results(Static)
@@ -224,9 +230,7 @@ class Question(Vertical, can_focus=False):
         self.set_class(not ready, "-early")
         if self.is_over:
             return
-        for number, (row, shown) in enumerate(
-            zip(self._rows, rows, strict=False)
-        ):  # none before it is composed
+        for number, (row, shown) in enumerate(zip(self._rows, rows, strict=False)):  # none before compose
             mark = "❯ " if number == self.answering.marked else "  "
             digit = (f"{row.letters[0]} ", "bold $accent")
             room = max(1, (self.content_size.width or MOST_CELLS) - INDENT)
@@ -246,7 +250,7 @@ class Question(Vertical, can_focus=False):
         return next((hint for hint in hints if len(hint) <= self.content_size.width), hints[-1])
 
     def hints(self) -> Sequence[str]:
-        """What keys do, or what else is to be known: the longest that has room is shown."""
+        """Return the hints, longest first; the longest that fits is shown."""
         return self._hints
 
 
@@ -258,7 +262,7 @@ def choice(
     leave: int,
     marked: int = 0,
 ) -> Question:
-    """A question with a label and a detail for each answer, and no place for a text."""
+    """Build a question with a label and detail for each answer and no text."""
     rows = [
         Row(f"{number}{label[:1].lower()}", (label, (f"  {detail}" if detail else "", "$muted")))
         for number, (label, detail) in enumerate(choices, 1)
@@ -272,6 +276,6 @@ def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
 
 
 def _put(where: Static, content: Content) -> None:
-    """Shows it, if it is not shown already: each update lays the screen out anew."""
+    """Show a text unless it is shown already: each update lays the screen out again."""
     if where.content != content:
         where.update(content)

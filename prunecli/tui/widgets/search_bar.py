@@ -1,4 +1,4 @@
-"""The line in which one types what to look for in the transcript."""
+"""The search line of the transcript."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -7,15 +7,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.field import Field
 
-KEYS = "Enter above · Down below · Esc closes"
-NOT_FOUND = "not found · Esc closes"
+KEYS = "Enter for previous · Down for next · Esc to close"
+NOT_FOUND = "No matches · Esc to close"
 
 
 class SearchBar(Horizontal):
-    """Searches while one types; closing it gives the focus back."""
+    """Searches while typing; closing it returns the focus."""
 
     DEFAULT_CSS = """
     SearchBar {
@@ -32,36 +32,36 @@ class SearchBar(Horizontal):
         self._back_to = back_to
 
     def compose(self) -> ComposeResult:
-        """The field and what was found."""
+        """Lay out the field and the note."""
         yield Static("find ", classes="label")
         yield Field(self._transcript.searching)
         yield Static("", classes="note")
 
     def on_mount(self) -> None:
-        """Typing goes here now."""
+        """Focus the field and show the keys."""
         self.focus_field()
         self._say(KEYS)
 
     def focus_field(self) -> None:
-        """Typing goes here again."""
+        """Focus the field."""
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Looks for what is typed so far."""
+        """Search for the typed text."""
         event.stop()
         self._transcript.search(event.value)
         if not event.value:
             self._say(KEYS)
 
     def found(self, message: Transcript.Searched) -> None:
-        """How a search went."""
+        """Show the result of a search."""
         self._say(KEYS if message.found else NOT_FOUND)
 
     def _say(self, text: str) -> None:
         self.query_one(".note", Static).update(Content(f"  {text}"))
 
     def on_key(self, event: events.Key) -> None:
-        """Goes from hit to hit, or closes."""
+        """Move from hit to hit, or close."""
         match event.key:
             case "enter" | "up" | "shift+tab":
                 self._transcript.search_previous()

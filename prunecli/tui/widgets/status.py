@@ -1,4 +1,4 @@
-"""The two lines at the bottom: what the context holds and what pruning did; mode, model, cache and cost."""
+"""The two bottom lines: context and pruning; mode, model, cache and cost."""
 
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,13 @@ _MODES = {"ask": "$foreground", "edits": "$accent", "plan": "$secondary", "auto"
 
 
 def bar(part: float) -> str:
-    """A share from 0 to 1 as a bar."""
+    """Draw a share from 0 to 1 as a bar."""
     full = max(0, min(BAR_CELLS, round(part * BAR_CELLS)))
     return "▓" * full + "░" * (BAR_CELLS - full)
 
 
 def level(part: float) -> str:
-    """The style of a used share of the context window."""
+    """Return the style for a used share of the context window."""
     return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
 
 
@@ -66,7 +66,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
 
 
 def session_line(status: "Status | None", cache: str, width: int) -> Content:
-    """`ask · claude-sonnet-4-5   cache warm 3m12s · hit 96% · $0.42`; nothing before there are figures."""
+    """`ask · claude-sonnet-4-5   cache warm 3m12s · hit 96% · $0.42`; empty before there are figures."""
     if status is None:
         return fitted((), (), width)
     name, bill = one_line(status.model), status.bill
@@ -82,18 +82,20 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
 
 
 def cache_words(status: "Status | None", ttl: str, now: int) -> str:
-    """How long the cached prefix lives on; "" where the endpoint reports no cache, or nothing was sent from here yet.
-    `now` in unix ms."""
+    """Return how long the cached prefix lives; "" if there is no cache or nothing was sent yet.
+
+    `now` is in unix ms.
+    """
     if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
     if status.bill.model != status.model:
-        return COLD  # what another model has cached is of no use to this one
+        return COLD  # another model's cache does not help this one
     left = status.bill.last_at + TTL_MS[ttl] - now
     return f"cache warm {duration(left // 1000 * 1000)}" if left >= 1000 else COLD
 
 
 class StatusLines(Widget):
-    """Shows figures that it is given. Until then it shows zeros."""
+    """Shows the given figures, zeros until then."""
 
     can_focus = False
 
@@ -103,19 +105,19 @@ class StatusLines(Widget):
         self._cache = ""
 
     def show(self, status: "Status", cache: str) -> None:
-        """Other figures."""
+        """Show other figures."""
         if (status, cache) != (self.status, self._cache):
             self.status, self._cache = status, cache
             self.refresh()
 
     def show_cache(self, cache: str) -> None:
-        """Only the cache got older."""
+        """Update the age of the cache."""
         if cache != self._cache:
             self._cache = cache
             self.refresh()
 
     def render(self) -> Content:
-        """The lines for the width there is."""
+        """Draw the lines at the current width."""
         width = self.size.width - 2
         lines = (
             pruning_line(self.status, width),

@@ -1,4 +1,4 @@
-"""What the user said and the agent has not heard yet: steering first, then what waits for its end."""
+"""Queued messages: steering first, then follow-ups."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ MOST_ROWS = 4
 
 
 class Waiting(Widget):
-    """The messages that wait, one row each; the last one can be taken back, and `hint` says how at this moment."""
+    """A row for each queued message. The last one can be taken back; `hint` says how."""
 
     can_focus = False
 
@@ -23,7 +23,7 @@ class Waiting(Widget):
         self.display = False
 
     def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
-        """These wait now."""
+        """Show these queued messages."""
         rows = [("↳ ", text) for text in steering] + [("+ ", text) for text in follow_ups]
         if rows != self._rows:
             self._rows = rows
@@ -32,7 +32,7 @@ class Waiting(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The last few."""
+        """Draw the last few messages."""
         width = self.size.width - 2
         hidden = max(0, len(self._rows) - MOST_ROWS)
         rows: list[Content] = []

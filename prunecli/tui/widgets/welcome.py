@@ -1,4 +1,4 @@
-"""What an empty session shows in place of a transcript."""
+"""The welcome of an empty session."""
 
 from collections.abc import Iterable
 
@@ -16,11 +16,11 @@ TOUR = 'Type "tour" for a two-minute tour'
 TOUR_IN_SHELL = "Run `prunecli demo` for a two-minute tour"
 _STYLES = {"info": "$foreground", "warning": "$warning", "error": "$error"}
 _MARGIN = 4
-"""Cells left and right of the text, as the style sheet has them."""
+"""Cells left and right of the text, as in the style sheet."""
 
 
 class Welcome(Widget):
-    """What this is and the keys to know, with what was said of the empty session below it."""
+    """The program's description and main keys, with notices below."""
 
     can_focus = False
 
@@ -30,17 +30,17 @@ class Welcome(Widget):
         self._notices: list[Content] = []
 
     def show_tour(self, line: str) -> None:
-        """How to get the tour; "" for not at all."""
+        """Set how to get the tour; "" for none."""
         self._tour = line
         self.refresh()
 
     def clear(self) -> None:
-        """Nothing was said yet."""
+        """Remove the notices."""
         self._notices.clear()
         self.refresh()
 
     def tell(self, text: str, level: str) -> bool:
-        """Shows a notice too; False where there is no room for it."""
+        """Show a notice below the welcome; False if there is no room."""
         mark = "" if level == "info" else "! "
         notice = Content.styled(mark + visible(text), _STYLES[level])
         if self._height([*self._lines(roomy=False), *self._notices, notice]) > self.size.height - 1:
@@ -50,7 +50,7 @@ class Welcome(Widget):
         return True
 
     def _height(self, lines: Iterable[Content]) -> int:
-        """Rows of these lines, wrapped at words: at worst every other cell of a wrapped row stays empty."""
+        """Return the number of rows after wrapping; at worst every other cell of a wrapped row stays empty."""
         width = max(1, self.size.width - _MARGIN)
         rows = [row for line in lines for row in line.plain.split("\n")]
         return sum(1 if (cells := cell_len(row)) <= width else -(-cells * 5 // (width * 4)) for row in rows)
@@ -74,7 +74,7 @@ class Welcome(Widget):
         ]
 
     def render(self) -> Content:
-        """As much air as there is room for."""
+        """Add blank lines if there is room."""
         lines = [*self._lines(roomy=True), *self._notices]
         if self._height(lines) >= self.size.height:
             lines = [*self._lines(roomy=False), *self._notices]

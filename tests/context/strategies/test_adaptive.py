@@ -301,5 +301,5 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
         image: "holds an image",
         denied: "bash is not an allowed tool",
         short: "short enough so far",
-        last: "after the last but 1 answers",
+        last: "within the last 1 answers",
     }

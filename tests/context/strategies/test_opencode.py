@@ -94,7 +94,7 @@ def test_the_walk_stops_at_the_first_result_that_this_strategy_cleared_before() 
     talk.edit("clear", second, PLACEHOLDER, "opencode")
     assert seqs(talk.ask("opencode", **ALL)) == [third]
     why = talk.ask("opencode", **ALL).why
-    assert why(talk.entry(first)) == "older than what was cleared before"
+    assert why(talk.entry(first)) == "older than the results already cleared"
 
 
 def test_edits_of_others_are_passed_over() -> None:
@@ -164,7 +164,7 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
     recent = talk.step("read", tokens(60), path="c")
     why = talk.ask("opencode", prune_minimum=0, prune_protect=60, protected_turns=1).why
     assert {seq: why(talk.entry(seq)) for seq in (small, failed, skill, near, recent)} == {
-        small: "its placeholder would be no shorter",
+        small: "its placeholder would not be shorter",
         failed: "an error",
         skill: "skill is a protected tool",
         near: "within prune_protect (60 tokens)",

@@ -272,7 +272,7 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
     options = {"prune_minimum": 0, "prune_protect": 60, "protected_turns": 1, "protected_tools": ("grep",)}
     why = talk.ask("pi", **options).why
     assert {seq: why(talk.entry(seq)) for seq in (small, failed, foreign, shielded, near, recent)} == {
-        small: "its placeholder would be no shorter",
+        small: "its placeholder would not be shorter",
         failed: "an error",
         foreign: "my_tool is not among the prunable tools",
         shielded: "grep is a protected tool",

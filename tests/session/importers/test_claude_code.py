@@ -203,4 +203,4 @@ def test_only_the_first_branches_of_very_many_are_read_and_the_rest_is_counted(t
     found = read(tmp_path, user("1", None, "go"), *others, user("end", "1", "on"))
     assert said(found) == ["go", "on"]
     assert len(found.branches) == found.imported.branch_count == 50
-    assert found.imported.left_out == {"branches after the first ones": 10}
+    assert found.imported.left_out == {"branches over the limit": 10}

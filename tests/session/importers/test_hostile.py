@@ -15,7 +15,7 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import MAX_DEPTH
 from prunecli.model.events import Record
 from prunecli.session.exporters.formats import ENDINGS, exported
-from prunecli.session.importers.rows import content_of
+from prunecli.session.importers.json_rows import content_of
 from prunecli.session.importers.source import read_source
 from tests.session.points import folded, valid_points
 from tests.sessions import SESSIONS

@@ -200,7 +200,7 @@ def test_a_summary_of_opencode_stands_for_what_came_before_and_undone_messages_a
     found = value(tmp_path, whole)
     assert "old" not in shown(found)
     assert shown(found)[1:] == ["new"]
-    assert found.imported.left_out == {"messages that were undone": 1}
+    assert found.imported.left_out == {"undone messages": 1}
 
 
 def test_an_image_is_kept_with_its_bytes_or_named(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_an_image_is_kept_with_its_bytes_or_named(tmp_path: Path) -> None:
     found = value(tmp_path, opencode(("user", [words("see"), good, bad])))
     assert Image("image/png", PIXEL) in content(found.records[1].event)
     assert shown(found) == ["see", "", "[image]"]
-    assert found.imported.left_out == {"images without usable bytes": 1}
+    assert found.imported.left_out == {"unusable images": 1}
 
 
 # Gemini CLI --------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_a_marked_compaction_of_an_agent_session_is_put_in_place_only_when_asked
         ),
         (
             {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "b", "input": {}}] * 2},
-            "one id",
+            "same id",
         ),
         ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": 3}]}, "tool_use_id"),
         ({"role": "user", "content": [3]}, "messages.1"),

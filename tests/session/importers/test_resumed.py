@@ -105,7 +105,7 @@ def test_the_files_of_subagents_are_counted_and_can_be_imported_on_their_own() -
     [said] = [
         (what, count) for what, count in found.imported.left_out.items() if what.startswith("subagent files")
     ]
-    assert said == ("subagent files (claude-code-commands/subagents; import each as a session of its own)", 1)
+    assert said == ("subagent files (claude-code-commands/subagents; import each separately)", 1)
     [inner] = (RESUMED / "claude-code-commands" / "subagents").glob("*.gz")
     assert prompts(read_source(inner)) == ["Say what you see."]
 

@@ -8,7 +8,7 @@ from prunecli.tui.prompting.pastes import Pastes, fits, unified
 
 
 def test_a_large_paste_is_a_mark_and_goes_in_byte_for_byte() -> None:
-    """TUI-08: intact behind its placeholder."""
+    """Intact behind its placeholder."""
     text = "\n".join(f"line {n}" for n in range(412))
     pastes = Pastes()
     mark = pastes.marked(text)

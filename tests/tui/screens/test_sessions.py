@@ -46,7 +46,7 @@ async def test_it_lists_this_directory_with_figures_and_prompts(tmp_path: Path) 
     three(tmp_path)
     async with shown(tmp_path) as s:
         await opened(s)
-        await s.until_shown("Sessions of this directory", "2 of 2", "fix the parser", "write docs", "1.1K")
+        await s.until_shown("Sessions in this directory", "2 of 2", "fix the parser", "write docs", "1.1K")
         await s.until_shown("first fix the parser", "last thanks", "20260101-aa", "claude-sonnet-5-5")
         assert "deploy it" not in s.screen_text()
 
@@ -77,7 +77,7 @@ async def test_tab_shows_all_directories_and_says_where_a_session_belongs(tmp_pa
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "tab")
-        await s.until_shown("Sessions of all directories", "3 of 3", "deploy it", tmp_path.name[:10])
+        await s.until_shown("Sessions in all directories", "3 of 3", "deploy it", tmp_path.name[:10])
         await s.type("deploy", "enter")
         await s.until_shown("belongs to")
         assert s.runtime.session.path == paths["other"]
@@ -101,7 +101,7 @@ async def test_the_words_of_all_messages_are_searched(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "ctrl+f")
-        await s.until_shown("type the words to look for")
+        await s.until_shown("type to search")
         await s.type("LEXER wrong")
         await s.until_shown("1 found", "model the lexer was wrong")
         before = s.runtime.session
@@ -115,7 +115,7 @@ async def test_a_session_is_renamed_in_its_file(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "ctrl+n")
-        await s.until_shown("Enter gives it this name")
+        await s.until_shown("Enter to rename")
         await s.type("big fix", "enter")
         await s.until_shown("big fix", "2 of 2")
         assert store_of(tmp_path).find("big fix").stem == "20260101-aa"

@@ -68,7 +68,7 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
 async def test_the_keys(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.pilot.press("f1")
-        await s.until_shown("what it does")
+        await s.until_shown("Keys", "action")
         assert not await difference(s, "keys", look)
 
 
@@ -88,7 +88,7 @@ async def test_a_table(tmp_path: Path, look: Look) -> None:
         s.app.push_screen(
             TableScreen(Table("Files", ("no.", "file", "tokens"), rows, note=note, right=(0, 2)))
         )
-        await s.until_shown("Esc closes")
+        await s.until_shown("Esc to close")
         assert not await difference(s, "table", look)
 
 

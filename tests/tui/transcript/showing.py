@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from prunecli.presentation.entries import Entry
 from prunecli.tui.transcript.document import Document
-from prunecli.tui.transcript.entries import Entry
 from prunecli.tui.transcript.items import Block, Item
 from prunecli.tui.transcript.palette import Palette, inks
 from prunecli.tui.transcript.rows import Dress, Row
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 
 INKS = inks(Palette())
 DRESS = Dress(INKS.text)

@@ -10,13 +10,13 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
+from prunecli.presentation.entries import Notice
 from prunecli.tui.transcript.canvas import Canvas
-from prunecli.tui.transcript.entries import Notice
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.navigator import Navigator
 from prunecli.tui.transcript.pointer import Pointer
 from prunecli.tui.transcript.rows import WholeStrip
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.transcript.showing import showing
 
 OVERRIDDEN = {
@@ -117,7 +117,7 @@ IMPORTS = """
 import sys
 import textual.app, textual.scroll_view, prunecli.tui
 before = set(sys.modules)
-import prunecli.tui.transcript.view
+import prunecli.tui.transcript.transcript_view
 new = set(sys.modules) - before
 print(*sorted(name for name in new if not name.startswith("prunecli")))
 """

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.presentation.entries import Assistant, Prompt
 from prunecli.tui.transcript.copying import selected_text
 from prunecli.tui.transcript.document import Document
-from prunecli.tui.transcript.entries import Assistant, Prompt
 from prunecli.tui.transcript.pointer import EVERYTHING
 from prunecli.tui.transcript.selection import Span
 from tests.tui.transcript.showing import MARKDOWN, blocks, document, rows, texts

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.tui.transcript.entries import (
+from prunecli.presentation.entries import (
     Assistant,
     Diff,
     Divider,

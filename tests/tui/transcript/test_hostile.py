@@ -1,4 +1,4 @@
-"""Whatever text an entry has, nothing of it acts on the terminal and every row is as wide as it says (TUI-01)."""
+"""Whatever text an entry has, nothing of it acts on the terminal and every row is as wide as it says."""
 
 import unicodedata
 
@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from prunecli.tui.transcript.entries import (
+from prunecli.presentation.entries import (
     Assistant,
     Diff,
     Divider,
@@ -20,7 +20,7 @@ from prunecli.tui.transcript.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.transcript.showing import DRESS, document, rows, showing
 
 EVIL = "".join(

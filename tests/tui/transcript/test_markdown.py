@@ -5,8 +5,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.presentation.entries import Assistant
 from prunecli.tui.transcript.document import Document
-from prunecli.tui.transcript.entries import Assistant
 from tests.tui.transcript.showing import DRESS, MARKDOWN, blocks, document, rows, texts
 from tests.tui.transcript.test_splitter import documents
 
@@ -93,7 +93,6 @@ def test_colours_of_a_streamed_fence_are_those_of_a_whole_one():
 
 
 def test_a_link_shows_where_it_leads():
-    """TUI-03"""
     assert shown("[safe](javascript:x) <https://a.b> [https://a.b](https://a.b) [me](mailto:me@a.b)") == [
         "[safe](javascript:x) https://a.b https://a.b me",
         "(mailto:me@a.b)",
@@ -101,7 +100,6 @@ def test_a_link_shows_where_it_leads():
 
 
 def test_nothing_in_a_text_becomes_an_action_or_markup():
-    """TUI-02"""
     text = "[@click=app.quit]x[/] [bold]y[/bold] <b>z</b>"
     assert shown(text) == [text]
     for row in rows(document(Assistant("[a](http://b) `c`"))):
@@ -152,7 +150,6 @@ def test_prose_keeps_to_a_readable_width_and_code_does_not():
 
 
 def test_text_of_any_kind_can_be_laid_out_at_any_width():
-    """TUI-07"""
     for width in (1, 2, 3, 7, 500):
         made = document(Assistant(MARKDOWN * 3), width=width)
         for row in rows(made):
@@ -160,7 +157,7 @@ def test_text_of_any_kind_can_be_laid_out_at_any_width():
 
 
 def test_huge_single_blocks_are_laid_out_in_pieces():
-    """TUI-09: a line of a megabyte."""
+    """A line of a megabyte."""
     randomly = random.Random(1)
     words = " ".join("".join(randomly.choices("abcdefgh", k=5)) for _ in range(40_000))
     for text in (words, f"```\n{words}\n```", f"- {words}", "你" * 200_000, f"```\n{'z' * 200_000}\n```"):

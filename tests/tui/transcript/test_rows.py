@@ -29,7 +29,6 @@ def wrapped(text: str, width: int, hard: bool = False) -> list[str]:
 
 @given(letters, st.integers(1, 12), st.booleans())
 def test_rows_fit_and_lose_nothing_but_one_space_at_a_break(text: str, width: int, hard: bool):
-    """TUI-09"""
     place = 0
     for start, end in breaks(text, width, hard):
         assert text[place:start] in (("",) if hard else ("", " "))

@@ -5,8 +5,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from prunecli.tui.transcript.copying import selected_text
-from prunecli.tui.transcript.entries import (
+from prunecli.presentation.entries import (
     Assistant,
     Diff,
     Entry,
@@ -16,9 +15,10 @@ from prunecli.tui.transcript.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.tui.transcript.copying import selected_text
 from prunecli.tui.transcript.pointer import EVERYTHING
 from prunecli.tui.transcript.selection import Span
-from prunecli.tui.transcript.view import Transcript
+from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.transcript.showing import (
     MARKDOWN,
     Showing,

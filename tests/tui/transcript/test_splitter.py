@@ -57,7 +57,7 @@ def test_chunks_do_not_depend_on_how_the_text_arrived(text: str, data: st.DataOb
 
 @given(documents)
 def test_nothing_but_white_space_and_fences_is_lost(text: str):
-    """TUI-12: text identical."""
+    """Text identical."""
     chunks, _ = split(text)
     kept = " ".join(chunk.text for chunk in chunks)
     shown = "\n".join(line for line in text.split("\n") if "```" not in line and "~~~" not in line)

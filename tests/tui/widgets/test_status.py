@@ -99,7 +99,7 @@ def test_a_directory_that_is_not_trusted_says_so_as_long_as_there_is_room() -> N
 
 
 def test_a_hostile_model_name_is_shown_and_not_obeyed() -> None:
-    """TUI-01, TUI-02: neither control sequences nor markup."""
+    """Neither control sequences nor markup."""
     line = session_line(status(model="[red]m\x1b]0;x\x07"), "", 78)
     assert "[red]m␛]0;x␇" in line.plain
 

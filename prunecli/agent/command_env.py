@@ -1,0 +1,38 @@
+"""The sanitized environment for commands the user has not reviewed.
+
+`harmless` and `shell` judge a line for a bash without startup files and for programs that take no options from
+variables; this environment makes that true.
+"""
+
+import os
+from collections.abc import Mapping
+
+from prunecli.agent.permissions.git_config import neutral_git_environment
+
+_CHANGE_MEANING = frozenset(
+    {
+        *("BASH_ENV", "BASHOPTS", "BASH_COMPAT", "CDPATH", "ENV", "GLOBIGNORE", "GREP_OPTIONS", "IFS"),
+        *("POSIXLY_CORRECT", "PROMPT_COMMAND", "PS4", "RIPGREP_CONFIG_PATH", "SHELLOPTS", "LESSOPEN"),
+    }
+)
+_PREFIXES = ("BASH_FUNC_", "GIT_")
+_GIT_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
+"""Kept: the committer, and how git reaches servers. No read-only command starts programs from them."""
+
+
+def unattended_environment(environ: Mapping[str, str], *, hooks: bool = False) -> dict[str, str]:
+    """Return the environment without variables that change a line's meaning, and with git's programs off.
+
+    PATH loses its empty and relative entries: they would find programs in the directory the command runs in.
+    `hooks` as in `neutral_git_environment`.
+    """
+    kept = {name: value for name, value in environ.items() if not _changes_meaning(name)}
+    if "PATH" in kept:
+        kept["PATH"] = os.pathsep.join(
+            entry for entry in kept["PATH"].split(os.pathsep) if os.path.isabs(entry)
+        )
+    return {**kept, **neutral_git_environment(hooks=hooks)}
+
+
+def _changes_meaning(name: str) -> bool:
+    return name in _CHANGE_MEANING or (name.startswith(_PREFIXES) and not name.startswith(_GIT_KEPT))

@@ -1,0 +1,80 @@
+"""The parts of a call that are judged, from the files and commands that its tool declares."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prunecli.agent.permissions.harmless import Reading, Surroundings, read_line
+from prunecli.agent.permissions.places import Place, resolve
+from prunecli.agent.permissions.shell import Doubt, Line, parse
+from prunecli.model.codec import well_formed
+from prunecli.model.touches import Touches
+
+Effect = Literal["read", "edit", "run", "context", "unknown"]
+"""What a part of a call does: read or change files, run a command, change only the working context, or anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One part of a call: all that it reads, all that it changes, or one command.
+
+    `places` are what it reads or changes, `searched` the folders below which it shows contents of files that it does
+    not name. For a command `text` is the line, `line` its commands (None where the parser doubts), `readings` what
+    they read (empty unless harmless), `doubt` why it is not harmless.
+    """
+
+    effect: Effect
+    tool: str
+    places: tuple[Place, ...] = ()
+    searched: tuple[Place, ...] = ()
+    text: str | None = None
+    line: Line | None = None
+    readings: tuple[Reading, ...] = ()
+    doubt: str = ""
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it is a command that reads only what needs no approval."""
+        return self.line is not None and not self.doubt
+
+    @property
+    def may_change_files(self) -> bool:
+        """Whether it may change files."""
+        return self.effect in ("edit", "unknown") or (self.effect == "run" and not self.is_harmless)
+
+
+def parts_of(
+    tool_name: str, touches: Touches | None, around: Surroundings, not_read: tuple[str, ...] = ()
+) -> tuple[Call, ...]:
+    """The parts of a call, at least one. Raises Unresolvable for a path that can't be followed.
+
+    A command is not harmless if its call has inputs unknown to the tool (`not_read`), such as a directory.
+    """
+    if touches is None:
+        return (Call("unknown", tool_name, doubt="this tool can change anything"),)
+    parts = [_command(tool_name, text, around, not_read) for text in touches.runs]
+    if touches.changes:
+        parts.append(Call("edit", tool_name, _places(touches.changes, around)))
+    read = tuple(path for path in touches.reads if path not in touches.changes)
+    if read or touches.searches:
+        searched = _places(touches.searches, around)
+        places = tuple(dict.fromkeys((*searched, *_places(read, around))))
+        parts.append(Call("read", tool_name, places, searched if read else ()))
+    return tuple(parts) or (Call("context", tool_name),)
+
+
+def _places(paths: tuple[str, ...], around: Surroundings) -> tuple[Place, ...]:
+    return tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
+
+
+def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[str, ...]) -> Call:
+    line = None
+    try:
+        line = parse(text)
+        if not_read:
+            raise Doubt(f"it has the unknown input {not_read[0]!r}")
+        readings = read_line(line, around)
+        swept = tuple(place for reading in readings if reading.sweeps for place in reading.places)
+        return Call("run", tool_name, searched=swept, text=text, line=line, readings=readings)
+    except Doubt as doubt:
+        reason = doubt.reason if line else f"{doubt.reason}, so it can't be checked"
+        return Call("run", tool_name, text=text, line=line, doubt=reason)

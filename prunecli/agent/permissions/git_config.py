@@ -1,0 +1,182 @@
+"""Whether git's reading commands can run in a folder without starting a program that the repository chose.
+
+Two safeguards: `neutral_git_environment` overrides settings with a fixed name (fsmonitor, hooks, pagers).
+Filters, textconv and external diffs have names that the repository chooses, and no setting switches them all off; so
+`repository_doubt` reads the configuration git would read, and refuses every key that is not known to be plain data.
+"""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from prunecli.regular import read_regular
+
+_MAX_CONFIG = 1_000_000
+_MAX_INDEX = 100_000_000
+_GITLINK = (0o160000).to_bytes(4, "big")
+"""The mode of a submodule's entry, as it stands in every version of the index."""
+
+_HEADER = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]*)")?\]')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\\]*)?")
+_DATA = {
+    "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
+    "eol safecrlf longpaths untrackedcache quotepath abbrev commitgraph multipackindex preloadindex protecthfs "
+    "protectntfs trustctime checkstat sharedrepository",
+    "extensions": "objectformat worktreeconfig refstorage relativeworktrees preciousobjects noop",
+    "remote": "url pushurl fetch push tagopt prune prunetags gh-resolved skipdefaultupdate skipfetchall",
+    "submodule": "url active branch",
+    "user": "name email signingkey",
+    "init": "defaultbranch",
+    "pull": "rebase ff",
+    "push": "default autosetupremote followtags",
+    "fetch": "prune prunetags",
+    "merge": "ff conflictstyle",
+    "rebase": "autosquash autostash",
+    "rerere": "enabled autoupdate",
+    "commit": "gpgsign",
+    "tag": "gpgsign",
+    "diff": "algorithm renames colormoved mnemonicprefix noprefix context",
+    "status": "showuntrackedfiles short branch",
+    "lfs": "repositoryformatversion",
+    "maintenance": "auto strategy",
+}
+"""Keys whose values no reading command runs, includes or follows; a subsection is allowed where git has one."""
+_ANY_KEY = frozenset({"branch", "color", "advice", "gui", "gc", "pack"})
+_SUBSECTIONS = frozenset({"remote", "submodule", "branch", "color"})
+
+_OVERRIDES = {
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "core.alternateRefsCommand": "false",
+    "diff.autoRefreshIndex": "false",
+    "diff.submodule": "short",
+    "gc.auto": "0",
+    "log.showSignature": "false",
+    "maintenance.auto": "false",
+    "safe.bareRepository": "explicit",
+    "status.submoduleSummary": "false",
+    "submodule.recurse": "false",
+}
+
+
+def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
+    """Variables that keep git from starting programs that a repository names under a fixed key.
+
+    Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks: for a
+    command that a person approved, whose commit should run them.
+    """
+    overrides = dict(_OVERRIDES)
+    if not hooks:
+        overrides["core.hooksPath"] = "/dev/null"
+    variables = {
+        "GIT_CONFIG_COUNT": str(len(overrides)),
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    for index, (key, value) in enumerate(overrides.items()):
+        variables[f"GIT_CONFIG_KEY_{index}"] = key
+        variables[f"GIT_CONFIG_VALUE_{index}"] = value
+    return variables
+
+
+def repository_doubt(start: Path, *, reads_worktree: bool) -> str:
+    """Why a reading git command in the folder might start a program of the repository, or "".
+
+    `start` is a real path. Every folder above is checked, not only the first repository: git skips those that
+    look damaged. `reads_worktree`: the command also enters submodules, which have their own configuration.
+    """
+    for folder in (start, *start.parents):
+        if folder.name.lower() == ".git":
+            return "it runs inside a .git folder"
+        if all(os.path.lexists(folder / name) for name in ("HEAD", "objects", "refs")):
+            return f"git may take {folder} for a bare repository"
+        if os.path.lexists(folder / ".git") and (doubt := _git_doubt(folder / ".git", reads_worktree)):
+            return doubt
+    return ""
+
+
+def config_doubt(text: str) -> str:
+    """The first key of a git configuration that is not known to be plain data, or ""."""
+    section = subsection = None
+    for number, line in enumerate(text.split("\n"), 1):
+        content = line.strip(" \t\r")
+        if not content or content[0] in "#;":
+            continue
+        if header := _HEADER.fullmatch(content):
+            section, subsection = header[1].lower(), header[2]
+            if section not in _DATA and section not in _ANY_KEY:
+                return f"the section [{section}] may start programs"
+            if subsection is not None and section not in _SUBSECTIONS:
+                return f'the section [{section} "{subsection}"] may start programs'
+            continue
+        key = _KEY.fullmatch(content)
+        if not key or section is None:
+            return f"line {number} can't be checked"
+        if section not in _ANY_KEY and key[1].lower() not in _DATA[section].split():
+            return f"{section}.{key[1]} may start programs"
+    return ""
+
+
+def _git_doubt(git: Path, reads_worktree: bool) -> str:
+    try:
+        folder = common = _git_folder(git)
+        if _exists(folder / "commondir"):
+            common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
+        for path in (common / "config", folder / "config.worktree", common / "config.worktree"):
+            if _exists(path) and (doubt := config_doubt(_read(path))):
+                return f"{path}: {doubt}"
+        if _exists(common / "hooks" / "post-index-change"):
+            return f"{common}/hooks has a post-index-change hook"
+        if reads_worktree and _has_submodules(folder):
+            return "the repository has submodules, each with its own configuration"
+    except (OSError, ValueError) as error:
+        return f"{git}: {getattr(error, 'strerror', None) or error}"
+    return ""
+
+
+def _git_folder(git: Path) -> Path:
+    """The folder a `.git` stands for: itself, or what a file of one line `gitdir: PATH` says."""
+    if git.is_dir():
+        return git
+    text = _read(git)
+    if not text.startswith("gitdir: "):
+        raise ValueError("neither a folder nor a gitdir file")
+    return _folder(git.parent / text.removeprefix("gitdir: ").rstrip("\r\n"))
+
+
+def _folder(path: Path) -> Path:
+    if not stat.S_ISDIR(os.stat(path).st_mode):
+        raise ValueError(f"{path} is not a folder")
+    return path
+
+
+def _exists(path: Path) -> bool:
+    """Whether the path exists, broken links included. Raises OSError if it can't be read."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _has_submodules(folder: Path) -> bool:
+    """Whether the index may hold a submodule: its mode's bytes occur, or the index is in pieces or too large."""
+    if any(name.startswith("sharedindex.") for name in os.listdir(folder)):
+        return True
+    index = folder / "index"
+    if not _exists(index):
+        return False
+    if index.stat().st_size > _MAX_INDEX:
+        return True
+    return _GITLINK in read_regular(index)
+
+
+def _read(path: Path) -> str:
+    """The text of a small regular file. Raises ValueError for anything else, OSError as usual."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_CONFIG:
+        raise ValueError("not a small regular file")
+    return path.read_bytes().decode("utf-8", "surrogateescape")

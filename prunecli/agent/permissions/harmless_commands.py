@@ -1,0 +1,234 @@
+"""A table of the commands that only read, with the options and operands that keep them read-only.
+
+An option that is not listed is not harmless, abbreviations of long options included. `flags` and `values` are
+letters without and with a value, `optional` letters whose value can only be attached (`-M90%`). Long options end in
+`=` when they need a value and in `?` when one may be attached.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a command may be called. `operands`: all are paths, the first is a text, or none is a path.
+
+    `least` and `most` count operands; `number` allows `-20`; `needs` are options of which one must be there.
+    `reads_cwd`: without a path it reads the folder it runs in. `sweeps` are the options with which it shows
+    contents of files below its operands ("" = always), `sweeps_all` those with which hidden ones are among them.
+    With one of `no_text` no operand is a text; values of `globs` choose files by name. `all_text`: no options.
+    `doubt` says what is not harmless about the operands.
+    """
+
+    flags: str = ""
+    values: str = ""
+    optional: str = ""
+    long: str = ""
+    operands: Literal["paths", "text first", "texts"] = "paths"
+    least: int = 0
+    most: int = 10_000
+    number: bool = False
+    needs: frozenset[str] = frozenset()
+    reads_cwd: bool = False
+    sweeps: frozenset[str] = frozenset()
+    sweeps_all: frozenset[str] = frozenset()
+    no_text: frozenset[str] = frozenset()
+    globs: frozenset[str] = frozenset()
+    no_folders: bool = False
+    all_text: bool = False
+    doubt: Callable[[Words], str] = field(default=lambda _: "")
+
+
+def _only(pattern: str, what: str) -> Callable[[Words], str]:
+    """A check that every operand matches the pattern."""
+    form = re.compile(pattern)
+    return lambda operands: next((f"{what} {word!r}" for word in operands if not form.fullmatch(word)), "")
+
+
+def _first(pattern: str, what: str) -> Callable[[Words], str]:
+    """A check that the first operand matches the pattern."""
+    form = re.compile(pattern)
+    return lambda operands: "" if operands and form.fullmatch(operands[0]) else what
+
+
+def _sed_doubt(operands: Words) -> str:
+    """Only printing: line addresses or plain expressions, then p or = (GHSA-7mv8-j34q-vp7q)."""
+    address = r"(?:\d+|\$|/[^/\\\[\]]*/)"
+    command = rf"\s*{address}?(?:\s*,\s*(?:{address}|\+\d+))?\s*[p=]\s*"
+    return _first(rf"{command}(?:;{command})*", "its script does more than print lines")(operands)
+
+
+def _awk_doubt(operands: Words) -> str:
+    """Only `{print $1, $2}` for every line: anything longer may run programs or write files."""
+    if any("=" in word for word in operands[1:]):
+        return "it assigns a variable"
+    item = r"\$(?:\d+|NF|0)"
+    return _first(
+        rf"\s*\{{\s*print(?:\s+{item}(?:\s*,\s*{item})*)?\s*;?\s*\}}\s*", "its program does more than print"
+    )(operands)
+
+
+def _jq_doubt(operands: Words) -> str:
+    """Selecting only: no modules, other inputs, environment or endless loops."""
+    more = "its filter does more than select"
+    if operands and re.search(
+        r"(?<![.\w])(import|include|env|input\w*|modulemeta|repeat|recurse|range|def)\b", operands[0]
+    ):
+        return more
+    return _first(r"[\w.,:|()\[\]\"' ?<>=!+*/-]+", more)(operands)
+
+
+_VERSION = Form(long="version", most=0)
+_PYTHON = Form("V", long="version", most=0)
+_SUM = Form("bt", long="binary text", least=1)
+_NAMES_ONLY = _only(r"[\w.+-]+", "it uses the name")
+
+_GREP_LONG = (
+    "ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match "
+    "max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab "
+    "null after-context= before-context= context= text binary-files= exclude= exclude-dir= include= recursive "
+    "extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data"
+)
+_RG_LONG = (
+    "ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches color= colors= "
+    "files-with-matches files-without-match files max-count= only-matching quiet no-messages byte-offset "
+    "with-filename no-filename line-number no-line-number column heading no-heading vimgrep json stats trim "
+    "after-context= before-context= context= text glob= iglob= type= type-not= type-list max-depth= max-columns= "
+    "fixed-strings pcre2 regexp= multiline multiline-dotall replace= sort= sortr= hidden no-ignore no-ignore-vcs "
+    "unrestricted null passthru no-config"
+)
+
+FORMS: dict[str, Form] = {
+    "ls": Form(
+        "aAlh1RtSrdFispnogcuxCmkBbQNXvUfGHT",
+        long="all almost-all human-readable recursive reverse size inode directory full-time file-type classify? "
+        "sort= time= time-style= color? group-directories-first no-group numeric-uid-gid si escape quote-name",
+        reads_cwd=True,
+    ),
+    "cat": Form("nbsAetvET", long="number number-nonblank squeeze-blank show-all show-ends show-tabs"),
+    "tac": Form(),
+    "nl": Form("p", "bnwsvif", long="body-numbering= number-width="),
+    "rev": Form(),
+    "fold": Form("sb", "w", long="spaces bytes width="),
+    "column": Form("t", "s", long="table separator="),
+    "head": Form("qvz", "nc", long="lines= bytes= quiet silent verbose", number=True),
+    "tail": Form("qvzr", "nc", long="lines= bytes= quiet silent verbose", number=True),
+    "wc": Form("lwcmL", long="lines words bytes chars max-line-length"),
+    "grep": Form(
+        "ivnlLcowxrEFPGHhsqaIzbT",
+        "mABCe",
+        long=_GREP_LONG,
+        operands="text first",
+        number=True,
+        sweeps=frozenset({"-r", "--recursive"}),
+        sweeps_all=frozenset({"-r", "--recursive"}),
+        no_text=frozenset({"-e", "--regexp"}),
+        globs=frozenset({"--include"}),
+    ),
+    **dict.fromkeys(("egrep", "fgrep"), Form("ivnlLcowxHhsqaI", "mABC", operands="text first")),
+    "rg": Form(
+        "isSvwxnNlcoFHIUPqua.0",
+        "egtTABCmMrdj",
+        long=_RG_LONG,
+        operands="text first",
+        reads_cwd=True,
+        sweeps=frozenset({""}),
+        sweeps_all=frozenset({"-u", "-.", "--hidden", "--unrestricted", "--no-ignore", "--no-ignore-vcs"}),
+        no_text=frozenset({"-e", "--regexp", "--files", "--type-list"}),
+        globs=frozenset({"-g", "--glob", "--iglob"}),
+    ),
+    "sed": Form(
+        "nErs",
+        long="quiet silent regexp-extended",
+        operands="text first",
+        least=1,
+        needs=frozenset({"-n", "--quiet", "--silent"}),
+        doubt=_sed_doubt,
+    ),
+    "awk": Form("", "F", operands="text first", least=1, doubt=_awk_doubt),
+    "jq": Form(
+        "rcSeMCna",
+        long="raw-output compact-output sort-keys exit-status null-input monochrome-output color-output tab indent=",
+        operands="text first",
+        least=1,
+        doubt=_jq_doubt,
+    ),
+    "sort": Form(
+        "nrufbhVgMdisc",
+        "kt",
+        long="numeric-sort reverse unique ignore-case human-numeric-sort version-sort general-numeric-sort stable "
+        "dictionary-order ignore-leading-blanks key= field-separator= check",
+    ),
+    "uniq": Form("cduiz", "fsw", long="count repeated unique ignore-case skip-fields= skip-chars=", most=1),
+    "cut": Form("sz", "dfcb", long="delimiter= fields= characters= bytes= complement only-delimited"),
+    "tr": Form("dscCt", long="delete squeeze-repeats complement", operands="texts", least=1, most=2),
+    "paste": Form("sz", "d", long="serial delimiters="),
+    "comm": Form("123iz", long="check-order nocheck-order", least=2, most=2),
+    "cmp": Form("slb", long="silent quiet verbose print-bytes", least=2, most=2, no_folders=True),
+    "diff": Form(
+        "uqwbBiyNaspcetE",
+        "UCW",
+        long="unified? brief ignore-all-space ignore-space-change ignore-blank-lines ignore-case side-by-side text "
+        "color? context? report-identical-files new-file suppress-common-lines width= show-c-function",
+        least=2,
+        most=2,
+        no_folders=True,
+    ),
+    "stat": Form("tfx", "c", long="format= printf= terse file-system", least=1),
+    "file": Form("bihN", long="brief mime mime-type mime-encoding", least=1),
+    "du": Form(
+        "shackmbx",
+        "d",
+        long="summarize human-readable all total bytes max-depth= apparent-size one-file-system",
+        reads_cwd=True,
+    ),
+    "df": Form("hTikmaP", long="human-readable print-type inodes all portability"),
+    "tree": Form(
+        "adfpshugDFCnJirvtUQ", "LIP", long="dirsfirst gitignore noreport prune du filelimit=", reads_cwd=True
+    ),
+    "basename": Form("az", "s", long="multiple suffix=", operands="texts", least=1),
+    "dirname": Form("z", operands="texts", least=1),
+    "realpath": Form("ems", long="canonicalize-existing canonicalize-missing no-symlinks relative-to="),
+    "readlink": Form(
+        "femn", long="canonicalize canonicalize-existing canonicalize-missing no-newline", least=1
+    ),
+    "test": Form("fdersxLhwk", operands="paths", least=1, most=1),
+    "od": Form("cxbdov", "tNjwA", long="format= read-bytes= skip-bytes= address-radix=", least=1),
+    "hexdump": Form("Cvx", "ns", least=1),
+    "strings": Form("a", "nt", long="bytes= radix=", least=1),
+    **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
+    "echo": Form(operands="texts", all_text=True),
+    "seq": Form("w", "s", operands="texts", least=1, most=3, doubt=_only(r"\d{1,6}", "it uses the number")),
+    "pwd": Form("LP", most=0),
+    "true": Form(most=0),
+    "false": Form(most=0),
+    "date": Form(
+        "uR",
+        "d",
+        optional="I",
+        long="utc universal rfc-email iso-8601? rfc-3339= date=",
+        operands="texts",
+        doubt=_only(r"\+[^\0]*", "it sets the time to"),
+    ),
+    "whoami": Form(most=0),
+    "id": Form("ugnGr", long="user group name groups", operands="texts", doubt=_NAMES_ONLY),
+    "groups": Form(most=0),
+    "hostname": Form(most=0),
+    "uname": Form("asrvmnpio", long="all kernel-name kernel-release machine operating-system", most=0),
+    "arch": Form(most=0),
+    "nproc": Form(long="all", most=0),
+    "uptime": Form("ps", most=0),
+    "free": Form("hmgkbtw", long="human mega giga total wide", most=0),
+    "ps": Form("efA", operands="texts", most=1, doubt=_only("aux|ax|ux", "it uses the selection")),
+    "which": Form("a", long="all", operands="texts", least=1, doubt=_NAMES_ONLY),
+    "command": Form("vV", operands="texts", least=1, needs=frozenset({"-v", "-V"}), doubt=_NAMES_ONLY),
+    "type": Form("atpP", operands="texts", least=1, doubt=_NAMES_ONLY),
+    **dict.fromkeys(("python", "python3"), _PYTHON),
+    "node": Form("v", long="version", most=0),
+    **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld"), _VERSION),
+}
+"""What may stand after each command's name. `git` and `find` have files of their own."""

@@ -1,0 +1,164 @@
+"""Judge whether one call may run: allow, ask or deny. Stateless; reads the disk but never writes.
+
+The order is the policy: deny rules; an untrusted directory and plan mode, which no rule overrides; ask rules;
+allow rules; the mode. Doubtful calls are asked about, and a path that can't be resolved is denied.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from prunecli.agent.permissions.calls import Call, parts_of
+from prunecli.agent.permissions.harmless import Surroundings
+from prunecli.agent.permissions.offers import offered_rule
+from prunecli.agent.permissions.places import Unresolvable, is_inside, is_protected, is_secret, reading_doubt
+from prunecli.agent.permissions.rule_checks import allowing_rule, naming_rule
+from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.model.touches import Touches
+
+Mode = Literal["ask", "edits", "plan", "auto"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force, as text. Raises ConfigError for the first invalid one."""
+
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for text in (*self.allow, *self.ask, *self.deny):
+            parse_rule(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What may happen and why, in plain words.
+
+    `rule` is what "allow for this session" would add to the allow rules, "" where no narrow rule can be offered.
+    `may_change_files`: the call may change files.
+    """
+
+    kind: Literal["allow", "ask", "deny"]
+    reason: str
+    rule: str = ""
+    may_change_files: bool = True
+
+
+def judge(
+    tool_name: str,
+    touches: Touches | None,
+    *,
+    mode: Mode,
+    rules: Rules,
+    trusted: bool,
+    workspace: Path,
+    cwd: Path,
+    home: Path | None = None,
+    secrets: tuple[Path, ...] = (),
+    not_read: tuple[str, ...] = (),
+) -> Verdict:
+    """Judge one call by what its tool says it touches (None: it may do anything).
+
+    `workspace` and `cwd` are absolute; `home` is what `~` means (by default the account's); `secrets` are files
+    and folders of this program that hold credentials. `not_read` are inputs unknown to the tool: no
+    command with one is harmless.
+    """
+    around = Surroundings(workspace, cwd, home or Path(os.path.expanduser("~")), secrets)
+    try:
+        parts = parts_of(tool_name, touches, around, not_read)
+        verdict = _strictest([_of_part(part, mode, rules, trusted, around) for part in parts])
+    except Unresolvable as error:
+        return Verdict("deny", f"can't resolve a path: {error}")
+    return replace(verdict, may_change_files=any(part.may_change_files for part in parts))
+
+
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The strictest verdict of a call's parts. If several parts are asked about, no rule is offered."""
+    for kind in ("deny", "ask"):
+        found = [verdict for verdict in verdicts if verdict.kind == kind]
+        if len(found) > 1:
+            return Verdict(found[0].kind, "; ".join(dict.fromkeys(one.reason for one in found)))
+        if found:
+            return found[0]
+    return verdicts[0]
+
+
+def _of_part(call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surroundings) -> Verdict:
+    deny, ask, allow = (_parsed(texts) for texts in (rules.deny, rules.ask, rules.allow))
+    named, certain = naming_rule(call, deny, around)
+    if named and certain:
+        return Verdict("deny", f"denied by the rule {named.text}")
+    if call.effect == "context" and not named:
+        return Verdict("allow", "it changes only the working context")
+    if ceiling := _above_ceiling(call, mode, trusted):
+        return ceiling
+    if named:
+        return Verdict("ask", f"the deny rule {named.text} may apply")
+    asking, _ = naming_rule(call, ask, around)
+    if asking:
+        return Verdict("ask", f"the ask rule {asking.text} applies")
+    if allowing := allowing_rule(call, allow, around):
+        return Verdict("allow", f"allowed by the rule {allowing}")
+    return _by_mode(call, mode if trusted else "ask", around)
+
+
+def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(parse_rule(text) for text in texts)
+
+
+def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
+    """Deny a call that does more than read in an untrusted directory or in plan mode."""
+    if call.effect in ("read", "context"):
+        return None
+    if not trusted:
+        return Verdict(
+            "deny",
+            "this directory is not trusted, so tools can only read; run `prunecli trust`, or use --trust once",
+        )
+    if mode == "plan" and not call.is_harmless:
+        why = f": {call.doubt}" if call.doubt else ""
+        return Verdict("deny", f"plan mode is read-only{why}; Shift+Tab to change the mode")
+    return None
+
+
+def _by_mode(call: Call, mode: Mode, around: Surroundings) -> Verdict:
+    if mode == "auto":
+        return Verdict("allow", "auto mode allows everything that no rule denies")
+    if call.is_harmless:
+        return Verdict("allow", "the command only reads")
+    if call.effect in ("run", "unknown"):
+        return Verdict("ask", call.doubt, offered_rule(call, around))
+    if call.effect == "edit":
+        return _edit_by_mode(call, mode, around)
+    for place in call.places:
+        if doubt := reading_doubt(place, around.workspace, around.secrets):
+            return Verdict("ask", f"{place.real} {doubt}", offered_rule(call, around))
+    return Verdict("allow", "it only reads inside the workspace")
+
+
+def _edit_by_mode(call: Call, mode: Mode, around: Surroundings) -> Verdict:
+    rule = offered_rule(call, around)
+    for place in call.places:
+        if not is_inside(place, around.workspace):
+            return Verdict("ask", f"{place.real} is outside the workspace", rule)
+        if is_protected(place, around.workspace):
+            return Verdict("ask", f"{place.real} can start programs later", rule)
+        if is_secret(place, around.secrets):
+            return Verdict("ask", f"{place.real} may contain secrets", rule)
+        if _has_other_names(place.real):
+            return Verdict("ask", f"{place.real} has another hard link, which would change too")
+    if mode == "edits":
+        return Verdict("allow", "edits mode allows changes inside the workspace")
+    return Verdict("ask", "edits need approval in ask mode", rule)
+
+
+def _has_other_names(path: str) -> bool:
+    try:
+        return not os.path.isdir(path) and os.stat(path).st_nlink > 1
+    except OSError:
+        return False

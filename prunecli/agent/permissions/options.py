@@ -1,0 +1,107 @@
+"""Split a command's words into options and operands, by a form that lists every allowed option.
+
+It accepts only what GNU, BSD and git read the same way: an option that the form does not list, an
+abbreviated one, or a value that looks like an option raises `Doubt`.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from prunecli.agent.permissions.harmless_commands import Form, Words
+from prunecli.agent.permissions.shell import Doubt
+
+_VALUE = re.compile(r"(?!-)|-\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options and operands of a command. `suspects` are options and values after the first operand:
+    programs that stop reading options there take them for paths."""
+
+    options: frozenset[str]
+    values: tuple[tuple[str, str], ...]
+    operands: Words
+    suspects: Words
+
+
+@lru_cache(maxsize=256)
+def _long_options(listed: str) -> dict[str, str]:
+    """Name -> "" without a value, "=" with one, "?" with one that can only be attached."""
+    table = {}
+    for item in listed.split():
+        kind = item[-1] if item[-1] in "=?" else ""
+        table["--" + item.removesuffix(kind)] = kind
+    return table
+
+
+def read_options(form: Form, words: Words) -> Given:
+    """Read the words after a command's name. Raises Doubt at the first unknown option."""
+    reader = _Reader(form, words)
+    while reader.at < len(words):
+        reader.step()
+    return Given(
+        frozenset(reader.options), tuple(reader.values), tuple(reader.operands), tuple(reader.suspects)
+    )
+
+
+class _Reader:
+    def __init__(self, form: Form, words: Words) -> None:
+        self.form = form
+        self.words = words
+        self.at = 0
+        self.options: set[str] = set()
+        self.values: list[tuple[str, str]] = []
+        self.operands: list[str] = []
+        self.suspects: list[str] = []
+        self.only_operands = form.all_text
+
+    def step(self) -> None:
+        start = self.at
+        word = self.words[start]
+        self.at += 1
+        if self.only_operands or word == "-" or not word.startswith("-"):
+            self.operands.append(word)
+            return
+        if word == "--":
+            self.only_operands = True
+        elif word.startswith("--"):
+            self._long(word)
+        elif self.form.number and word[1:].isascii() and word[1:].isdigit():
+            self.options.add("-1")
+        else:
+            self._cluster(word)
+        if self.operands and word != "--":
+            self.suspects.extend(self.words[start : self.at])
+
+    def _long(self, word: str) -> None:
+        name, attached, value = word.partition("=")
+        kind = _long_options(self.form.long).get(name)
+        if kind is None or (attached and not kind):
+            raise Doubt(f"the option {word} may do more than read")
+        self.options.add(name)
+        if attached:
+            self.values.append((name, value))
+        elif kind == "=":
+            self.values.append((name, self._next(word)))
+
+    def _cluster(self, word: str) -> None:
+        for index, letter in enumerate(word[1:], 1):
+            name, rest = "-" + letter, word[index + 1 :]
+            if letter in self.form.values:
+                self.options.add(name)
+                self.values.append((name, rest or self._next(word)))
+                return
+            if letter in self.form.optional:
+                self.options.add(name)
+                self.values.append((name, rest))
+                return
+            if letter not in self.form.flags:
+                raise Doubt(f"the option {word} may do more than read")
+            self.options.add(name)
+
+    def _next(self, word: str) -> str:
+        if self.at >= len(self.words) or not _VALUE.match(self.words[self.at]):
+            raise Doubt(f"the option {word} needs a value")
+        self.at += 1
+        return self.words[self.at - 1]

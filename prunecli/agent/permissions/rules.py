@@ -1,0 +1,190 @@
+"""Permission rules: `bash(npm run test:*)`, `edit(src/**)`, `read(~/.ssh/**)`, `write`, `*`.
+
+| rule | names |
+|---|---|
+| `*` | every call |
+| `grep`, `write`, `mcp__x__y` | every call of that tool |
+| `read`, `edit`, `bash` | every call that reads files, changes them, or runs a command, by whichever tool |
+| `bash(git status)` | a command of exactly these words |
+| `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
+| `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.shell import Doubt, Line, parse
+from prunecli.errors import ConfigError
+from prunecli.tools.registry import names
+
+_FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)
+_SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash"}
+"""The tool whose rules match every call with this effect, whichever tool makes it."""
+_HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), read(~/.ssh/**), write or *"
+
+_HIDE_COMMANDS = frozenset(
+    {
+        *(
+            "sh",
+            "bash",
+            "dash",
+            "zsh",
+            "ksh",
+            "fish",
+            "eval",
+            "source",
+            ".",
+            "alias",
+            "trap",
+            "xargs",
+            "parallel",
+        ),
+        *("ssh", "su", "script", "busybox", "toybox"),
+    }
+)
+"""Programs that can start commands not visible in their arguments (from a file or a pipe)."""
+_NAME_COMMANDS = frozenset(
+    {
+        *(
+            "sudo",
+            "doas",
+            "runuser",
+            "chroot",
+            "env",
+            "command",
+            "exec",
+            "builtin",
+            "nohup",
+            "timeout",
+            "time",
+        ),
+        *("nice", "ionice", "stdbuf", "setsid", "find", "fd", "watch", "strace", "flock", "unshare", "npx"),
+        *("awk", "gawk", "mawk", "perl", "ruby", "python", "python3", "node", "php", "lua"),
+    }
+)
+"""Programs whose arguments name the command they start."""
+_MAX_BETWEEN = 50
+"""Words looked through for a rule's next one, so that even a megabyte of line is judged fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path."""
+
+    text: str
+    tool: str
+    line: Line | None = None
+    prefix: bool = False
+    pattern: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it names every call of its tool."""
+        return self.line is None and self.pattern is None
+
+    def names(self, effect: str, tool_name: str) -> bool:
+        """Whether it can apply to a part of a call with this effect, by this tool."""
+        return self.tool in ("*", tool_name.lower(), _SPEAKS_FOR.get(effect))
+
+
+@lru_cache(maxsize=512)
+def parse_rule(text: str) -> Rule:
+    """Parse a rule. Raises ConfigError that quotes the rule and says what is wrong."""
+    found = _FORM.fullmatch(text.strip())
+    if not found:
+        raise _wrong(text, "it must start with a tool name and close its parenthesis")
+    tool, body = found["tool"].lower(), found["body"]
+    if body is None:
+        return Rule(text, tool)
+    if not body.strip():
+        raise _wrong(text, "its parentheses are empty")
+    if tool == "bash":
+        return _bash_rule(text, body.strip())
+    if tool not in names():
+        raise _wrong(text, f"no tool named {found['tool']} takes paths")
+    if flaw := path_patterns.flaw(body.strip()):
+        raise _wrong(text, flaw, "start the path at /, ~/ or the workspace")
+    return Rule(text, tool, pattern=body.strip())
+
+
+def _bash_rule(text: str, body: str) -> Rule:
+    prefix = body.endswith((":*", " *"))
+    words = body[:-2].strip() if prefix else body
+    if words in ("", "*"):
+        return Rule(text, "bash")
+    try:
+        line = parse(words)
+    except Doubt as doubt:
+        why = f"a command in a rule must be plain words, but {doubt.reason}"
+        raise _wrong(text, why, "end it with :* to match all commands that start with its words") from None
+    if prefix and len(line.commands) > 1:
+        raise _wrong(text, "a prefix must be a single command")
+    return Rule(text, "bash", line, prefix)
+
+
+def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:
+    return ConfigError(f"permission rule {text!r}: {why}", hint)
+
+
+def command_allowed(rule: Rule, words: tuple[str, ...]) -> bool:
+    """Whether an allow rule names this one command: by its words exactly, or by all words of its prefix."""
+    if rule.line is None or len(rule.line.commands) != 1:
+        return False
+    wanted = rule.line.commands[0]
+    return words[: len(wanted)] == wanted if rule.prefix else words == wanted
+
+
+def line_named(rule: Rule, line: Line) -> bool | None:
+    """Whether a deny or ask rule names a command in the line; None where a program hides what it starts.
+
+    The program's folder and case don't matter, options may stand between the rule's words, and programs that
+    start others (`sudo`, `find`) are looked through.
+    """
+    if rule.line is None or line == rule.line:
+        return True
+    if len(rule.line.commands) > 1:
+        return False
+    wanted = rule.line.commands[0]
+    hidden = False
+    for words in line.commands:
+        program = _program(words[0])
+        if _stands_at(0, words, wanted, rule.prefix):
+            return True
+        if program in _HIDE_COMMANDS | _NAME_COMMANDS and text_named(rule, " ".join(words)):
+            return True
+        hidden = hidden or program in _HIDE_COMMANDS
+    return None if hidden else False
+
+
+def text_named(rule: Rule, text: str) -> bool:
+    """Whether a rule's words seem to stand in a line that can't be parsed, quotes and escapes taken away."""
+    if rule.line is None:
+        return True
+    tokens = tuple(re.findall(r"[\w./:@%+,=~^-]+", re.sub(r"""\\\n|['"\\]""", "", text)))
+    return any(
+        _stands_at(at, tokens, words, True) for words in rule.line.commands for at in range(len(tokens))
+    )
+
+
+def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], prefix: bool) -> bool:
+    """Whether the wanted words stand there in order, with only options (and a value each) between them."""
+    if _program(words[start]) != _program(wanted[0]):
+        return False
+    at = start + 1
+    for word in wanted[1:]:
+        after_option = False
+        while at < len(words) and words[at] != word:
+            if at - start > _MAX_BETWEEN or not (after_option or words[at].startswith("-")):
+                return False
+            after_option = words[at].startswith("-")
+            at += 1
+        if at >= len(words):
+            return False
+        at += 1
+    return prefix or at == len(words)
+
+
+def _program(word: str) -> str:
+    return word.rpartition("/")[2].casefold()

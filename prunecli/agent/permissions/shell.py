@@ -1,0 +1,199 @@
+"""A strict parser for the unambiguous part of bash: the simple commands of a line.
+
+Everything it accepts means the same to bash: words of plain characters and quotes, joined by `|`, `&&`, `;` or
+`||`, and redirections to /dev/null. Everything else raises `Doubt`: variables, globs,
+substitutions, here-documents, braces, tildes, history, comments, escapes, newlines, control characters.
+"""
+
+import shlex
+from dataclasses import dataclass
+
+MAX_LINE = 8192
+"""The longest line that is judged, in characters; longer ones raise `Doubt`."""
+MAX_COMMANDS = 40
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+,./:=-^")
+_BEFORE_TILDE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789^~")
+"""A tilde expands at the start of a word and, in `name=~` and `name=a:~`, after `=` and `:`; never after these."""
+_NOT_LITERAL = frozenset('$`!"\\')
+_RESERVED = frozenset(
+    {
+        *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"),
+        *("select", "function", "time", "coproc", "{", "}", "!", "[[", "]]"),
+    }
+)
+_NAMES = {
+    "$": "it uses a variable or substitution",
+    "`": "it uses a substitution",
+    "*": "it uses a wildcard",
+    "?": "it uses a wildcard",
+    "[": "it uses a wildcard",
+    "{": "it uses braces",
+    "}": "it uses braces",
+    "(": "it uses a subshell",
+    ")": "it uses a subshell",
+    "<": "it uses a redirection",
+    ">": "it redirects output to a file",
+    "~": "it uses a tilde",
+    "!": "it uses history expansion or negation",
+    "#": "it contains a comment",
+    "\\": "it contains a backslash",
+    "\n": "it contains a line break",
+}
+
+
+class Doubt(Exception):
+    """The line can't be judged for certain; `reason` is a clause such as "it uses a wildcard"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The argument vectors bash will run, in order, and the operators between them (one fewer)."""
+
+    commands: tuple[tuple[str, ...], ...]
+    joins: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The line in canonical quoting; `parse` of it gives the same value."""
+        parts = [shlex.join(self.commands[0])]
+        for join, words in zip(self.joins, self.commands[1:], strict=True):
+            parts.append(f"{'' if join == ';' else ' '}{join} {shlex.join(words)}")
+        return "".join(parts)
+
+
+def parse(text: str) -> Line:
+    """Parse a line. Raises Doubt if bash could read it differently from this parser."""
+    if len(text) > MAX_LINE:
+        raise Doubt(f"it has more than {MAX_LINE} characters")
+    for character in text:
+        if not character.isprintable():
+            raise Doubt(_named(character))
+    reader = _Reader(text)
+    commands: list[tuple[str, ...]] = []
+    joins: list[str] = []
+    while True:
+        commands.append(_checked(reader.command()))
+        if len(commands) > MAX_COMMANDS:
+            raise Doubt(f"it has more than {MAX_COMMANDS} commands")
+        if reader.at_end():
+            return Line(tuple(commands), tuple(joins))
+        joins.append(reader.operator())
+
+
+def _checked(words: list[str]) -> tuple[str, ...]:
+    if not words:
+        raise Doubt("it contains an empty command")
+    if words[0] in _RESERVED:
+        raise Doubt(f"it uses the shell keyword {words[0]!r}")
+    if "=" in words[0]:
+        raise Doubt("it sets a variable")
+    return tuple(words)
+
+
+def _named(character: str) -> str:
+    if character in _NAMES:
+        return _NAMES[character]
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    return f"it contains the character {shown}"
+
+
+class _Reader:
+    """One pass over the text; `at` only ever grows."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def at_end(self) -> bool:
+        return self.at >= len(self.text)
+
+    def command(self) -> list[str]:
+        """The words up to the next operator or the end; redirections to /dev/null are skipped."""
+        words: list[str] = []
+        while True:
+            while self.text.startswith(" ", self.at):
+                self.at += 1
+            if self.at_end() or self.text[self.at] in "|&;":
+                return words
+            if not self._redirection():
+                words.append(self._word())
+
+    def operator(self) -> str:
+        for operator in ("&&", "||", ";", "|"):
+            if self.text.startswith(operator, self.at):
+                self.at += len(operator)
+                if operator == "|" and self.text.startswith("&", self.at):
+                    raise Doubt("it uses a redirection")
+                return operator
+        raise Doubt("it runs a command in the background")
+
+    def _redirection(self) -> bool:
+        """Whether one of `2>&1`, `>/dev/null`, `1>/dev/null`, `2>/dev/null` stood here and was skipped."""
+        at = self.at
+        if self.text.startswith("2>&1", at):
+            at += 4
+        else:
+            at += self.text.startswith(("1>", "2>"), at)
+            if not self.text.startswith(">", at):
+                return False
+            at += 1
+            while self.text.startswith(" ", at):
+                at += 1
+            if not self.text.startswith("/dev/null", at):
+                raise Doubt(_NAMES[">"])
+            at += len("/dev/null")
+        if at < len(self.text) and self.text[at] not in " |;" and not self.text.startswith("&&", at):
+            raise Doubt(_NAMES[">"])
+        self.at = at
+        return True
+
+    def _word(self) -> str:
+        parts: list[str] = []
+        before = ""
+        while not self.at_end():
+            character = self.text[self.at]
+            if character in " |&;":
+                break
+            if character == "'":
+                parts.append(self._single_quoted())
+                before = "'"
+            elif character == '"':
+                parts.append(self._double_quoted())
+                before = '"'
+            elif character in _PLAIN or (character == "~" and before in _BEFORE_TILDE):
+                parts.append(character)
+                before = character
+                self.at += 1
+            else:
+                raise Doubt(_named(character))
+        return "".join(parts)
+
+    def _single_quoted(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            raise Doubt("it has an unclosed quote")
+        inner = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return inner
+
+    def _double_quoted(self) -> str:
+        """Inside, bash takes everything but $ ` " \\ ! as it stands, and a backslash before any other character
+        as well (POSIX 2.2.3)."""
+        text, at = self.text, self.at + 1
+        while at < len(text) and text[at] != '"':
+            if text[at] == "\\":
+                at += 1
+                if at >= len(text) or text[at] in _NOT_LITERAL:
+                    raise Doubt(_NAMES["\\"])
+            elif text[at] in _NOT_LITERAL:
+                raise Doubt(_named(text[at]))
+            at += 1
+        if at >= len(text):
+            raise Doubt("it has an unclosed quote")
+        inner = text[self.at + 1 : at]
+        self.at = at + 1
+        return inner

@@ -1,0 +1,225 @@
+"""The difference between two requests of a session.
+
+Messages added, replaced and removed, and where the prompt cache broke. Uses the current fold; earlier messages are
+laid out again by `history.py`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.inspector.past_requests import History
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+)
+from prunecli.model.messages import Json, Usage
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+
+_AT_A_TIME = 256
+"""Records processed per step."""
+_NEVER = 1 << 62
+"""A seq after every record."""
+
+Change: TypeAlias = Literal["added", "replaced", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request: its record, its model, and what the endpoint reported."""
+
+    seq: int
+    timestamp: int
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
+
+    change: Change
+    seq: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference from one request to another.
+
+    `same` are tokens (characters / 4) of the later request before the first different message, `same_messages` their
+    number, `new` the tokens (wire bytes / 4) from there on. `broken_at` is the entry where the cached prefix ends,
+    None if everything sent before is unchanged. `preamble` means that system prompt or tools differ, `model` that the
+    model does: then nothing was cached.
+    """
+
+    first: Sent
+    second: Sent
+    changes: tuple[Changed, ...]
+    same_messages: int
+    same: int
+    new: int
+    broken_at: int | None
+    preamble: bool
+    model: bool
+
+
+class Requests:
+    """The requests of a log and their differences.
+
+    `sent`, oldest first, is complete once `reading` is exhausted. A response without a recorded request (imported
+    sessions) counts as its own request. `context` has folded these records.
+    """
+
+    def __init__(self, context: Context, records: Sequence[Record]) -> None:
+        self.sent: list[Sent] = []
+        self._context = context
+        self._records = list(records)
+        self._preambles: list[tuple[int, Json]] = []
+        self._pruning: list[Record] = []
+        self._rewinds: list[Record] = []
+        self._history: History | None = None
+
+    def reading(self) -> Iterator[None]:
+        """Read the records in steps."""
+        is_open = False
+        for number, record in enumerate(self._records):
+            if not number % _AT_A_TIME:
+                yield
+            match record.event:
+                case RequestSent(model=model):
+                    self.sent.append(Sent(record.seq, record.timestamp, model, Usage()))
+                    is_open = True
+                case AssistantMessage() as event:
+                    before = Sent(record.seq, record.timestamp, event.model, Usage())
+                    if is_open:
+                        before = self.sent.pop()
+                    self.sent.append(
+                        Sent(before.seq, before.timestamp, before.model or event.model, event.usage)
+                    )
+                    is_open = False
+                case PrunApplied() | PrunReverted():
+                    self._pruning.append(record)
+                case SettingChanged(key=key, value=value) if key == PREAMBLE:
+                    self._preambles.append((record.seq, value))
+                case Rewound():
+                    self._rewinds.append(record)
+                case _:
+                    pass
+
+    def compare(self, first: Sent, second: Sent) -> Generator[None, None, Difference]:
+        """The content that only one of two requests sent, worked out in steps.
+
+        The last step gives the result. Costs O(items) the first time, then O(differences).
+        """
+        one = yield from self._standing(first.seq)
+        yield from one.move(first.seq)
+        start = 0
+        two = yield from self._standing(second.seq)
+        if one is two:
+            start = one.first_message(one.common(one.items(second.seq), one.edits(second.seq)))
+        old = one.messages(start)
+        yield from two.move(second.seq)
+        new = two.messages(start)
+        pairs = enumerate(zip(old, new, strict=False))
+        same = next((at for at, (a, b) in pairs if a.canonical != b.canonical), min(len(old), len(new)))
+        before, after = _by_entry(old[same:]), _by_entry(new[same:])
+        return Difference(
+            first,
+            second,
+            tuple(_changes(before, after)),
+            start + same,
+            two.tokens_before(start + same),
+            sum(len(message.canonical) for message in new[same:]) // 4,
+            _broken_at(old, new, same),
+            self._preamble(first.seq) != self._preamble(second.seq),
+            first.model != second.model,
+        )
+
+    def _standing(self, at: int) -> Generator[None, None, History]:
+        """The history of record `at`: the context's own, or that of an abandoned branch."""
+        spans = _spans(self._rewinds)
+        if any(start <= at - 1 <= end for start, end in spans):
+            if self._history is None:
+                self._history = History(self._context, _within(self._pruning, spans))
+            return self._history
+        context = Context(Chars4())
+        for record in self._records[: bisect_left(self._records, at, key=_seq)]:
+            context.apply(record)
+            yield
+        spans = _spans([record for record in self._rewinds if record.seq < at])
+        return History(context, _within(self._pruning, spans))
+
+    def _preamble(self, at: int) -> Preamble:
+        number = bisect_left(self._preambles, at, key=lambda pair: pair[0])
+        value = self._preambles[number - 1][1] if number else None
+        if not isinstance(value, dict):
+            return Preamble((), ())
+        return Preamble.of(tuple(value.get("system", ())), tuple(value.get("tools", ())))
+
+
+def _seq(record: Record) -> int:
+    return record.seq
+
+
+def _spans(rewinds: Sequence[Record]) -> list[tuple[int, int]]:
+    """The present branch as (start, end] ranges, without the records that rewinds left."""
+    found: list[tuple[int, int]] = []
+    end = _NEVER
+    for record in reversed(rewinds):
+        if record.seq <= end and isinstance(record.event, Rewound):
+            found.append((record.seq, end))
+            end = record.event.to_seq
+    return [*found, (-1, end)]
+
+
+def _within(records: Sequence[Record], spans: Sequence[tuple[int, int]]) -> list[Record]:
+    return [one for one in records if any(start < one.seq <= end for start, end in spans)]
+
+
+Blocks: TypeAlias = dict[int, list[bytes]]
+
+
+def _by_entry(messages: Sequence[WireMessage]) -> Blocks:
+    found: Blocks = {}
+    for message in messages:
+        for seq, block in zip(message.seqs, message.blocks, strict=True):
+            found.setdefault(seq, []).append(block)
+    return found
+
+
+def _changes(before: Blocks, after: Blocks) -> list[Changed]:
+    found: list[Changed] = []
+    for seq in sorted({*before, *after}):
+        old, new = before.get(seq, []), after.get(seq, [])
+        if old != new:
+            change: Change = "added" if not old else "removed" if not new else "replaced"
+            found.append(Changed(change, seq, _tokens(old), _tokens(new)))
+    return found
+
+
+def _tokens(blocks: Sequence[bytes]) -> int:
+    return sum(map(len, blocks)) // 4
+
+
+def _broken_at(old: Sequence[WireMessage], new: Sequence[WireMessage], same: int) -> int | None:
+    """The entry of the first different block. A last message that only grew is no break."""
+    if same >= len(old):
+        return None
+    if same >= len(new):
+        return old[same].seqs[0]
+    a, b = old[same], new[same]
+    if a.role == b.role and same == len(old) - 1 and b.blocks[: len(a.blocks)] == a.blocks:
+        return None
+    pairs = zip(a.seqs, a.blocks, b.blocks, strict=False)
+    seqs = (*(seq for seq, x, y in pairs if x != y), *b.seqs[len(a.blocks) :], a.seqs[-1])
+    return seqs[0]

@@ -1,0 +1,89 @@
+"""Inspect a context from outside: the next request, with recorded or proposed edits.
+
+Runs the engine on plain records, for `prunecli context` and for other programs. The gate is off.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.state import Context
+from prunecli.context.strategy import Chosen
+from prunecli.context.tokens import TokenCounter
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record
+from prunecli.model.messages import Usage
+from prunecli.model.requests import WireMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The next request: messages, edits, ledger, each strategy's note, and problems to fix."""
+
+    messages: tuple[WireMessage, ...]
+    edits: tuple[Edit, ...]
+    ledger: Ledger
+    notes: tuple[tuple[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def inspect(
+    records: Sequence[Record],
+    chosen: Sequence[Chosen],
+    *,
+    window: int,
+    counter: TokenCounter,
+    factor_of: Callable[[str], float] = lambda _: 1.0,
+    recall: bool = False,
+    recorded: bool = False,
+    at: int | None = None,
+) -> Inspection:
+    """The next request of these records, up to entry `at`.
+
+    With `recorded`, shows the edits in the log and runs no strategy. Otherwise the log's edits are ignored and the
+    strategies propose in order, each seeing the proposals before it.
+    """
+    context = Context(counter, factor_of)
+    last = at if at is not None else max((record.seq for record in records), default=0)
+    pruned = False
+    for record in records:
+        if record.seq > last:
+            break
+        if not recorded and isinstance(record.event, PrunApplied | PrunReverted):
+            pruned = True
+            continue
+        context.apply(_without_report(record) if pruned else record)
+    view = View(context, window, recall=recall)
+    if recorded:
+        return Inspection(context.messages(), _live(context), ledger(view, chosen))
+    notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
+    for one in chosen:
+        proposal = one.propose(view)
+        notes.append((one.name, proposal.note))
+        problems += [proposal.problem] if proposal.problem else []
+        if proposal.edits:
+            last += 1
+            event = prun_applied(view, "strategy", proposal.edits, strategy=one.name)
+            context.apply(Record(last, 0, event))
+            edits += proposal.edits
+    return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes), tuple(problems))
+
+
+def _without_report(record: Record) -> Record:
+    """A response without its report on its request, which was made with edits that are left out here."""
+    if not isinstance(record.event, AssistantMessage):
+        return record
+    usage = Usage(output_tokens=record.event.usage.output_tokens)
+    return replace(record, event=replace(record.event, usage=usage, input_transformations=None))
+
+
+def _live(context: Context) -> tuple[Edit, ...]:
+    """The edits in force, in the order they were decided."""
+    return tuple(
+        edit
+        for record in context.live_pruns()
+        if isinstance(record.event, PrunApplied)
+        for edit in record.event.edits
+        if context.in_force(record.seq, edit)
+    )

@@ -1,0 +1,267 @@
+"""Labels for outline nodes: name, state and reason, read from the fold on demand."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from prunecli.context import render
+from prunecli.context.again import shown_in
+from prunecli.context.exchange import Entry, call_argument
+from prunecli.context.state import RESTORED, Context
+from prunecli.figures import short
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
+from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
+
+NodeKind: TypeAlias = Literal[
+    "system",
+    "instructions",
+    "tools",
+    "turn",
+    "prompt",
+    "exchange",
+    "memo",
+    "text",
+    "thinking",
+    "calls",
+    "result",
+]
+"""A turn is everything up to the next prompt; a prompt is only the typed message (or a summary)."""
+State: TypeAlias = Literal[
+    "live",
+    "trimmed",
+    "cleared",
+    "repaired",
+    "dropped",
+    "memo",
+    "summary",
+    "in progress",
+    "pinned",
+    "kept",
+    "restored",
+]
+NUMBERED: tuple[NodeKind, ...] = ("turn", "prompt", "exchange", "result")
+"""The node kinds that represent an entry; the others are parts of one."""
+PRUNED: tuple[State, ...] = ("dropped", "cleared", "trimmed", "repaired")
+"""The states of nodes that the next request does not contain whole."""
+Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+"""(tool, input) -> a one-line description, "" for an unknown tool."""
+
+_LABEL_CHARS = 300
+_STATES: Mapping[str, State] = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
+
+
+class Key(NamedTuple):
+    """The name of a node.
+
+    `seq` is an entry (for a turn its user message, -1 if none). `part` is a prune for a memo, otherwise an index
+    among siblings.
+    """
+
+    kind: NodeKind
+    seq: int
+    part: int = 0
+
+
+def preamble(context: Context) -> list[tuple[Key, str]]:
+    """System prompt, instruction files and tools as (key, canonical text)."""
+    pieces = [piece.decode() for piece in context.preamble.system]
+    texts = [
+        (Key("instructions" if _is_instructions(piece) else "system", -1, at), piece)
+        for at, piece in enumerate(pieces)
+    ]
+    tools = "\n".join(piece.decode() for piece in context.preamble.tools)
+    return [*texts, (Key("tools", -1), tools)] if tools else texts
+
+
+def memo_of(context: Context, key: Key) -> Edit:
+    """The memo of a node. Raises KeyError if it no longer exists."""
+    return dict(context.memos_of(key.seq))[key.part]
+
+
+def label(context: Context, key: Key, summary: Summary) -> str:
+    """The full one-line label of the node, not yet sanitized for a terminal."""
+    match key.kind:
+        case "system":
+            return "system prompt"
+        case "instructions":
+            text = dict(preamble(context))[key]
+            return "instructions " + text.partition('file=\\"')[2].partition('\\"')[0]
+        case "tools":
+            return f"{len(context.preamble.tools)} tools"
+        case "turn" if key.seq == -1:
+            return "before the first prompt"
+        case "memo":
+            return "memo: " + _first_line(_memo_words(memo_of(context, key).text or ""))
+        case _:
+            return _entry_label(context.entries[key.seq], key, summary)
+
+
+def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
+    if key.kind == "result" and entry.call:
+        return _described(entry.call, summary)
+    if key.kind == "calls":
+        return "calls " + ", ".join(call.name for call in entry.exchange.calls) if entry.exchange else ""
+    if key.kind in ("text", "thinking"):
+        texts = texts_of(entry, key.kind)
+        return ("thinking: " if key.kind == "thinking" else "") + _first_line(texts[0] if texts else "")
+    if entry.kind == "summary":
+        return summary_label(entry)
+    if isinstance(entry.event, UserMessage | AssistantMessage):
+        said = _first_line(plain_text(entry.event.content))
+        if said or entry.exchange is None:
+            return said
+        return "calls " + ", ".join(_described(call, summary) for call in entry.exchange.calls)
+    return ""
+
+
+def summary_label(entry: Entry) -> str:
+    """The label of a summary, including whether the endpoint made it."""
+    return f"summary{' by the endpoint' if entry.block else ''} of what was compacted"
+
+
+def state(context: Context, key: Key) -> State:
+    """The node's state in the next request."""
+    if key.kind == "memo":
+        return "memo"
+    if key.seq == -1:
+        return "live"
+    entry = context.entries[key.seq]
+    if entry.kind == "summary":
+        return "summary"
+    if entry.exchange and context.dropped(entry.exchange):
+        return "dropped"
+    if key.kind in ("result", "turn", "prompt") and (edit := context.text_edit(entry.seq)):
+        return _STATES[edit.kind]
+    if entry.exchange and entry.exchange is context.in_progress:
+        return "in progress"
+    home = entry.exchange.seq if entry.exchange else entry.seq
+    if entry.seq in context.pinned or home in context.pinned:
+        return "pinned"
+    if home < context.boundary:
+        return "kept"
+    return "restored" if RESTORED in (context.locked(entry.seq), context.locked(home)) else "live"
+
+
+def shown_again(context: Context, key: Key) -> int:
+    """The entry in which a `/restore` shows this pruned content again; -1 if there is none."""
+    is_pruned = key.kind in NUMBERED and key.seq >= 0 and state(context, key) in PRUNED
+    return shown_in(context, key.seq) if is_pruned else -1
+
+
+def restored(context: Context) -> set[int]:
+    """The results that an undo restored and that strategies therefore leave alone."""
+    found: set[int] = set()
+    for seq in context.sheltered:
+        entry = context.entries.get(seq)
+        if entry is not None and context.locked(seq) == RESTORED:
+            is_head = entry.exchange is not None and entry.exchange.seq == seq
+            parts = entry.exchange.results if entry.exchange and is_head else [entry]
+            found.update(part.seq for part in parts if part.prunable)
+    return found
+
+
+def why(context: Context, key: Key) -> str:
+    """The reason for its state, in plain text; "" if there is nothing to explain."""
+    entry, found = context.entries.get(key.seq), state(context, key)
+    if entry is None:
+        return ""
+    if key.kind == "thinking" and context.unseen.lacks(entry.seq):
+        return "the model no longer sees it"
+    match found:
+        case "dropped":
+            edits = context.edits_of(entry.exchange.seq) if entry.exchange else []
+            return decided(context, next((prun for prun, edit in edits if edit.kind == "drop"), -1))
+        case "cleared" | "trimmed" | "repaired":
+            return decided(
+                context, [prun for prun, edit in context.edits_of(entry.seq) if edit.kind in _STATES][-1]
+            )
+        case "memo":
+            return decided(context, key.part)
+        case "in progress":
+            return "the model has not answered it yet"
+        case "pinned":
+            return "never pruned automatically"
+        case "restored":
+            return "not pruned automatically until after your next prompt"
+        case "kept":
+            return "survived a compaction"
+        case "summary":
+            return "written by the model in place of compacted messages"
+        case _:
+            home = entry.exchange.seq if entry.exchange else entry.seq
+            return context.locked(entry.seq) or context.locked(home)
+
+
+def decided(context: Context, prun: int) -> str:
+    """Who decided a prune, and why."""
+    record = context.pruns.get(prun)
+    event = record.event if record else None
+    if not isinstance(event, PrunApplied):
+        return ""
+    who = {"model": "the model", "user": "you", "strategy": event.strategy or "a strategy"}[event.source]
+    return f"{who}: {event.reason}" if event.reason else who
+
+
+def parts_of(head: Entry) -> list[Key]:
+    """The parts of an assistant message that cost tokens."""
+    there: set[NodeKind] = set()
+    for block in head.event.content if isinstance(head.event, AssistantMessage) else ():
+        match block:
+            case Text(text) if text and not text.isspace():
+                there.add("text")
+            case Thinking(_, signature) if signature:
+                there.add("thinking")
+            case ToolUse():
+                there.add("calls")
+            case _:
+                pass
+    kinds: tuple[NodeKind, ...] = ("thinking", "text", "calls")
+    return [Key(kind, head.seq) for kind in kinds if kind in there]
+
+
+def _is_instructions(piece: str) -> bool:
+    return piece.startswith('{"text":"<instructions file=')
+
+
+def texts_of(entry: Entry, kind: str) -> list[str]:
+    """The texts of one part of an assistant message, as counted."""
+    found: list[str] = []
+    for block in entry.event.content if isinstance(entry.event, AssistantMessage) else ():
+        match block:
+            case Text(text) if kind == "text":
+                found.append(text)
+            case Thinking(thinking, signature) if kind == "thinking" and signature:
+                found.append(thinking)
+            case ToolUse(_, name, given) if kind == "calls":
+                found.append(name + render.compact(given))
+            case _:
+                pass
+    return found
+
+
+def _described(call: ToolUse, summary: Summary) -> str:
+    argument = summary(call.name, call.input) or (call_argument(call.input) or ("", ""))[1]
+    return f"{call.name} {_first_line(argument)}".rstrip()
+
+
+def _memo_words(text: str) -> str:
+    return text.partition(">")[2].removesuffix("</pruned-memo>")
+
+
+def _first_line(text: str) -> str:
+    return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
+
+
+def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: raw) -> str:
+    """A prune in one line, with any memo below. `told` converts its recorded raw tokens."""
+    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+    count = event.messages_removed
+    if event.reason and all(edit.kind == "strip" for edit in event.edits):
+        return f"✂ {event.reason}"
+    text = f"✂ pruned ~{short(told(event.tokens_removed))} tokens"
+    text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
+    if event.source == "strategy" and event.reason:
+        text += f": {event.reason}"
+    if event.thinking_blocks and "thinking block" not in event.reason:
+        text += f" · drops {event.thinking_blocks} thinking block{'s' * (event.thinking_blocks > 1)}"
+    return text + (f"\nIts memo: {event.memo}" if event.memo else "")

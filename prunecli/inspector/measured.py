@@ -1,0 +1,132 @@
+"""The tokens of a context item by kind, and its carry cost, as numbers that can be summed.
+
+`Scale` converts them to the displayed tokens: raw estimates, and the endpoint's own count for answers.
+"""
+
+from operator import add, sub
+from typing import NamedTuple
+
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING as NONE
+from prunecli.context.tokens import Amount, apportioned, total
+from prunecli.inspector import labels
+from prunecli.inspector.carry_cost import Rides
+from prunecli.inspector.labels import Key
+
+_KINDS = {"command": "results", "assistant": "assistant", "result": "results"}
+_WORDS = {"user": "user_words", "summary": "note_words"}
+
+
+class Sums(NamedTuple):
+    """Raw tokens of items, by kind, as shown.
+
+    Of `prunable` results, `pruned` are edited or dropped. `exact`: the endpoint's own count of reported answers,
+    beside the raw `assistant`. `user`: typed commands; `user_words`: all other user messages. Notes are memos,
+    `note_words` summaries; `memos` began later than their item and are not carried with it. `base` plus the shown
+    tokens times the requests makes the carried tokens.
+    """
+
+    user: int = 0
+    user_words: int = 0
+    assistant: int = 0
+    exact: int = 0
+    results: int = 0
+    notes: int = 0
+    note_words: int = 0
+    original: int = 0
+    original_exact: int = 0
+    original_words: int = 0
+    base: int = 0
+    base_exact: int = 0
+    base_words: int = 0
+    prunable: int = 0
+    pruned: int = 0
+    memos: int = 0
+
+    @property
+    def shown(self) -> Amount:
+        """All tokens that the next request contains of it."""
+        raw = self.user + self.assistant + self.results + self.notes
+        return Amount(raw, self.exact, self.user_words + self.note_words)
+
+    @property
+    def whole(self) -> Amount:
+        """Its tokens before any edit."""
+        return Amount(self.original, self.original_exact, self.original_words)
+
+    def carried(self, requests: int) -> Amount:
+        """Carried tokens: each token times the requests that included it."""
+        base = Amount(self.base, self.base_exact, self.base_words)
+        return base.plus(self.shown.minus(Amount(self.memos)).times(requests))
+
+    def plus(self, other: "Sums") -> "Sums":
+        """The sum of both."""
+        return Sums(*map(add, self, other))
+
+    def minus(self, other: "Sums") -> "Sums":
+        """The difference of both."""
+        return Sums(*map(sub, self, other))
+
+
+NOTHING = Sums()
+
+
+def measured(context: Context, rides: Rides, item: Entry) -> Sums:
+    """The sums of an item of the context: a user message, a summary, or an exchange by its head."""
+    counts = context.counts
+    parts = item.exchange.entries if item.exchange else (item,)
+    hidden = item.exchange is not None and context.dropped(item.exchange)
+    by_kind = dict.fromkeys((*_KINDS.values(), *_WORDS.values(), "user"), 0)
+    pruned = prunable = 0
+    shown = NONE
+    for entry in parts:
+        edit = context.text_edit(entry.seq)
+        if entry.prunable:
+            prunable += 1
+            pruned += hidden or edit is not None
+        if hidden:
+            continue
+        amount = counts.shown_amount(entry, edit)
+        typed = sum(map(counts.counter.count, entry.typed)) if entry.kind == "command" else 0
+        by_kind["user"] += typed
+        if entry.kind in _WORDS:
+            by_kind[_WORDS[entry.kind]] += amount.words
+        else:
+            by_kind[_KINDS[entry.kind]] += amount.raw - typed
+        shown = shown.plus(amount)
+    whole = total(map(counts.amount, parts))
+    flips = context.unseen.flips
+    carried = total(rides.carried(entry, counts, flips.get(entry.seq, ())) for entry in parts)
+    base = carried.minus(shown.times(rides.requests))
+    memos = sum(map(counts.memo_tokens, context.memos_at(item.exchange))) if item.exchange else 0
+    return Sums(
+        **by_kind,
+        exact=shown.exact,
+        notes=memos,
+        original=whole.raw,
+        original_exact=whole.exact,
+        original_words=whole.words,
+        base=base.raw,
+        base_exact=base.exact,
+        base_words=base.words,
+        prunable=prunable,
+        pruned=pruned,
+        memos=memos,
+    )
+
+
+def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
+    """Tokens of one part of an answer.
+
+    Its share of the endpoint's count of the whole answer, or of the answer without its thinking.
+    """
+    counts, parts = context.counts, labels.parts_of(entry)
+    raw = [sum(map(counts.counter.count, labels.texts_of(entry, one.kind))) for one in parts]
+    at = parts.index(part)
+    if not counts.amount(entry).exact:
+        return Amount(raw[at])
+    if part.kind == "thinking":
+        return counts.thinking(entry)
+    spoken = [0 if one.kind == "thinking" else size for one, size in zip(parts, raw, strict=True)]
+    return Amount(exact=apportioned(counts.amount(entry, silent=True).exact, spoken)[at])

@@ -1,0 +1,348 @@
+"""The context as a readable tree: turn, exchange, part, each with tokens, age, carry cost and state.
+
+Tokens are the endpoint's, on the same scale as the ledger. Measuring costs O(entries) once, in steps, and O(touched)
+afterwards; a node is worked out on demand. `map.py` shows how the window is filled, `listing.py` lists the nodes.
+"""
+
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import islice
+
+from prunecli.context.clearing import sum_of
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING as NOTHING_TAKEN
+from prunecli.context.tokens import Amount, apportioned
+from prunecli.inspector import labels
+from prunecli.inspector.carry_cost import Rides
+from prunecli.inspector.labels import Key, Summary
+from prunecli.inspector.measured import NOTHING, Sums, measured, measured_part
+from prunecli.inspector.nodes import Figures, Node, Turn
+from prunecli.inspector.tool_totals import ToolTotals
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    Rewound,
+    ToolResult,
+    UserMessage,
+)
+
+_AT_A_TIME = 256
+"""Records read per step."""
+_AT_ONCE = 300
+"""Turns with up to this many exchanges are measured on first use, longer ones in steps."""
+
+
+class Outline:
+    """The tree of one context.
+
+    `take` follows the log; everything else reads. `reading` and `measuring` do in steps what is otherwise done on
+    first use. `slots` are the items in order, None for a missing head of the first turn: the list only grows until it
+    is replaced. `texts` and `below` are caches of `listing.py` per exchange.
+    """
+
+    def __init__(self, context: Context, records: Sequence[Record], summary: Summary = lambda *_: "") -> None:
+        self.context = context
+        self._summary = summary
+        self._records = records
+        self._end = len(records)
+        self.read = 0
+        self._rides = Rides()
+        self._batches: dict[int, set[int]] = {}
+        self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
+        self._begin()
+
+    def _begin(self) -> None:
+        self._moved = len(self.context.unseen.moved)
+        self.slots: list[Entry | None] = []
+        self.turns: list[Turn] = []
+        self._by_seq: dict[int, Turn] = {}
+        self._measured: dict[int, Sums] = {}
+        self._turn_sums: dict[int, Sums] = {}
+        self._whole = Sums()
+        self.tools = ToolTotals()
+        self.texts: dict[int, str] = {}
+        self.below: dict[int, int] = {}
+        self._grow()
+        self._unmeasured = len(self.slots)
+
+    def _grow(self) -> range:
+        """Lay out the new items; return their slots."""
+        begin = len(self.slots)
+        for item in islice(self.context.items, begin - self._offset, None):
+            if item.kind != "assistant":
+                self._open(Turn(item, len(self.slots)))
+            elif not self.turns:
+                self._open(Turn(None, 0))
+                self.slots.append(None)
+            if item.kind == "assistant":
+                self.turns[-1].exchanges.append(item)
+            self.slots.append(item)
+        return range(begin, len(self.slots))
+
+    def _open(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self._by_seq[turn.seq] = turn
+
+    @property
+    def _offset(self) -> int:
+        """The offset of slots against the context's items."""
+        return int(bool(self.slots) and self.slots[0] is None)
+
+    # Following -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the log it was made with is fully read."""
+        return self.read >= self._end
+
+    def reading(self) -> Iterator[None]:
+        """Read the log it was made with, in steps."""
+        while not self.is_read:
+            for record in self._records[self.read : min(self._end, self.read + _AT_A_TIME)]:
+                self._rides.take(record)
+                self._batch(record)
+                self.read += 1
+            yield
+
+    @property
+    def rides(self) -> Rides:
+        """The carry cost: how often each entry was sent."""
+        if not self.is_read:
+            deque(self.reading(), 0)
+        return self._rides
+
+    def take(self, records: Sequence[Record]) -> bool:
+        """Follow the log to these records; return whether anything changed.
+
+        Costs O(new records and what they touch). After a compaction or a rewind everything is measured again.
+        """
+        rides = self.rides
+        new = records[self.read :]
+        if not new:
+            return False
+        self.read = len(records)
+        touched = dict[int, None]()
+        for record in new:
+            rides.take(record)
+            touched.update(dict.fromkeys(self._touched(record)))
+        moved = self.context.unseen.moved
+        touched.update(dict.fromkeys(moved[self._moved :]))
+        self._moved = len(moved)
+        if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
+            self._begin()
+            return True
+        places = {place for seq in touched if (place := self.place(seq)) is not None}
+        for place in places:
+            self._measure_again(place)
+        for place in self._grow():
+            self._add(place, self.slots[place])
+        return True
+
+    def _batch(self, record: Record) -> tuple[int, ...]:
+        """The targets of a prune. Reverting part of it or all of it affects each of them."""
+        if not isinstance(record.event, PrunApplied):
+            return ()
+        batch = tuple(edit.seq for edit in record.event.edits)
+        for seq in (record.seq, *batch):
+            self._batches[seq] = {*self._batches.get(seq, ()), *batch}
+        return batch
+
+    def _touched(self, record: Record) -> Iterable[int]:
+        """The entries whose figures or state a record may have changed."""
+        match record.event:
+            case PrunApplied():
+                return self._batch(record)
+            case PrunReverted(seqs=seqs):
+                return [one for seq in seqs for one in (seq, *self._batches.get(seq, ()))]
+            case Pinned(seqs=seqs):
+                return seqs
+            case AssistantMessage():
+                before = next((one.seq for one in reversed(self.slots) if one and one.exchange), record.seq)
+                return (record.seq, before)  # the exchange is no longer in progress
+            case ToolResult() | UserMessage():
+                return (record.seq,)
+            case _:
+                return ()
+
+    def place(self, seq: int) -> int | None:
+        """The slot of an entry, None if it is not shown."""
+        entry = self.context.entries.get(seq)
+        home = (entry.exchange.head if entry.exchange else entry) if entry else None
+        if home is None or not self.context.is_shown(home.seq):
+            return None
+        place = self.context.position(home.seq) + self._offset
+        return place if place < len(self.slots) and self.slots[place] is home else None
+
+    def turn_at(self, place: int) -> Turn:
+        """The turn of a slot."""
+        return self.turns[bisect_right(self.turns, place, key=lambda turn: turn.start) - 1]
+
+    # Figures -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all sums are known."""
+        return not self._unmeasured
+
+    def measuring(self) -> Iterator[None]:
+        """Measure what is not measured yet, newest first, in steps."""
+        slots = self.slots
+        while self._unmeasured and slots is self.slots:
+            for _ in range(min(_AT_A_TIME // 16, self._unmeasured)):
+                self._unmeasured -= 1
+                self._add(self._unmeasured, slots[self._unmeasured])
+            yield
+
+    def _add(self, place: int, item: Entry | None) -> None:
+        if item is not None:
+            sums, turn = self.sums(item), self.turn_at(place).seq
+            self._whole = self._whole.plus(sums)
+            self._turn_sums[turn] = self._turn_sums.get(turn, NOTHING).plus(sums)
+            self.tools.count(self.context, self.rides, item)
+
+    def _measure_again(self, place: int) -> None:
+        item = self.slots[place]
+        if item is None:
+            return
+        self.texts.pop(item.seq, None)
+        self.below.pop(item.seq, None)
+        old = self._measured.pop(item.seq, None)
+        if place >= self._unmeasured and old is not None:
+            turn, more = self.turn_at(place).seq, self.sums(item).minus(old)
+            self._whole = self._whole.plus(more)
+            self._turn_sums[turn] = self._turn_sums[turn].plus(more)
+            self.tools.count(self.context, self.rides, item)
+
+    def sums(self, item: Entry) -> Sums:
+        """The tokens of an item of the context: a user message, a summary, or an exchange by its head."""
+        found = self._measured.get(item.seq)
+        if found is None:
+            found = self._measured[item.seq] = measured(self.context, self.rides, item)
+        return found
+
+    def total(self, items: Iterable[Entry]) -> Sums:
+        """The sums of several items."""
+        return reduce(Sums.plus, map(self.sums, items), NOTHING)
+
+    def of_turn(self, turn: Turn) -> Sums | None:
+        """The sums of a turn; None for a long one that is not measured yet."""
+        if turn.start >= self._unmeasured:
+            return self._turn_sums.get(turn.seq, NOTHING)
+        return self.total(turn.items) if len(turn.exchanges) <= _AT_ONCE else None
+
+    @property
+    def whole(self) -> Sums:
+        """The sums of all messages, without system prompt and tools."""
+        deque(self.measuring(), 0)
+        return self._whole
+
+    @property
+    def preamble(self) -> list[tuple[Key, int]]:
+        """System prompt, instruction files and tools with their tokens.
+
+        The endpoint's count before the messages, split by length.
+        """
+        pieces, fixed = labels.preamble(self.context), self.context.counts.fixed
+        if fixed and not pieces:  # imported session: the preamble is only in the reports
+            pieces = [(Key("system", -1), "")]
+        shares = apportioned(fixed, [len(text) for _, text in pieces])
+        return [(key, tokens) for (key, _), tokens in zip(pieces, shares, strict=True)]
+
+    # Nodes ---------------------------------------------------------------------------------------------------
+
+    def turn(self, seq: int) -> Turn:
+        """The turn with this head. Raises KeyError if there is none."""
+        return self._by_seq[seq]
+
+    def node(self, key: Key) -> Node:
+        """The node of a key from `rows`. Raises KeyError if it no longer exists."""
+        label, state = self.label(key), labels.state(self.context, key)
+        again = labels.shown_again(self.context, key)
+        if key.kind in ("turn", "exchange"):
+            sums = self._sums_of(key)
+            why = labels.why(self.context, key)
+            if sums is None:
+                return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
+            figures, restored = self._of_sums(key, sums), self._restored(key)
+            return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again)
+        why = "stands before everything" if key.seq == -1 else labels.why(self.context, key)
+        return Node(key, label, *self.figures(key), state, why, again=again)
+
+    def figures(self, key: Key) -> Figures:
+        """The figures of a node. Raises KeyError if it no longer exists."""
+        if key.kind in ("turn", "exchange"):
+            sums = self._sums_of(key)
+            return self._of_sums(key, sums) if sums else Figures(0, 0, 0, self._age(key))
+        age, counts = self._age(key), self.context.counts
+        tokens = counts.scale.tokens
+        if key.seq == -1:
+            fixed = dict(self.preamble)[key]
+            return Figures(fixed, fixed, fixed * age, age)
+        if key.kind == "memo":
+            found = [memo for one, memo in self.context.memos_of(key.seq) if one == key.part]
+            memo = tokens(sum(map(counts.memo_tokens, found)))
+            return Figures(memo, memo, memo * age, age)
+        entry = self.context.entries[key.seq]
+        hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
+        if key.kind in ("result", "prompt"):
+            original, carried = counts.amount(entry), self.rides.carried(entry, counts)
+            shown = NOTHING_TAKEN if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
+            now = tokens(*shown) - counts.cleared.get(entry.seq, 0)
+            return Figures(now, tokens(*original), tokens(*carried), age)
+        original = measured_part(self.context, entry, key)
+        silent = key.kind == "thinking" and self.context.unseen.lacks(entry.seq)
+        shown, carried = NOTHING_TAKEN if hidden or silent else original, original.times(age)
+        return Figures(tokens(*shown), tokens(*original), tokens(*carried), age)
+
+    def _age(self, key: Key) -> int:
+        return (
+            self.rides.requests
+            if key.seq == -1
+            else self.rides.since(key.part if key.kind == "memo" else key.seq)
+        )
+
+    def _sums_of(self, key: Key) -> Sums | None:
+        if key.kind == "turn":
+            return self.of_turn(self._by_seq[key.seq])
+        return self.sums(self.context.entries[key.seq])
+
+    def _of_sums(self, key: Key, sums: Sums) -> Figures:
+        tokens, memos = self.context.counts.scale.tokens, sums.memos if key.kind == "exchange" else 0
+        shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.rides.requests)
+        now = max(0, tokens(*shown) - self._cleared(key))
+        return Figures(now, tokens(*sums.whole), tokens(*carried), self._age(key))
+
+    def _cleared(self, key: Key) -> int:
+        """Tokens of a turn or an exchange that the endpoint is expected to clear."""
+        cleared = self.context.counts.cleared
+        if not cleared:
+            return 0
+        items = self._by_seq[key.seq].items if key.kind == "turn" else [self.context.entries[key.seq]]
+        return sum_of(cleared, items)
+
+    def _restored(self, key: Key) -> int:
+        """The number of results in a turn or an exchange restored by an undo.
+
+        Counted once for all after a change.
+        """
+        context, made_for = self.context, (self.read, self.context.turns)
+        if self._restored_in[0] != made_for:
+            counts: Counter[Key] = Counter()
+            for seq in labels.restored(context):
+                if (place := self.place(seq)) is not None:
+                    home = context.entries[seq].exchange
+                    counts[Key("turn", self.turn_at(place).seq)] += 1
+                    counts[Key("exchange", home.seq if home else seq)] += 1
+            self._restored_in = (made_for, counts)
+        return self._restored_in[1][key]
+
+    def label(self, key: Key) -> str:
+        """The one-line label of the node, not yet sanitized for a terminal."""
+        return labels.label(self.context, key, self._summary)

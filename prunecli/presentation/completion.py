@@ -1,0 +1,96 @@
+"""What can be completed at the cursor, and what the menu offers."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from prunecli.presentation import fuzzy
+
+Topic: TypeAlias = Literal["command", "file", "history"]
+
+SEARCHED_CHARS = 2_000
+"""Characters of a history prompt that are searched and shown."""
+
+_COMMAND = re.compile(r"/([A-Za-z0-9_-]*)")
+_FILE = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]*)$")
+
+
+class Wanted(NamedTuple):
+    """The word being completed: its topic, the letters typed, and the first column to replace."""
+
+    topic: Topic
+    query: str
+    start: int
+
+
+class Offer(NamedTuple):
+    """A menu row: inserted text, label, detail, and the positions of the matched letters."""
+
+    value: str
+    label: str
+    detail: str = ""
+    marks: tuple[int, ...] = ()
+
+
+def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
+    """Return what can be completed at a column: a file after `@`, or a command that is the whole line."""
+    before = line[:column]
+    if alone and (command := _COMMAND.fullmatch(before)):
+        return Wanted("command", command[1], 0)
+    if file := _FILE.search(before):
+        return Wanted("file", file[1], file.start())
+    return None
+
+
+def last_mention(text: str) -> Wanted | None:
+    """Return the `@` word at the end of a prompt, or None. `start` counts from the beginning of the prompt."""
+    found = _FILE.search(text)
+    return Wanted("file", found[1], found.start()) if found and found[1] else None
+
+
+def is_command(text: str) -> bool:
+    """Whether a prompt is a slash command: a word after the slash that is not a path."""
+    return re.match(r"/[A-Za-z][A-Za-z0-9_-]*(\s|$)", text) is not None
+
+
+def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:
+    """Return the matching commands (name, help, aliases); an alias leads to its command."""
+    by_word: dict[str, tuple[str, str]] = {}
+    for name, text, aliases in commands:
+        for word in (name, *aliases):
+            by_word.setdefault(word, (name, text))
+    offers: dict[str, Offer] = {}
+    for word in fuzzy.best(query, sorted(by_word) if query else [w for w in by_word if by_word[w][0] == w]):
+        name, text = by_word[word]
+        label = f"/{name}" if word == name else f"/{name} ({word})"
+        marks = tuple(1 + at for at in fuzzy.spans(query, word) or ()) if word == name else ()
+        offers.setdefault(name, Offer(f"/{name} ", label, text, marks))
+    return list(offers.values())
+
+
+def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]:
+    """Return the matching paths, except one already typed in full."""
+    found = [path for path in fuzzy.best(query, paths, most + 1) if path != query][:most]
+    return [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
+
+
+def _path_value(path: str) -> str:
+    """Format a path for the prompt: quoted if it has a space, with a space after a file.
+
+    A folder keeps its `@`, so that its contents are offered next.
+    """
+    if " " in path:
+        return f'"{path}"' + " " * (not path.endswith("/"))
+    return f"@{path}" if path.endswith("/") else f"{path} "
+
+
+def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:
+    """Return the matching prompts of the history, newest first."""
+    query = query.lower()
+    whole, rest = list[Offer](), list[Offer]()
+    for entry in reversed(entries):
+        label = " ".join(entry[:SEARCHED_CHARS].split())
+        marks = fuzzy.spans(query, label)
+        if marks is not None:
+            (whole if query in label.lower() else rest).append(Offer(entry, label, marks=marks))
+    return [*whole, *rest][:most]

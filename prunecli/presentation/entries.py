@@ -1,0 +1,140 @@
+"""The kinds of transcript entries: small frozen values.
+
+Text is raw: it is sanitised when laid out. `pruned` is the mark of an entry pruned from the context (such as "pruned
+~4.1K"); the widget adds "restore".
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType, Self
+
+Key = NewType("Key", int)
+"""The key of an entry. Keys increase and are never reused, not even after `clear`."""
+
+
+class Origin(StrEnum):
+    """The origin of a user's text."""
+
+    PROMPT = "prompt"
+    STEERING = "steering"
+    FOLLOW_UP = "follow-up"
+    SHELL = "shell"
+
+
+class ToolState(StrEnum):
+    """The progress of a tool call."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"
+
+
+class Level(StrEnum):
+    """The severity of a notice."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Text from the user, shown as typed."""
+
+    text: str
+    origin: Origin = Origin.PROMPT
+    pruned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """The model's Markdown. While `streaming`, text comes through `feed` until `finish`."""
+
+    text: str = ""
+    streaming: bool = False
+    pruned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model's thinking, as Markdown; one line while folded. `streaming` as for `Assistant`."""
+
+    text: str = ""
+    streaming: bool = False
+    folded: bool = True
+    duration_ms: int | None = None
+    pruned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tool's output. With a `language` known to Pygments ("python"), it is shown as code."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A unified diff of one file; hunks start with @@ lines, and file headers may be missing.
+
+    The extension of `path` determines the language.
+    """
+
+    text: str
+    path: str = ""
+
+    @classmethod
+    def between(cls, before: str, after: str, path: str = "", context: int = 3) -> Self:
+        """Build the diff between two texts of a file, with so many lines of context."""
+        from difflib import unified_diff
+
+        lines = unified_diff(before.splitlines(), after.splitlines(), n=context, lineterm="")
+        return cls("\n".join(list(lines)[2:]), path)
+
+    def counts(self) -> tuple[int, int]:
+        """The number of lines added and removed."""
+        start = 0 if self.text.startswith("@@ ") else self.text.find("\n@@ ") + 1  # below the file's header
+        lines = self.text[start:].split("\n")
+        return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call: one line, and its output below when unfolded.
+
+    `argument` identifies the call (a command, a path); `outcome` is the result in a few words ("1 failed, 41
+    passed"). While it runs without a `duration_ms`, the widget counts the time. `folded` is the initial state until
+    the user changes it; None folds output and shows diffs.
+    """
+
+    name: str
+    argument: str = ""
+    state: ToolState = ToolState.RUNNING
+    outcome: str = ""
+    duration_ms: int | None = None
+    tokens: int | None = None
+    body: Output | Diff | None = None
+    folded: bool | None = None
+    pruned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One or more lines from the program itself."""
+
+    text: str
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """A rule across the transcript with a label: a compaction, a resumed session."""
+
+    label: str = ""
+
+
+Entry = Prompt | Assistant | Thinking | ToolCall | Notice | Divider

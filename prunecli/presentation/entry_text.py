@@ -1,0 +1,166 @@
+"""Turns transcript entries, tables and questions into lines of text. Pure.
+
+prunecli's own words are ASCII, for every screen reader and terminal; text from elsewhere is kept.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from prunecli.commands.command import Choice, Choose, Table
+from prunecli.figures import money, share, short
+from prunecli.presentation.entries import (
+    Assistant,
+    Diff,
+    Divider,
+    Entry,
+    Notice,
+    Prompt,
+    ToolCall,
+    ToolState,
+)
+from prunecli.presentation.questions import Sheet
+from prunecli.runtime import Status
+from prunecli.sanitize import one_line, source, visible
+
+DIFF_LINES = 60
+"""How many lines of a diff to show; the rest is counted."""
+
+_ASCII = str.maketrans(
+    {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "🔪": "", "✓": "", "—": "-"}
+)
+_STATES = {
+    ToolState.OK: "done",
+    ToolState.ERROR: "failed",
+    ToolState.DENIED: "denied",
+    ToolState.INTERRUPTED: "interrupted",
+}
+
+
+def ours(text: str) -> str:
+    """Replace the program's non-ASCII characters with ASCII."""
+    return text.translate(_ASCII).strip()
+
+
+def entry_lines(entry: Entry, *, afterwards: bool = False) -> list[str]:
+    """The lines of an entry; none for what appears elsewhere or not at all (thinking, waiting calls).
+
+    `afterwards`: the start of a call was not printed, so its end includes the argument.
+    """
+    match entry:
+        case Prompt(text):
+            return [f"> {line}" for line in source(text).split("\n")]
+        case Assistant(text) if text.strip():
+            return source(text.strip("\n")).split("\n")
+        case ToolCall():
+            return _call_lines(entry, afterwards=afterwards)
+        case Notice(text):
+            return [ours(line) for line in visible(text).split("\n")]
+        case Divider(text):
+            return [f"-- {ours(one_line(text))} --"]
+        case _:
+            return []
+
+
+def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
+    name, argument = one_line(call.name), one_line(call.argument)
+    if call.state is ToolState.RUNNING:
+        return [f"[{name}] {argument}".rstrip()]
+    state = _STATES.get(call.state)
+    if state is None:
+        return []
+    said = f": {ours(one_line(call.outcome))}" if call.outcome else ""
+    took = f" ({call.duration_ms / 1000:.1f} s)" if call.duration_ms and call.duration_ms >= 1000 else ""
+    about = f"{argument} - " if afterwards and argument else ""
+    lines = [f"[{name}] {about}{state}{said}{took}"]
+    return lines + (diff_lines(call.body) if isinstance(call.body, Diff) else [])
+
+
+def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
+    """The signed lines of a diff; counts the lines after the first `most`."""
+    lines = source(diff.text).split("\n") if diff.text else []
+    rest = [f"  ... and {len(lines) - most} more lines"] if len(lines) > most else []
+    return [f"  {line}" for line in lines[:most]] + rest
+
+
+def table_lines(table: Table) -> list[str]:
+    """A table in aligned columns, with its note below."""
+    rows = [tuple(map(_cell, row)) for row in (table.headings, *table.rows)]
+    widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(len(table.headings))]
+    lines = [f"{ours(one_line(table.title))}:"]
+    for row in rows:
+        cells = [
+            cell.rjust(widths[at]) if at in table.right else cell.ljust(widths[at])
+            for at, cell in enumerate(row[: len(widths)])
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
+    note = table.lines_note or table.note
+    return lines + ([ours(line) for line in visible(note).split("\n")] if note else [])
+
+
+def _cell(text: str) -> str:
+    return ours(one_line(text))
+
+
+def choice_lines(choose: Choose) -> list[str]:
+    """The choices, numbered from 1."""
+    return [
+        f"{ours(one_line(choose.title))}",
+        *(_choice(number, choice) for number, choice in enumerate(choose.choices, 1)),
+    ]
+
+
+def _choice(number: int, choice: Choice) -> str:
+    detail = f" - {_cell(choice.detail)}" if choice.detail else ""
+    return f"  {number}. {_cell(choice.label)}{detail}{' (now)' if choice.current else ''}"
+
+
+def chosen(choose: Choose, answer: str) -> Choice | None:
+    """The choice for an answer: its number, value or label."""
+    answer = answer.strip()
+    if answer.isdigit() and 1 <= int(answer) <= len(choose.choices):
+        return choose.choices[int(answer) - 1]
+    return next(
+        (one for one in choose.choices if answer.lower() in (one.value.lower(), one.label.lower())), None
+    )
+
+
+def sheet_lines(sheet: Sheet) -> list[str]:
+    """The complete question, with nothing shortened, so that users see all of what they approve."""
+    lines = [ours(sheet.title)]
+    lines += [f"  {line}" for line in sheet.text.split("\n")]
+    lines += [f"  ({sheet.beside})"] if sheet.beside else []
+    if sheet.diff:
+        lines += diff_lines(sheet.diff, most=1_000_000)
+    if sheet.reason:
+        lines.append(f"Reason: {ours(sheet.reason)}")
+    lines.append("y to allow once")
+    if sheet.rule:
+        lines.append(f"a to allow for this session, with the rule {sheet.rule}")
+    lines.append("n to deny; any other text denies and goes to the model")
+    return lines
+
+
+def status_line(status: Status) -> str:
+    """Mode, model, context, pruning and cost in one line."""
+    ledger = status.ledger
+    used = share(ledger.context_tokens / ledger.window) if ledger.window else "?"
+    about = "about " if status.estimated and ledger.context_tokens else ""
+    parts = [
+        f"mode {status.mode}" if status.trusted else f"mode {status.mode}, untrusted: read-only",
+        one_line(status.model),
+        f"context {about}{used} of {short(ledger.window)}",
+        f"pruned {short(ledger.pruned_tokens)}" if status.pruning else "pruning off",
+        *([ledger.clearing.words] if ledger.cleared_tokens else []),
+        money(status.bill.cost),
+    ]
+    if status.held:
+        parts.append(ours(one_line(status.held)))
+    return f"({', '.join(parts)})"
+
+
+def joined(groups: Iterable[Sequence[str]]) -> list[str]:
+    """Groups of lines with an empty line between them."""
+    lines: list[str] = []
+    for group in groups:
+        if group:
+            lines += [*([""] if lines else []), *group]
+    return lines

@@ -1,0 +1,73 @@
+"""Fuzzy matching: rank names by a few typed letters."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from heapq import nsmallest
+
+MOST_RANKED = 3_000
+"""Maximum number of names to rank."""
+
+
+@lru_cache(maxsize=64)
+def _pattern(query: str) -> re.Pattern[str]:
+    """Pattern for the letters in order with anything between. Linear: each gap stops at its letter."""
+    return re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in query))
+
+
+def spans(query: str, name: str) -> tuple[int, ...] | None:
+    """Return the positions of a query's letters in a name, contiguous if possible; None without a match."""
+    query, low = query.lower(), name.lower()
+    if len(low) != len(name):  # lowercasing changed the length (İ), so positions would be wrong
+        return () if not query or query in low else None
+    at = _best_start(query, low)
+    if at >= 0:
+        return tuple(range(at, at + len(query)))
+    places, start = [], 0
+    for letter in query:
+        start = low.find(letter, start) + 1
+        if not start:
+            return None
+        places.append(start - 1)
+    return tuple(places)
+
+
+def _best_start(query: str, low: str) -> int:
+    """Return the position of the whole query, preferring the last part of a path."""
+    if not query:
+        return -1
+    leaf = low.rstrip("/").rfind("/") + 1
+    at = low.find(query, leaf)
+    return at if at >= 0 else low.find(query)
+
+
+def _rank(query: str, name: str) -> tuple[int, int, str]:
+    """Rank a match, lower is better: whole name, prefix, word start, inside, scattered; then shorter names."""
+    low = name.lower()
+    leaf = low.rstrip("/").rsplit("/", 1)[-1].rstrip("/")
+    if query in (leaf, low):
+        group = 0
+    elif leaf.startswith(query):
+        group = 1
+    elif query in leaf:
+        group = 2 if re.search(rf"(?:^|[^a-z0-9]){re.escape(query)}", leaf) else 3
+    elif query in low:
+        group = 4
+    else:
+        group = 5
+    return group, len(name), name
+
+
+def best(query: str, names: Iterable[str], most: int = 50) -> list[str]:
+    """Return the names that contain the query's letters in order, best first. Case is ignored."""
+    query = query.lower()
+    if not query:
+        return [name for name, _ in zip(names, range(most), strict=False)]
+    matches = _pattern(query).match
+    found: list[str] = []
+    for name in names:
+        if matches(name.lower()):
+            found.append(name)
+            if len(found) >= MOST_RANKED:
+                break
+    return nsmallest(most, found, key=lambda name: _rank(query, name))

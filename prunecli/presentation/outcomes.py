@@ -1,0 +1,151 @@
+"""The line of a finished tool call: state, short outcome and body."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from prunecli.context.render import INTERRUPTED
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
+from prunecli.presentation.entries import Diff, Output, ToolState
+
+Summarise: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+"""(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
+
+OUTCOME_CHARS = 60
+
+_LANGUAGES = {
+    "yml": "yaml",
+    "h": "c",
+    "hpp": "cpp",
+    "mjs": "js",
+    "pyi": "py",
+    "txt": "",
+    "log": "",
+    "lock": "",
+}
+_ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
+_FRAMES = "=-_*# \t"
+
+
+def argument_of(name: str, given: Mapping[str, Json], summarise: Summarise) -> str:
+    """Return the argument that identifies a call: its command, else the tool's summary, else the input."""
+    command = given.get("command")
+    if isinstance(command, str):
+        return command
+    if INVALID_INPUT in given:
+        return str(given[INVALID_INPUT])
+    return summarise(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
+
+
+def state_of(result: ToolResult) -> ToolState:
+    """Return the state of a finished call."""
+    if result.details.get("denied"):
+        return ToolState.DENIED
+    if result.details.get("interrupted"):
+        return ToolState.INTERRUPTED
+    return ToolState.ERROR if result.is_error else ToolState.OK
+
+
+def text_of(content: tuple[Block, ...]) -> str:
+    """Return the content as text, with a label in place of each image."""
+    return "\n".join(_block_text(block) for block in content)
+
+
+def _block_text(block: Block) -> str:
+    match block:
+        case Text(text):
+            return text
+        case Image(media_type, _, width, height):
+            return f"[{media_type}{f' {width}×{height}' if width else ''}]"
+        case _:
+            return ""
+
+
+def outcome_of(result: ToolResult) -> str:
+    """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2"."""
+    details, text = result.details, text_of(result.content)
+    state = state_of(result)
+    if state in (ToolState.DENIED, ToolState.INTERRUPTED):
+        return ""
+    if "added" in details and "removed" in details:
+        return f"+{details['added']} −{details['removed']}"
+    if "exit_code" in details:
+        return _command_outcome(details, text)
+    if result.is_error or "prun" in details:
+        return _brief(text.split("\n", 1)[0])
+    for key, one in (("matches", "match"), ("paths", "path"), ("names", "name")):
+        if isinstance(details.get(key), int):
+            return counted(details[key], one)
+    if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
+        return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
+    return _size(text)
+
+
+def counted(count: int, one: str) -> str:
+    """1 line, 2 lines, 3 matches."""
+    many = f"{one}es" if one.endswith(("s", "ch", "x")) else f"{one}s"
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _command_outcome(details: Mapping[str, Json], text: str) -> str:
+    """Return a command's last line, usually its summary, and its exit status if it failed."""
+    lines = [line for line in text.rstrip().split("\n") if not (line.startswith("[") and line.endswith("]"))]
+    last = next((line for line in reversed(lines) if line.strip(_FRAMES)), "")
+    said = _brief(last.strip(_FRAMES))
+    if details.get("timed_out"):
+        ended = "timed out"
+    elif details["exit_code"] is None:
+        ended = "ended from outside"
+    else:
+        ended = f"exit {details['exit_code']}" if details["exit_code"] else ""
+    return " · ".join(part for part in (ended, "" if said == "(no output)" and ended else said) if part)
+
+
+def of_command(text: str) -> tuple[ToolState, str]:
+    """Return the state and line count of a user command, from its text alone.
+
+    A failed command's last line, in brackets, says how it ended.
+    """
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    if lines[-1:] == [INTERRUPTED]:
+        return ToolState.INTERRUPTED, ""
+    ended = _ENDED.fullmatch(lines[-1]) if lines else None
+    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
+    return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
+
+
+def _size(text: str) -> str:
+    count = text.count("\n") + 1 if text else 0
+    return _brief(text) if count <= 1 and len(text) <= OUTCOME_CHARS else counted(count, "line")
+
+
+def _brief(line: str) -> str:
+    words = " ".join(line.split())
+    return words if len(words) <= OUTCOME_CHARS else words[: OUTCOME_CHARS - 1] + "…"
+
+
+def body_of(result: ToolResult) -> Output | Diff | None:
+    """Return what is shown below the line: the diff of a change, else the text."""
+    details = result.details
+    if details.get("denied"):
+        reason = details.get(
+            "reason"
+        )  # the user's own words, or those of a rule; without any the line says it all
+        return Output(reason) if isinstance(reason, str) and reason else None
+    path = details.get("path")
+    diff = details.get("diff")
+    if isinstance(diff, str) and diff:
+        return Diff(diff, path if isinstance(path, str) else "")
+    text = text_of(result.content)
+    if not text.strip() or text.strip() == "(no output)":
+        return None
+    return Output(text, _language(path) if isinstance(path, str) and not result.is_error else "")
+
+
+def _language(path: str) -> str:
+    """Return the file extension, which Pygments nearly always accepts as a language."""
+    _, dot, extension = path.rsplit("/", 1)[-1].rpartition(".")
+    extension = extension.lower() if dot else ""
+    return _LANGUAGES.get(extension, extension)

@@ -1,0 +1,359 @@
+"""Turns records and signals into transcript changes, in order. Pure: keeps its own state, no screen."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from prunecli.context.lineage import branch
+from prunecli.figures import short
+from prunecli.inspector.labels import prune_in_words
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    FilesSaved,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    RunEnded,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    ToolStarted,
+    Unknown,
+    UserMessage,
+)
+from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
+from prunecli.model.notes import change_in_words, without_notes
+from prunecli.model.signals import (
+    FileMoved,
+    Notice,
+    RetryScheduled,
+    SessionEvent,
+    StreamDiscarded,
+    StreamStarted,
+    SummaryEnded,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolProgress,
+)
+from prunecli.presentation import entries as shown
+from prunecli.presentation import outcomes
+from prunecli.presentation.marks import Marks, label
+from prunecli.presentation.outcomes import Summarise
+from prunecli.presentation.streaming import NOTHING, Streaming
+from prunecli.presentation.summaries import Summarising
+from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
+from prunecli.session.log import LOST_WORDS
+
+OPEN_LINES = 40
+"""Maximum lines of `!cmd` output shown unfolded."""
+TAIL_LINES = 6
+"""Output lines shown for a running tool."""
+
+REWOUND = Notice("Rewound. Later messages stay in the log; /rewind to return to them")
+
+_ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
+STOPPED = {
+    "max_tokens": 'Reply hit the length limit. Type "continue"',
+    "model_context_window_exceeded": 'Reply filled the context window. /compact, then type "continue"',
+    "refusal": "The model refused to answer. /rewind to change the prompt",
+}
+"""The notice below an answer that ended abnormally, by stop reason."""
+
+
+class Presenter:
+    """Presents one session.
+
+    `tokens` gives the tokens of a record's entry, None if unknown; `told` converts the raw tokens of edits.
+    """
+
+    def __init__(
+        self,
+        summarise: Summarise,
+        tokens: Callable[[int], int | None],
+        told: Callable[[int], int] = lambda raw: raw,
+        *,
+        open_thinking: bool = False,
+    ) -> None:
+        self.board = Board()
+        self._summarise = summarise
+        self._tokens = tokens
+        self._told = told
+        self._prunes: dict[int, PrunApplied] = {}  # by slot
+        self._fold_thinking = not open_thinking
+        self._marks = Marks()
+        self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
+        self._summarising = Summarising(self.board)
+        self._slots_of: dict[int, list[int]] = {}
+        self._seq_of: dict[int, int] = {}
+        self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
+
+    def target(self, slot: int) -> int | None:
+        """Return the record whose edits a restore of this entry would undo; None if it has none."""
+        seq = self._seq_of.get(slot)
+        edit = self._marks.on(seq) if seq is not None else None
+        return edit.seq if edit else None
+
+    def take(self, event: SessionEvent) -> list[Change]:
+        """Return the changes for a record or a signal."""
+        match event:
+            case SummaryStarted(tokens, focus):
+                return self._summarising.begin(tokens, focus)
+            case SummaryEnded():
+                return self._summarising.end()
+            case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarising.now:
+                return self._summary(event)
+            case TextDelta(text):
+                return self._streaming.grow("text", text)
+            case ThinkingDelta(text):
+                return self._streaming.grow("thinking", text)
+            case ToolCallDelta(id_, name, json):
+                return self._streaming.write_call(id_, name, json)
+            case ToolProgress(id_, text):
+                lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
+                return [Tail(self._calls[id_][0], tuple(lines))] if id_ in self._calls else []
+            case Record(seq, _, recorded):
+                return self._record(seq, recorded)
+            case StreamStarted():
+                return self._streaming.settle()
+            case StreamDiscarded():
+                return self._streaming.discard()
+            case Notice(text, level):
+                return [self._add(shown.Notice(text, shown.Level(level)))]
+            case RetryScheduled() | FileMoved():
+                return []
+            case _:
+                assert_never(event)
+
+    def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
+        """Return the changes while a summary streams: its text is not an answer."""
+        match event:
+            case TextDelta(text):
+                return self._summarising.grow(text)
+            case StreamDiscarded():
+                return self._summarising.again()
+            case ThinkingDelta() | ToolCallDelta():
+                return []
+            case _:
+                assert_never(event)
+
+    def _add(self, entry: shown.Entry, seq: int | None = None) -> Add:
+        added = self.board.add(entry)
+        if seq is not None:
+            self._belongs(added.slot, seq)
+        return added
+
+    def _belongs(self, slot: int, seq: int) -> None:
+        self._slots_of.setdefault(seq, []).append(slot)
+        self._seq_of[slot] = seq
+
+    # Records -------------------------------------------------------------------------------------------------
+
+    def _record(self, seq: int, event: Event) -> list[Change]:
+        match event:
+            case UserMessage():
+                return self._user(seq, event)
+            case AssistantMessage():
+                return self._assistant(seq, event)
+            case ToolStarted(id_, name, given):
+                return self._started(id_, name, given)
+            case ToolResult():
+                return self._result(seq, event)
+            case PrunApplied():
+                return self._pruned(seq, event)
+            case PrunReverted(seqs):
+                return self._remark(self._marks.revert(seqs))
+            case CompactionApplied():
+                return self._compacted(event)
+            case Rewound():
+                return [Anew()]
+            case RunEnded(reason):
+                ended = self._streaming.settle()
+                if reason == "interrupted":
+                    ended.append(self._add(shown.Notice("Interrupted.")))
+                return ended
+            case SessionStarted() | Pinned() | RequestSent() | FilesSaved() | SettingChanged() | Unknown():
+                return []
+            case _:
+                assert_never(event)
+
+    def _user(self, seq: int, event: UserMessage) -> list[Change]:
+        text_of = outcomes.text_of
+        if event == LOST_WORDS:
+            return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
+        if event.origin == "command" and len(event.content) > 1:
+            output = command_output(text_of(event.content[1:]), self._tokens(seq))
+            if event.restores:
+                output = replace(output, name="restored", state=shown.ToolState.OK, folded=True)
+            return [self._add(_typed(text_of(event.content[:1]))), self._add(output, seq)]
+        origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
+        said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
+        change = change_in_words(event.content)
+        return [*said, self._add(shown.Notice(change))] if change else said
+
+    def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
+        changes: list[Change] = []
+        for block in event.content:
+            changes += self._block(seq, block)
+        interrupted = (
+            event.stop_reason == "interrupted"
+        )  # the log keeps the text but not the thinking before it
+        changes += self._streaming.settle() if interrupted else self._streaming.discard()
+        if event.stop_reason in STOPPED:
+            changes.append(self._add(shown.Notice(STOPPED[event.stop_reason], shown.Level.WARNING)))
+        return changes
+
+    def _block(self, seq: int, block: Block) -> list[Change]:
+        """Return the entry for a block, replacing its streamed part if there is one."""
+        part = self._streaming.claim(block)
+        entry: shown.Entry
+        match block:
+            case Text(words) if words.strip():
+                entry = shown.Assistant(words)
+            case Thinking(words) if words.strip():
+                entry = shown.Thinking(words, folded=self._fold_thinking)
+            case ToolUse(id_, name, given):
+                argument = outcomes.argument_of(name, given, self._summarise)
+                entry = shown.ToolCall(name, argument, shown.ToolState.WAITING)
+                change = self._streaming.show(part, entry, "") if part else self._add(entry)
+                self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+                return [change]
+            case _:
+                return [self.board.put(part.slot, NOTHING)] if part else []
+        if part is None:
+            return [self._add(entry, seq)]
+        self._belongs(part.slot, seq)
+        return [self._streaming.show(part, entry, words)]
+
+    def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
+        argument = outcomes.argument_of(name, given, self._summarise)
+        entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
+        if id_ in self._calls:
+            return [self.board.put(self._calls[id_][0], entry)]
+        added = self._add(entry)
+        self._calls[id_] = added.slot, -1
+        return [added]
+
+    def _result(self, seq: int, event: ToolResult) -> list[Change]:
+        slot, head = self._calls.pop(event.tool_use_id, (-1, -1))
+        before = self.board.entries[slot] if slot >= 0 else None
+        entry = shown.ToolCall(
+            event.tool_name,
+            before.argument if isinstance(before, shown.ToolCall) else "",
+            outcomes.state_of(event),
+            outcomes.outcome_of(event),
+            event.duration_ms or None,
+            self._tokens(seq),
+            outcomes.body_of(event),
+        )
+        if head >= 0:
+            self._marks.answered(head, seq)
+        if slot < 0:
+            return [self._add(entry, seq)]
+        self._belongs(slot, seq)
+        return [self.board.put(slot, entry)]
+
+    # Pruning -------------------------------------------------------------------------------------------------
+
+    def _pruned(self, seq: int, event: PrunApplied) -> list[Change]:
+        changes = self._remark(self._marks.prune(seq, event.edits))
+        if event.source != "user":  # otherwise the user's command reports it
+            added = self._add(shown.Notice(prune_in_words(event, self._told)))
+            self._prunes[added.slot] = event
+            changes.append(added)
+        return changes
+
+    def _remark(self, seqs: Iterable[int]) -> list[Change]:
+        changes: list[Change] = []
+        for seq in sorted(seqs):
+            edit = self._marks.on(seq)
+            for slot in self._slots_of.get(seq, ()):
+                entry = self.board.entries[slot]
+                if isinstance(entry, shown.Notice | shown.Divider):
+                    continue
+                spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
+                tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
+                mark = label(None if spared else edit, tokens, self._told)
+                if entry.pruned != mark:
+                    changes.append(self.board.put(slot, replace(entry, pruned=mark)))
+        return changes
+
+    def recounted(self) -> Iterator[Change | None]:
+        """Yield updates to all figures after token counts change; None for an entry that stays as it is."""
+        for seq, slots in tuple(self._slots_of.items()):
+            for slot in slots:
+                entry = self.board.entries[slot]
+                tokens = self._tokens(seq) if isinstance(entry, shown.ToolCall) else None
+                if not isinstance(entry, shown.ToolCall) or tokens is None or entry.tokens == tokens:
+                    yield None
+                    continue
+                mark = label(self._marks.on(seq), tokens, self._told) if entry.pruned else ""
+                yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
+        for slot, event in tuple(self._prunes.items()):
+            said = shown.Notice(prune_in_words(event, self._told))
+            yield self.board.put(slot, said) if said != self.board.entries[slot] else None
+
+    def _compacted(self, event: CompactionApplied) -> list[Change]:
+        sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
+        body = shown.Output(event.summary, "markdown")
+        by = "by the endpoint" if event.block else "by the model"
+        summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, by, body=body)
+        return [self._add(shown.Divider(f"compacted · {sizes}")), self._add(summary)]
+
+    def abandon(self) -> None:
+        """Mark calls without a result as interrupted."""
+        for slot, _ in self._calls.values():
+            entry = self.board.entries[slot]
+            if isinstance(entry, shown.ToolCall):
+                self.board.put(slot, replace(entry, state=shown.ToolState.INTERRUPTED))
+
+
+def _typed(words: str) -> shown.Prompt | shown.Notice:
+    """The entry of a command: `!ls`, another program's command such as `/context`, or a notice title in brackets."""
+    if words.startswith("[") and words.endswith("]"):
+        return shown.Notice(words[1:-1])
+    origin = shown.Origin.SHELL if words.startswith("!") else shown.Origin.PROMPT
+    return shown.Prompt(words.removeprefix("!").strip(), origin)
+
+
+def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
+    """The entry below a `!cmd`."""
+    lines = output.rstrip("\n").count("\n") + 1
+    blank = not output.strip()
+    state, outcome = outcomes.of_command(output)
+    return shown.ToolCall(
+        "output",
+        state=state,
+        outcome=outcome,
+        tokens=tokens,
+        body=None if blank else shown.Output(output.rstrip("\n")),
+        folded=lines > OPEN_LINES,
+    )
+
+
+def present_of(records: Sequence[Record]) -> list[Record | Notice]:
+    """Return the records to show: those on the current branch, with a notice if the last rewind left some behind."""
+    present, left = branch(records)
+    if not left:
+        return [*present]
+    at = max(record.seq for record in records if isinstance(record.event, Rewound))
+    place = bisect_left(present, at, key=lambda record: record.seq)
+    return [*present[:place], REWOUND, *present[place:]]
+
+
+def present_all(
+    presenter: Presenter, records: Sequence[Record], *, running: bool = False
+) -> list[shown.Entry]:
+    """Return the entries of a whole session after its last record: entry i is in slot i."""
+    for event in present_of(records):
+        presenter.take(event)
+    if not running:
+        presenter.abandon()
+    return list(presenter.board.entries)

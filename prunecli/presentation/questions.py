@@ -1,0 +1,139 @@
+"""What the user sees of a call before it may run: everything it would do, with nothing hidden."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.agent.execute import Asked
+from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
+from prunecli.presentation.entries import Diff
+from prunecli.sanitize import one_line, visible
+from prunecli.tools.files.workspace import seen_from, seen_in
+
+NO_NEWLINE = "\\ No newline at end of file"
+"""The marker below a last line without a line feed, as in any diff."""
+
+_IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_all"})
+MOST_BESIDE = 60
+
+ReadText = Callable[[str], str | None]
+"""Returns the text of a file as the call would find it; None if it is missing or not text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The contents of a permission question.
+
+    `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` holds settings of a
+    command, such as its timeout.
+    """
+
+    title: str
+    text: str
+    diff: Diff | None
+    reason: str
+    rule: str
+    beside: str = ""
+
+
+def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
+    """Build the sheet of a call. Paths below the working directory are shown relative to it."""
+    given = _seen(asked.call.input, cwd)
+    diff, beside = _diff(asked, read, str(given.get("path"))), ""
+    if asked.touches and asked.touches.runs:
+        commands = asked.touches.runs
+        text = "\n".join(map(visible, commands))
+        beside = _fields({key: value for key, value in given.items() if value not in commands})
+        if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
+            text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # it can be read in full there
+    else:
+        text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
+    return Sheet(
+        _title(asked), text, diff, one_line(seen_in(asked.reason, cwd)), one_line(asked.rule), beside
+    )
+
+
+def _title(asked: Asked) -> str:
+    touches = asked.touches or Touches()
+    if touches.runs:
+        return "Run this command?"
+    if touches.changes:
+        return "Change this file?" if len(touches.changes) == 1 else "Change these files?"
+    return "Read this?" if not touches.is_nothing else f"Allow {one_line(asked.call.name)}?"
+
+
+def _seen(given: Mapping[str, Json], cwd: Path) -> Mapping[str, Json]:
+    """Return the input with its path as shown. A path with `..` is shown as given."""
+    path = given.get("path")
+    if not isinstance(path, str) or ".." in path.split("/"):
+        return given
+    return {**given, "path": seen_from(path, cwd)}
+
+
+def _path_line(given: object) -> str:
+    path = one_line(str(given["path"])) if isinstance(given, dict) and "path" in given else ""
+    everywhere = isinstance(given, dict) and given.get("replace_all")
+    return path + ("  (all occurrences)" if everywhere else "")
+
+
+def _flaw(given: Mapping[str, Json], read: ReadText) -> str:
+    """Return a warning for an edit that will fail, else ""."""
+    old = given.get("old_string")
+    text = read(str(given.get("path"))) if isinstance(old, str) and old else None
+    found = text is None or any(one in text for one in (str(old), str(old).replace("\n", "\r\n")))
+    return "" if found else "  (text to replace not found: this edit will fail)"
+
+
+def _fields(given: object) -> str:
+    """Format an input as `key: value`, with multi-line text below its key."""
+    if not isinstance(given, dict):
+        return visible(str(given))
+    lines: list[str] = []
+    for key, value in given.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown = visible(text)
+        lines.append(f"{one_line(str(key))}:{chr(10) if chr(10) in shown else ' '}{shown}")
+    return "\n".join(lines)
+
+
+def _diff(asked: Asked, read: ReadText, shown: str) -> Diff | None:
+    """Return the diff of an edit or write against the current file.
+
+    None for any other call, or if the input has something a diff would not show. `shown` is the displayed path.
+    """
+    given = asked.call.input
+    path = given.get("path")
+    changes = asked.touches.changes if asked.touches else ()
+    if not isinstance(path, str) or changes != (path,) or given.keys() - _IN_DIFF:
+        return None
+    content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
+    if isinstance(content, str):
+        return _between(_lines(read(path) or ""), _lines(content), shown)
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return None
+    before = read(path)
+    if before is None or old not in before:
+        return _between(_plain(old).split("\n"), _plain(new).split("\n"), shown)
+    count = -1 if given.get("replace_all") else 1
+    return _between(_lines(before), _lines(before.replace(old, new, count)), shown)
+
+
+def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
+    """Return the full diff of these lines."""
+    from difflib import unified_diff
+
+    return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
+
+
+def _lines(text: str) -> list[str]:
+    """Return all lines of a file, marking unusual line ends, so that the user approves what will be written."""
+    lines = _plain(text).split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\n{NO_NEWLINE}"] if last else lines
+
+
+def _plain(text: str) -> str:
+    """Escape everything that acts or hides; tabs stay for the transcript to lay out."""
+    return "\t".join(map(visible, text.split("\t")))

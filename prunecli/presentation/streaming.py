@@ -1,0 +1,120 @@
+"""The streaming response: its parts have their own slots until the record arrives.
+
+A part that matches the record keeps its entry; others are replaced. An entry without text takes no row, so text that
+was withdrawn disappears.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.figures import short
+from prunecli.model.messages import Block, Text, Thinking, ToolUse
+from prunecli.presentation import entries as shown
+from prunecli.presentation.transcript_changes import Board, Change, Feed, Finish
+
+ANNOUNCE_CHARS = 1_000
+"""Characters of a tool call between two updates of its progress."""
+
+Kind: TypeAlias = Literal["text", "thinking", "call"]
+NOTHING = shown.Assistant("")
+
+
+@dataclass(slots=True)
+class Growing:
+    """A part of the response: its slot and its content so far. `id` and `name` are those of a call."""
+
+    kind: Kind
+    slot: int
+    parts: list[str]
+    id: str = ""
+    name: str = ""
+    size: int = 0
+    announced: int = 0
+
+
+class Streaming:
+    """The parts of the streaming response, in order."""
+
+    def __init__(self, board: Board, *, fold_thinking: bool) -> None:
+        self._board = board
+        self._fold_thinking = fold_thinking
+        self._parts: list[Growing] = []
+
+    def grow(self, kind: Literal["text", "thinking"], text: str) -> list[Change]:
+        """Append text of the answer or the reasoning."""
+        changes: list[Change] = []
+        last = self._parts[-1] if self._parts else None
+        if last is None or last.kind != kind:
+            changes += self._close_last()
+            thought = shown.Thinking(streaming=True, folded=self._fold_thinking)
+            added = self._board.add(shown.Assistant(streaming=True) if kind == "text" else thought)
+            last = Growing(kind, added.slot, [])
+            self._parts.append(last)
+            changes.append(added)
+        last.parts.append(text)
+        changes.append(Feed(last.slot, text))
+        return changes
+
+    def write_call(self, id_: str, name: str, json: str) -> list[Change]:
+        """Append input of a tool call."""
+        changes: list[Change] = []
+        call = next((part for part in self._parts if part.kind == "call" and part.id == id_), None)
+        if call is None:
+            changes += self._close_last()
+            added = self._board.add(shown.ToolCall(name, state=shown.ToolState.WAITING))
+            call = Growing("call", added.slot, [], id_, name)
+            self._parts.append(call)
+            changes.append(added)
+        call.size += len(json)
+        if call.size - call.announced >= ANNOUNCE_CHARS:
+            call.announced = call.size
+            said = f"writing, {short(call.size)} characters"
+            entry = shown.ToolCall(call.name, state=shown.ToolState.WAITING, outcome=said)
+            changes.append(self._board.put(call.slot, entry))
+        return changes
+
+    def _close_last(self) -> list[Change]:
+        last = self._parts[-1] if self._parts else None
+        return [Finish(last.slot)] if last and last.kind != "call" else []
+
+    def settle(self) -> list[Change]:
+        """Keep what streamed, with nothing more to come. An unfinished call will not run."""
+        parts, self._parts = self._parts, []
+        return [self._left(part) for part in parts]
+
+    def _left(self, part: Growing) -> Change:
+        if part.kind == "call":
+            return self._board.put(part.slot, shown.ToolCall(part.name, state=shown.ToolState.INTERRUPTED))
+        return Finish(part.slot)
+
+    def discard(self) -> list[Change]:
+        """Discard what streamed."""
+        parts, self._parts = self._parts, []
+        return [self._board.put(part.slot, NOTHING) for part in parts]
+
+    def claim(self, block: Block) -> Growing | None:
+        """Take out the part for a block of the record; None if nothing streamed of it."""
+        for part in self._parts:
+            if _same(part, block):
+                self._parts.remove(part)
+                return part
+        return None
+
+    def show(self, part: Growing, entry: shown.Entry, words: str) -> Change:
+        """Replace a part by the record's entry; a part with the same text stays."""
+        if part.kind != "call" and "".join(part.parts) == words:
+            self._board.entries[part.slot] = entry
+            return Finish(part.slot)
+        return self._board.put(part.slot, entry)
+
+
+def _same(part: Growing, block: Block) -> bool:
+    match block:
+        case ToolUse(id_):
+            return part.kind == "call" and part.id == id_
+        case Text():
+            return part.kind == "text"
+        case Thinking():
+            return part.kind == "thinking"
+        case _:
+            return False

@@ -1,0 +1,338 @@
+"""The provider for Anthropic's Messages API and every server that speaks it: Anthropic, Ollama, llama.cpp, ...
+
+Uses the anthropic SDK for addresses, headers and connections, and reads the raw bytes of the event stream itself.
+The SDK is imported when a request is near (`warm`), because that costs 0.2 s even through lazy_import.py.
+"""
+
+import asyncio
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
+from prunecli.model.messages import Json
+from prunecli.model.requests import Request
+from prunecli.providers import lazy_import
+from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
+from prunecli.providers.provider import StreamEvent, joined
+from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
+from prunecli.providers.rechunk import join_chunks
+from prunecli.providers.stream import Assembly
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+    from anthropic import AsyncAnthropic
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+
+_FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_call")
+"""Modules of the SDK that only serve its typed errors and its tracing, and import 700 others."""
+
+_MAX_LIST_BYTES = 4_000_000
+_WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
+_SLOWEST_UPLOAD = 100_000
+"""Bytes a second: what a body may take longer on a slow line before the wait counts as silence."""
+
+_MAX_STEP = 0.001
+"""Seconds of work after which the event loop gets a turn, so that keys are answered in a flood of events."""
+
+_PORTION = 100
+"""Events that are told at once: less than half a millisecond's work."""
+
+_ANTHROPIC = re.compile(r"(?:[a-z0-9-]+\.)*anthropic\.com")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Whom to ask, and as who: the key is used if there are both, neither is for a local server.
+
+    Raises ConfigError for a base_url that is not an http(s) address and for a key that can't stand in a header.
+    """
+
+    api_key: str | None = field(default=None, repr=False)
+    auth_token: str | None = field(default=None, repr=False)
+    base_url: str = DEFAULT_BASE_URL
+
+    def __post_init__(self) -> None:
+        for name, secret in (("ANTHROPIC_API_KEY", self.api_key), ("ANTHROPIC_AUTH_TOKEN", self.auth_token)):
+            if not all("!" <= char <= "~" for char in secret or ""):
+                raise ConfigError(f"{name}: contains a character that no API key has", "copy the key again")
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise ConfigError(
+                f"base_url: {self.base_url!r} is not an http(s) address", f"for example {DEFAULT_BASE_URL}"
+            )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Secrets that no message may repeat."""
+        return tuple(secret for secret in (self.api_key, self.auth_token) if secret)
+
+    @property
+    def is_anthropic(self) -> bool:
+        """Whether the address is Anthropic's own."""
+        return bool(_ANTHROPIC.fullmatch(urlsplit(self.base_url).hostname or ""))
+
+
+class AnthropicProvider:
+    """A `Provider` (provider.py). Nothing is read from the environment but the switch of lazy_import.py.
+
+    `proxy` is a URL, `variable` names it in the environment, `ca_file` is a PEM file that replaces the system's
+    certificates.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        patience: Patience | None = None,
+        proxy: str = "",
+        variable: str = "",
+        ca_file: str = "",
+        environ: Mapping[str, str] = os.environ,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._endpoint = endpoint
+        self._patience = patience or (Patience() if endpoint.is_anthropic else LOCAL_PATIENCE)
+        self._proxy = proxy
+        self._ca_file = ca_file
+        self._environ = environ
+        self._now = now
+        self._failures = Failures(endpoint.base_url, endpoint.secrets, proxy, variable)
+        self._warming = threading.Lock()
+        self._client: AsyncAnthropic | None = None
+        self._closed = False
+        self._kept_alive = False
+
+    def warm(self) -> None:
+        """Import the SDK and make its client, so that the next request can be posted at once.
+
+        Takes 0.2 to 0.4 s of CPU the first time. May run in a thread, also while a request asks for the same.
+        """
+        self._ready()
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Provider.stream`. Sends again only where a kept-alive connection turned out to be dropped."""
+        reader = await self._open("/v1/messages", request.body(), request.betas)
+        try:
+            await reader.refuse_other_content()
+            assembly = Assembly(_new_tool_id, reader.request_id)
+            clock = asyncio.get_running_loop().time
+            resumed = clock()
+            while not assembly.complete:
+                events = await reader.batch()
+                if events is None:
+                    raise reader.ended_early()
+                for portion in self._portions(assembly, events):
+                    for delta in portion:
+                        yield delta
+                    if clock() - resumed > _MAX_STEP:
+                        await asyncio.sleep(0)
+                        resumed = clock()
+            self._kept_alive = await reader.finish()
+        finally:
+            await reader.close()
+        yield assembly.response()
+
+    def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
+        """The deltas of some events, those of one text joined, up to the end of the message: a few at a time, so
+        that the event loop can get its turn between. Raises a ProviderError behind what came before it."""
+        failure: ProviderError | None = None
+        for start in range(0, len(events), _PORTION):
+            deltas: list[StreamEvent] = []
+            for event in events[start : start + _PORTION]:
+                try:
+                    deltas += self._fed(assembly, event)
+                except ProviderError as error:
+                    failure = error
+                if failure or assembly.complete:
+                    break
+            yield joined(deltas)
+            if failure:
+                raise failure
+            if assembly.complete:
+                return
+
+    def _fed(self, assembly: Assembly, event: Json) -> list[StreamEvent]:
+        if type(event) is dict and event.get("type") == "error":
+            raise self._failures.event(event)
+        try:
+            return assembly.feed(event)
+        except ValueError as error:
+            raise self._failures.cut(f"a broken answer: {error}") from error
+
+    async def models(self) -> tuple[tuple[str, int], ...]:
+        """See `Provider.models`. An endpoint without such a list gives ()."""
+        try:
+            reader = await self._open("/v1/models?limit=1000")
+        except _NotOffered:
+            return ()
+        try:
+            return _listed(await reader.whole(_MAX_LIST_BYTES))
+        finally:
+            await reader.close()
+
+    async def close(self) -> None:
+        """See `Provider.close`."""
+        self._closed = True
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _ready(self) -> "AsyncAnthropic":
+        with self._warming:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    async def _open(self, path: str, body: bytes | None = None, betas: tuple[str, ...] = ()) -> EventReader:
+        """A reader of the success that answers. Posts the bytes; without any it gets."""
+        if self._closed:
+            raise self._failures.cut("the provider was closed")
+        client = await asyncio.to_thread(self._ready) if self._client is None else self._client
+        try:
+            response = await self._attempt(client, path, body, betas)
+        except _DroppedWhileIdle:
+            response = await self._attempt(client, path, body, betas)
+        return EventReader(response, self._failures, self._patience)
+
+    async def _attempt(
+        self, client: "AsyncAnthropic", path: str, body: bytes | None, betas: tuple[str, ...]
+    ) -> "httpx2.Response":
+        import httpx2
+        from anthropic import APIConnectionError, AsyncStream
+
+        kept_alive, self._kept_alive = self._kept_alive, False
+        raw: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[object]}
+        if betas:
+            raw["options"] = {"headers": {"anthropic-beta": ",".join(betas)}}
+        patience = self._patience.first + len(body or b"") / _SLOWEST_UPLOAD
+        try:
+            async with asyncio.timeout(patience):
+                if body is None:
+                    response = await client.get(path, **raw)
+                else:
+                    response = await client.post(path, content=body, **raw)
+        except TimeoutError as error:
+            raise self._failures.cut(f"no answer for {patience:.0f} s") from error
+        except APIConnectionError as error:
+            broken = httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError
+            if kept_alive and isinstance(error.__cause__, broken):
+                raise _DroppedWhileIdle("the idle connection was closed") from error
+            raise self._failures.lost(error) from error
+        found: httpx2.Response = response
+        return found
+
+    async def _refuse(self, request: Any, proceed: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Middleware of the SDK: raises our error for an answer that is no success.
+
+        The SDK would read such a body without a bound and import 700 modules to make its own error of it.
+        """
+        answer = await proceed(request)
+        response: httpx2.Response = getattr(answer, "http_response", answer)
+        if response.is_success:
+            return answer
+        reader = EventReader(response, self._failures, self._patience)
+        try:
+            body = await reader.whole(MAX_ERROR_BYTES)
+        finally:
+            await reader.close()
+        error = self._failures.refused(response.status_code, response.headers, body, self._now())
+        if request.method == "get" and response.status_code in (404, 405, 501):
+            raise _NotOffered(error.message) from error
+        raise error
+
+    def _new_client(self) -> "AsyncAnthropic":
+        if lazy_import.wanted(self._environ):
+            lazy_import.install(["anthropic"], _FUNCTION_MODULES)
+        import anthropic
+        import httpx2
+
+        given = self._endpoint
+        headers: dict[str, Any] = {
+            "Accept": "text/event-stream, application/json",
+            "Accept-Encoding": "identity",
+        }
+        if not given.secrets:
+            headers["Authorization"] = anthropic.Omit()
+        if not given.is_anthropic:
+            headers["anthropic-version"] = "2023-06-01"  # the one that every other server knows
+            if given.api_key:
+                headers["x-api-key"] = given.api_key  # likewise; the SDK sends the key as a bearer token
+        transport = httpx2.AsyncHTTPTransport(
+            verify=self._tls(),
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=90.0),
+            proxy=self._proxy or None,
+            socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
+        )
+        join_chunks(transport)
+        client = anthropic.AsyncAnthropic(
+            api_key=given.api_key or None,
+            auth_token=None if given.api_key else given.auth_token or "",
+            base_url=given.base_url,
+            max_retries=0,
+            timeout=httpx2.Timeout(None, connect=self._patience.connect),
+            open_telemetry=False,
+            middleware=[self._refuse],
+            default_headers=headers,
+            http_client=httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False),
+        )
+        # The SDK adds ANTHROPIC_CUSTOM_HEADERS of the environment to what is passed, so the sum is replaced. The name
+        # is private: an SDK that no longer has it still sends the headers passed above.
+        client._custom_headers = headers
+        return client
+
+    def _tls(self) -> "ssl.SSLContext | bool":
+        """The context for https addresses; loading the certificates is not worth it for others."""
+        if urlsplit(self._endpoint.base_url).scheme != "https":
+            return False
+        import ssl
+
+        if self._ca_file:
+            return ssl.create_default_context(cafile=self._ca_file)
+        return True
+
+
+class _DroppedWhileIdle(ConnectionLost):
+    """The server closed a kept-alive connection before the request reached it: worth one more attempt."""
+
+
+class _NotOffered(BadRequest):
+    """The endpoint does not know the address that was asked for."""
+
+
+def _new_tool_id() -> str:
+    return f"toolu_{uuid4().hex}"
+
+
+def _listed(body: bytes) -> tuple[tuple[str, int], ...]:
+    """The models of a list: Anthropic's shape, or that of servers which name the window in their own way."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return ()
+    rows = value.get("data") if isinstance(value, dict) else None
+    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return tuple((row["id"], _window(row)) for row in rows if isinstance(row.get("id"), str))
+
+
+def _window(row: Mapping[str, Json]) -> int:
+    meta = row.get("meta")  # llama.cpp's place for it
+    places = (row, meta) if isinstance(meta, dict) else (row,)
+    sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
+    return next((size for size in sizes if type(size) is int and size > 0), 0)

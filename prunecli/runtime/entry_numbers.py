@@ -1,0 +1,57 @@
+"""Find entries by the numbers that /context shows, and restore them."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from prunecli.context.impact import Impact, impact
+from prunecli.errors import UsageError
+from prunecli.inspector.manual_edits import Plan, at_the_end, in_place
+from prunecli.model.events import Event, UserMessage
+from prunecli.runtime.runtime import Runtime
+
+NUMBERS = "/context lists the entries with their numbers"
+_RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")
+
+
+def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> tuple[int, ...]:
+    """The entries with these numbers or in ranges such as 12-20. Raises UsageError if there are none."""
+    known = runtime.session.context.entries
+    seqs: dict[int, None] = {}
+    for word in words:
+        ends = _RANGE.fullmatch(word)
+        if ends:
+            found = [seq for seq in known if int(ends[1]) <= seq <= int(ends[2])]
+        else:
+            found = [int(word)] if word.isdecimal() and len(word) <= 15 and int(word) in known else []
+        if not found:
+            raise UsageError(f"{word} is not an entry of this session", NUMBERS)
+        seqs.update(dict.fromkeys(sorted(found)))
+    if not seqs:
+        raise UsageError("which entry?", hint)
+    return tuple(seqs)
+
+
+def bring_back(
+    runtime: Runtime, seqs: Sequence[int], *, where_they_were: bool = False
+) -> tuple[Plan, Impact]:
+    """Restore pruned entries at the end of the context, or in place. Returns the plan and its cost.
+
+    A plan without events did nothing. Raises StorageFailed, SessionReadOnly.
+    """
+    context = runtime.session.context
+    plan = in_place(context, seqs) if where_they_were else at_the_end(context, seqs)
+    effect = impact(context, plan.events, runtime.policy.market)
+    carry_out(runtime, plan.events)
+    return plan, effect
+
+
+def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:
+    """Record the user's edits. While the agent works, a message that restores entries waits like steering.
+
+    Raises StorageFailed, SessionReadOnly.
+    """
+    for event in events:
+        if not (isinstance(event, UserMessage) and runtime.running):
+            runtime.emit(event)
+        elif event not in runtime.mailbox.steering:
+            runtime.mailbox.steering.append(event)

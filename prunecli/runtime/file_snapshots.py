@@ -1,0 +1,153 @@
+"""Save the files of the workspace: before the agent's first change after each prompt, and when it is idle again.
+
+The first save of a large directory may take minutes. A change waits a few seconds for it; the save then continues in
+the background for a while, and the next attempt builds on it.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+
+from prunecli.config import Config
+from prunecli.errors import SnapshotFailed
+from prunecli.model.events import FilesSaved, SavedMoment, SavedReason
+from prunecli.model.messages import ToolUse
+from prunecli.model.signals import Notice
+from prunecli.runtime.setup import Setup
+from prunecli.session.copies import Copies
+from prunecli.session.own_git import OutOfTime
+from prunecli.session.restoring import Kept
+from prunecli.session.session import Session
+from prunecli.session.snapshots import Saved, Snapshots
+from prunecli.session.timeline import is_open, is_saved, trees_after
+
+PATIENCE = 5.0
+"""Seconds that a change waits for the files to be saved."""
+FIRST_SECONDS = 60.0
+"""Seconds that the first save may continue in the background."""
+
+
+class FileSaver:
+    """Saves the files of one runtime and records it.
+
+    A failure is reported once and turns saving off for that session.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        config: Callable[[], Config],
+        session: Callable[[], Session],
+        *,
+        patience: float = PATIENCE,
+        first_seconds: float = FIRST_SECONDS,
+    ) -> None:
+        folder, environ = setup.places.snapshots, setup.child_env
+        self.snapshots: Kept = (
+            Snapshots(folder, setup.cwd, environ, setup.places.home)
+            if shutil.which("git", path=environ.get("PATH", ""))
+            else Copies(folder, setup.cwd)
+        )
+        self._config = config
+        self._session = session
+        self._said: set[str] = set()
+        self._keeps = setup.keep_log
+        self._patience, self._first_seconds = patience, first_seconds
+        self._work: asyncio.Task[Saved] | None = None
+        self._given_up: dict[str, str] = {}
+
+    @property
+    def off(self) -> str:
+        """Why files can't be restored, or ""."""
+        if not self._config().tools.snapshots:
+            return "tools.snapshots is false"
+        if not self._keeps:
+            return "sessions are not saved"
+        if why := self.snapshots.refusal():
+            return why
+        if any(isinstance(record.event, FilesSaved) for record in self._session().records):
+            return ""  # files saved before a failure can still be restored
+        return "files are still being saved" if self._work else self._failure
+
+    @property
+    def _failure(self) -> str:
+        """Why saving has stopped in this session, or ""."""
+        return self._given_up.get(self._session().id, "")
+
+    async def before(self, call: ToolUse) -> None:
+        """Save the files before this call changes something."""
+        if self.off or self._failure or self._work:
+            return
+        new = isinstance(self.snapshots, Copies) and self._watched(self.snapshots, call)
+        if new or not is_saved(self._session().records, str(self.snapshots.workspace)):
+            await self._before()
+
+    async def _before(self) -> None:
+        """Save the files; after `patience` seconds let the save continue in the background."""
+        self._work = work = asyncio.ensure_future(asyncio.to_thread(self.save, self._first_seconds))
+        work.add_done_callback(self._ended)
+        await asyncio.wait({work}, timeout=self._patience)
+        if not work.done():
+            self._say("Still saving this directory's files. /rewind can restore files once it is done.")
+        elif not isinstance(work.exception(), SnapshotFailed):
+            self.record(work.result(), "before")
+
+    def _ended(self, work: "asyncio.Task[Saved]") -> None:
+        """Note that the background save ended or failed."""
+        self._work = None
+        if not work.cancelled() and isinstance(error := work.exception(), SnapshotFailed):
+            self._give_up(error)
+
+    def _give_up(self, error: SnapshotFailed) -> None:
+        why = error.message
+        if isinstance(error, OutOfTime):
+            why = f"saving the files takes longer than {self._first_seconds:g}s; the next session continues"
+        self._given_up[self._session().id] = why
+        self._say(f"File rewind is off for this session: {why}")
+
+    def _watched(self, copies: Copies, call: ToolUse) -> bool:
+        """Without git: save the file named by the call from now on; returns whether it is new."""
+        copies.know(trees_after(self._session().records, -1, str(copies.workspace)))
+        path = call.input.get("path")
+        if isinstance(path, str) and "\0" not in path:
+            return copies.watch(path)
+        self._say("Without git, /rewind restores edited files but not changes by commands")
+        return False
+
+    async def after(self) -> None:
+        """Save the files now that the agent is idle again."""
+        if self.off or self._failure or self._work:
+            return
+        if is_open(self._session().records, str(self.snapshots.workspace)):
+            try:
+                self.record(await asyncio.to_thread(self.save), "after")
+            except SnapshotFailed as error:
+                self._give_up(error)
+
+    def _say(self, text: str) -> None:
+        """Show a warning once."""
+        if text not in self._said:
+            self._said.add(text)
+            self._session().tell(Notice(text, "warning"))
+
+    def save(self, seconds: float | None = None) -> Saved:
+        """Saves the files as they are now; may block. Raises SnapshotFailed."""
+        if isinstance(self.snapshots, Copies):
+            root = str(self.snapshots.workspace)
+            self.snapshots.know(trees_after(tuple(self._session().records), -1, root))
+            return self.snapshots.save()
+        return self.snapshots.save(seconds)
+
+    async def close(self) -> None:
+        """Stop the background save; its work so far is kept."""
+        if self._work is not None:
+            self._work.remove_done_callback(self._ended)
+            if isinstance(self.snapshots, Snapshots):
+                self.snapshots.stop()
+            await asyncio.wait({self._work})
+            self._work.exception()  # retrieved, so that asyncio does not report it as unhandled
+
+    def record(self, saved: Saved, moment: SavedMoment, reason: SavedReason = "tools") -> None:
+        """Record in the log that the files were saved. Raises StorageFailed."""
+        root = str(self.snapshots.workspace)
+        self._session().emit(FilesSaved(saved.tree, root, moment, reason, saved.skipped, saved.duration_ms))

@@ -1,0 +1,55 @@
+"""The state of a runtime: its figures, unfinished work, and original entries."""
+
+from prunecli.agent.decide import Mailbox, at_rest
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.context.bill import Bill
+from prunecli.context.state import Context
+from prunecli.errors import ToolError
+from prunecli.model.messages import Block
+from prunecli.model.notes import typed
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.setup import Status
+from prunecli.session.session import Session
+
+
+def status(
+    session: Session,
+    mailbox: Mailbox,
+    choices: Choices,
+    gatekeeper: SessionGatekeeper,
+    bill: Bill,
+    running: bool,
+) -> Status:
+    """The current figures."""
+    waiting = [*mailbox.steering, *mailbox.follow_ups]
+    context, policy = session.context, choices.policy
+    return Status(
+        policy.ledger(context),
+        policy.decided(context)[1],
+        bill,
+        choices.model.name,
+        gatekeeper.mode,
+        choices.pruning,
+        running,
+        not context.counts.scale.measured,
+        gatekeeper.trusted,
+        tuple(typed(message) for message in waiting),
+        session.name,
+    )
+
+
+def unfinished(context: Context) -> bool:
+    """Whether the session was interrupted."""
+    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
+    if last is None:
+        return False
+    cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
+    return not cut and at_rest(context) is None
+
+
+def original(context: Context, seq: int) -> tuple[Block, ...]:
+    """The original content of an entry. Raises ToolError for user messages and unknown entries."""
+    entry = context.entries.get(seq)
+    if entry is None or entry.kind not in ("result", "command", "assistant"):
+        raise ToolError(f"There is no tool result or answer numbered {seq}")
+    return tuple(getattr(entry.event, "content", ()))

@@ -1,0 +1,102 @@
+"""Parses another program's file as JSON: one value, or one value per line. Names damaged lines and skips them.
+
+Files may be hostile: size, nesting and types are checked here, before any other code uses the values.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import SessionCorrupt
+from prunecli.model.codec import strict_loads
+from prunecli.model.messages import Json
+from prunecli.regular import open_regular
+
+MAX_BYTES = 1 << 30
+"""Maximum size of an unpacked file; larger files are rejected, since all of it is held in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The JSON object on a line; line numbers start at 1."""
+
+    line: int
+    value: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The objects of a file's lines in order, and one message for each damaged line."""
+
+    rows: tuple[Row, ...]
+    damaged: tuple[str, ...]
+
+
+def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """Read a file, unpacking gzip. Raises SessionCorrupt if it is damaged or too large, and OSError."""
+    with open_regular(path) as file:
+        data = file.read(limit + 1)
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpacked(path, data, limit)
+    if len(data) > limit:
+        raise SessionCorrupt(path, 0, f"file is larger than {limit:,} bytes")
+    return data
+
+
+def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
+    """Unpack all members of a gzip file, up to one byte over the limit."""
+    pieces: list[bytes] = []
+    room = limit + 1
+    try:
+        while data.startswith(b"\x1f\x8b") and room > 0:
+            member = zlib.decompressobj(wbits=31)
+            pieces.append(member.decompress(data, room))
+            room -= len(pieces[-1])
+            if not member.eof and room > 0:
+                raise SessionCorrupt(path, 0, "damaged gzip file: it ends too early")
+            data = member.unused_data
+    except zlib.error as error:
+        raise SessionCorrupt(path, 0, f"damaged gzip file: {error}") from error
+    return b"".join(pieces)
+
+
+def whole(data: bytes) -> Json:
+    """The file as one JSON value, or None if it is not one. Raises ValueError if it is nested too deeply."""
+    start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start not in (b"{", b"["):
+        return None
+    try:
+        return strict_loads(data)
+    except UnicodeDecodeError:
+        return None
+    except ValueError as error:
+        if "nested" in str(error) and b"\n" not in data.strip():
+            raise
+        return None
+
+
+def rows_of(data: bytes) -> Rows:
+    """The JSON objects of a file's lines."""
+    rows: list[Row] = []
+    damaged: list[str] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        text = line.strip(b" \t\r\0")
+        if not text:
+            if b"\0" in line:
+                damaged.append(f"line {number}: zero bytes")
+            continue
+        try:
+            value = strict_loads(text)
+        except ValueError as error:
+            damaged.append(f"line {number}: {_why(error)}")
+            continue
+        if isinstance(value, dict):
+            rows.append(Row(number, value))
+        else:
+            damaged.append(f"line {number}: not an object")
+    return Rows(tuple(rows), tuple(damaged))
+
+
+def _why(error: ValueError) -> str:
+    return "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)

@@ -1,0 +1,128 @@
+"""Saves an imported conversation as a session in the store, ready to be resumed.
+
+The session id is derived from the original's, so that a second import finds the first instead of copying it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from prunecli.errors import PrunecliError
+from prunecli.model.events import Event, Record, SessionStarted, SettingChanged
+from prunecli.model.messages import Json
+from prunecli.model.record_codec import encode_record
+from prunecli.session.blobs import Blobs
+from prunecli.session.importers.origin import IMPORTED
+from prunecli.session.importers.source import Source
+from prunecli.session.store import UNFINISHED, Store, new_id
+from prunecli.session.writer import LogWriter
+
+_BATCH = 1_000
+"""Records per commit; the writer holds uncommitted records in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved session. `made` is False if it existed before."""
+
+    id: str
+    path: Path
+    made: bool = True
+
+
+def save(
+    source: Source, store: Store, here: Path, *, branches: bool = False, again: bytes = b""
+) -> tuple[Saved, ...]:
+    """Save the main line and, on request, each other branch as a fork of it.
+
+    A session belongs to its original directory, or to `here` if that does not exist on this machine. `again` (three
+    random bytes) makes another copy. Raises StorageFailed and OSError.
+    """
+    main = _save(source, source.records, store, here, again, None)
+    made = [main]
+    for branch in source.branches if branches else ():
+        parent = {"id": main.id, "seq": branch.common}
+        made.append(_save(source, branch.records, store, here, again, parent))
+    return tuple(made)
+
+
+def _save(
+    source: Source,
+    records: Sequence[Record],
+    store: Store,
+    here: Path,
+    again: bytes,
+    parent: dict[str, Json] | None,
+) -> Saved:
+    origin = source.imported.origin
+    began = origin.started or (records[0].timestamp if records else 0)
+    session_id = new_id(began, again or _fingerprint(source, records))
+    cwd = Path(origin.cwd) if origin.cwd and Path(origin.cwd).is_dir() else here
+    found = next(store.root.glob(f"*/{session_id}.jsonl"), None)
+    if found is not None:
+        return Saved(session_id, found, made=False)
+    path = store.new_path(cwd, session_id)
+    started = SessionStarted(session_id, str(cwd), origin.model, parent=parent)
+    own = records[0].event if source.native and records else None
+    if isinstance(own, SessionStarted):
+        started = replace(started, version=own.version, requires=own.requires, parent=parent or own.parent)
+    settings: list[Event] = [SettingChanged(IMPORTED, origin.to_json())]
+    if origin.name:
+        name = store.free_name(origin.name) if parent or again else origin.name
+        settings.append(SettingChanged("session.name", name))
+    _write(path, list(_with_head(started, records, settings)))
+    return Saved(session_id, path)
+
+
+def _with_head(
+    started: SessionStarted, records: Sequence[Record], settings: Iterable[Event]
+) -> Iterator[Record]:
+    """The records with the session's own first record, dense seqs, and the import's settings at the end."""
+    first = records[0].timestamp if records else 0
+    yield Record(0, first, started)
+    if records and isinstance(records[0].event, SessionStarted):
+        records = records[1:]
+    elif records and records[0].seq == 0:
+        records = [Record(one.seq + 1, one.timestamp + 1, one.event) for one in records]
+    yield from records
+    last = records[-1] if records else Record(0, first, started)
+    for number, event in enumerate(settings, 1):
+        yield Record(last.seq + number, last.timestamp + number, event)
+
+
+def _write(path: Path, records: Sequence[Record]) -> None:
+    """Write a new session file. It gets its name when it is complete; a failure leaves nothing behind.
+
+    Raises StorageFailed.
+    """
+    begun = path.with_suffix(UNFINISHED)
+    with suppress(OSError):  # the writer reports problems with the folder
+        begun.unlink()  # left over from a killed import
+    log = LogWriter(begun)
+    blobs = Blobs(path.parent / "blobs")
+    try:
+        for start in range(0, len(records), _BATCH):
+            for record in records[start : start + _BATCH]:
+                stored = blobs.stored(record.event)
+                kept = stored is record.event
+                log.append(record if kept else Record(record.seq, record.timestamp, stored))
+            blobs.commit()
+            log.commit()
+        log.move_to(path)
+    except PrunecliError:
+        log.path.unlink(missing_ok=True)
+        raise
+    finally:
+        log.close()
+
+
+def _fingerprint(source: Source, records: Sequence[Record]) -> bytes:
+    """Three bytes: equal for imports of the same line, almost always different for others."""
+    origin = source.imported.origin
+    digest = sha256(f"{origin.kind}\0{origin.id}\0{origin.started}".encode())
+    for record in records[1:]:
+        if not origin.id or records is not source.records:
+            digest.update(encode_record(record))
+    return digest.digest()[:3]

@@ -1,0 +1,76 @@
+"""Changes to a session that is not open: rename, remove, move to the trash."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from prunecli.errors import SessionNotFound, StorageFailed
+from prunecli.model.events import Record, SettingChanged
+from prunecli.session.clock import Clock, next_timestamp
+from prunecli.session.loading import last_record
+from prunecli.session.running import SUFFIX
+from prunecli.session.writer import LogWriter
+
+
+def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
+    """Rename a session: append one record while holding its lock.
+
+    Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
+    """
+    log = _locked(path, open_log)
+    try:
+        last = last_record(path)
+        if last is None:
+            raise SessionNotFound(f"{path} has no usable record", "run `prunecli sessions verify` to see why")
+        event = SettingChanged("session.name", name)
+        log.append(Record(last.seq + 1, next_timestamp(clock(), last.timestamp), event))
+        log.commit()
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}", "check the disk") from error
+    finally:
+        log.close()
+
+
+def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
+    """Delete a session's file and the saved output of a running call permanently.
+
+    Blobs stay, since other sessions may refer to them.
+
+    Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
+    """
+    log = _locked(path, open_log)
+    try:
+        path.unlink()
+        path.with_suffix(SUFFIX).unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}", "the session was not deleted") from error
+    finally:
+        log.close()
+
+
+def to_trash(
+    path: Path, trash: Path, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter
+) -> Path:
+    """Move a session's file to the trash folder and return its new path.
+
+    Its blobs stay, so moving the file back restores the session.
+
+    Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
+    """
+    log = _locked(path, open_log)
+    place = trash / path.parent.name / f"{path.stem}.{clock()}.jsonl"
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.rename(path, place)
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}", "the session was not moved") from error
+    finally:
+        log.close()
+    return place
+
+
+def _locked(path: Path, open_log: Callable[[Path], LogWriter]) -> LogWriter:
+    """Lock the session's file. Raises SessionNotFound if it no longer exists."""
+    if not path.is_file():
+        raise SessionNotFound(f"{path} no longer exists")
+    return open_log(path)

@@ -1,1 +1,0 @@
-"""What is shown of a session: records and signals become entries of the transcript. Pure, without a screen."""

@@ -1,0 +1,113 @@
+"""Everything after the first frame: create the runtime, connect it to the frame, and preload what is needed soon."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from prunecli.errors import ConfigError, PrunecliError
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Runtime
+    from prunecli.tui.app import PrunecliApp
+    from prunecli.tui.conversation import Conversation
+    from prunecli.tui.themes import Theme
+
+IDLE_SECONDS = 1.5
+"""Idle seconds before the tokenizer is loaded: loading briefly holds the interpreter."""
+TICK_SECONDS = 1.0
+
+
+class Beginning:
+    """The start of one application. `make` creates the runtime in a thread; `prompt` is submitted when possible."""
+
+    def __init__(self, app: "PrunecliApp", make: "Callable[[], Runtime]", prompt: str) -> None:
+        self._app = app
+        self._make = make
+        self._prompt = prompt
+
+    async def run(self) -> None:
+        """Start. Raises PrunecliError if the runtime cannot be created."""
+        runtime, theme, problem = await asyncio.to_thread(self._prepare)
+        from prunecli.tui.conversation import Conversation
+
+        app, frame = self._app, self._app.frame
+        app.meet(runtime, theme)
+        await frame.furnish(app.palette)
+        conversation = Conversation(runtime, frame, app)
+        conversation.begin()
+        app.conversation = conversation
+        if runtime.introduction:
+            conversation.say(runtime.introduction)
+        for notice in [*runtime.notices, *problem]:
+            conversation.warn_of(notice)
+        if self._prompt and not runtime.opening:
+            conversation.runs.submit(self._prompt)
+        elif self._prompt:
+            conversation.prompt.fill(self._prompt)
+        for line in runtime.opening:
+            conversation.command(line)
+        app.set_interval(TICK_SECONDS, conversation.tick)
+        await self._warm(runtime, conversation)
+
+    def _prepare(self) -> "tuple[Runtime, Theme, list[str]]":
+        """Do the slow part of starting, in a thread."""
+        runtime = self._make()
+        from prunecli.tui import conversation, themes
+        from prunecli.tui.transcript import transcript_view as view
+
+        del conversation, view  # imported here, where no key waits for it
+        places, name, few_colors = runtime.setup.places, runtime.config.ui.theme, self._app.has_few_colors
+        try:
+            return runtime, themes.theme_for(places, name, few_colors=few_colors), []
+        except ConfigError as error:
+            theme = themes.theme_for(places, themes.DEFAULT, few_colors=few_colors)
+            return runtime, theme, [f"{error.message}; using {theme.name}"]
+
+    async def _warm(self, runtime: "Runtime", conversation: "Conversation") -> None:
+        """Preload in threads what will be needed soon."""
+        from prunecli.commands.command import all_commands
+        from prunecli.runtime import outside
+        from prunecli.tui.slices import painted
+        from prunecli.tui.transcript.warm import warm
+
+        await painted(self._app.frame)  # a thread that imports would hold the first look at the session up
+        await self._load_typed(conversation)
+        branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
+        self._app.frame.masthead.show_branch(branch)
+        await asyncio.to_thread(warm)
+        await asyncio.to_thread(all_commands)
+        try:
+            ready = getattr(runtime.provider, "warm", None)
+        except PrunecliError as error:
+            conversation.complain(error)
+        else:
+            if ready:
+                await asyncio.to_thread(ready)
+        self._when_idle(runtime, conversation)
+
+    async def _load_typed(self, conversation: "Conversation") -> None:
+        """Brings history and draft back."""
+        entries, draft = await conversation.keeping.load()
+        prompt = conversation.prompt
+        if not draft.text:
+            prompt.past.preload(entries)
+        elif prompt.is_empty and not prompt.past.entries:
+            prompt.past.preload(entries)
+            prompt.restore(draft)
+            conversation.hint("Unsent draft from last time")
+        else:  # something was typed meanwhile: nothing is put in between
+            prompt.past.preload([*entries, draft.expanded()])
+            conversation.hint(f"{prompt.keys.hint('older')} for the unsent draft from last time")
+
+    def _when_idle(self, runtime: "Runtime", conversation: "Conversation") -> None:
+        """Load the tokenizer once the user stops typing."""
+        wait = conversation.typed_at + IDLE_SECONDS - time.monotonic()
+        if wait > 0:
+            self._app.set_timer(wait, lambda: self._when_idle(runtime, conversation))
+        else:
+            from prunecli.runtime.counting import warm
+
+            warm(runtime.config.pruning.estimator)
+            gc.freeze()

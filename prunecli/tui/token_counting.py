@@ -1,0 +1,71 @@
+"""Keeps the token counts on the screen current: counts new entries and follows the endpoint's scale."""
+
+from collections.abc import Callable, Sequence
+
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
+from prunecli.runtime import Runtime, Status
+from prunecli.runtime.counting import count_ahead, to_count
+from prunecli.tui.runs import Runs
+from prunecli.tui.screens.frame import Frame
+from prunecli.tui.slices import Pace
+from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.widgets.status import cache_words
+
+
+class Figures:
+    """Shows how one runtime stands, and the tokens on its stage. `typed_at`: when the user typed last."""
+
+    def __init__(
+        self, runtime: Runtime, frame: Frame, stage: Stage, runs: Runs, typed_at: Callable[[], float]
+    ) -> None:
+        self._runtime = runtime
+        self._frame = frame
+        self._stage = stage
+        self._runs = runs
+        self._typed_at = typed_at
+        self._counting = False
+        self._scale: object = None
+
+    def show(self) -> None:
+        """Brings all up to date; behind a large text as soon as its tokens are counted, one count at a time."""
+        context = self._runtime.session.context
+        if waiting := to_count(context):
+            if not self._counting:
+                self._counting = True
+                self._frame.run_worker(self._count(context, waiting), group="count")
+            return
+        self._follow_scale(context)
+        status = self._runtime.status()
+        self._frame.status.show(status, self._cache(status))
+        self._frame.masthead.show_session(status.session_name)
+        self.show_waiting()
+
+    async def _count(self, context: Context, waiting: Sequence[Entry]) -> None:
+        try:
+            await count_ahead(context, waiting)
+        finally:
+            self._counting = False
+        self.show()
+
+    def _follow_scale(self, context: Context) -> None:
+        """Where the endpoint turns out to count otherwise than was thought, shows the tokens of all entries anew."""
+        scale = (context, context.counts.scale.rate, context.counts.scale.part)
+        if self._scale != scale:
+            self._scale = scale
+            recount = Pace(self._typed_at).take(self._stage.recount())
+            self._frame.run_worker(recount, group="rescale", exclusive=True)
+
+    def show_cache(self) -> None:
+        """The cache got older."""
+        if status := self._frame.status.status:
+            self._frame.status.show_cache(self._cache(status))
+
+    def _cache(self, status: Status) -> str:
+        return cache_words(status, self._runtime.config.model.cache_ttl, self._runtime.setup.clock())
+
+    def show_waiting(self) -> None:
+        """Shows what the agent has not heard yet."""
+        steering, follow_ups = self._runs.waiting()
+        self._frame.waiting.show(steering, follow_ups)
+        self._frame.prompt.set_class(bool(steering or follow_ups), "-waiting")

@@ -1,0 +1,804 @@
+"""The judgement of one call: modes, rules, trust, places."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prunecli.agent.permissions.judge import MODES, Rules
+from prunecli.agent.permissions.places import Unresolvable, is_inside, resolve
+from prunecli.errors import ConfigError
+from tests.agent.judged import Scene, scene
+
+
+@pytest.fixture
+def here() -> Iterator[Scene]:
+    """Not below TMPDIR: a rule with a long path is not offered."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield scene(Path(folder).resolve())
+
+
+# Modes x effects ---------------------------------------------------------------------------------------------
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "read inside": ("read", {"path": "src/a.py"}),
+    "list": ("ls", {}),
+    "read a secret": ("read", {"path": ".env"}),
+    "read outside": ("read", {"path": "../outside/x"}),
+    "edit inside": ("edit", {"path": "src/a.py"}),
+    "create inside": ("write", {"path": "src/new/c.py"}),
+    "edit outside": ("edit", {"path": "../outside/x"}),
+    "edit .git": ("write", {"path": ".git/hooks/pre-commit"}),
+    "harmless": ("bash", {"command": "git status"}),
+    "command": ("bash", {"command": "make"}),
+    "other tool": ("mcp__x__y", {"a": 1}),
+    "prun": ("prun", {"tokens": 5}),
+}
+TABLE = {
+    #                  ask      edits    plan     auto     untrusted, in every mode
+    "read inside": ("allow", "allow", "allow", "allow", "allow"),
+    "list": ("allow", "allow", "allow", "allow", "allow"),
+    "read a secret": ("ask", "ask", "ask", "allow", "ask"),
+    "read outside": ("ask", "ask", "ask", "allow", "ask"),
+    "edit inside": ("ask", "allow", "deny", "allow", "deny"),
+    "create inside": ("ask", "allow", "deny", "allow", "deny"),
+    "edit outside": ("ask", "ask", "deny", "allow", "deny"),
+    "edit .git": ("ask", "ask", "deny", "allow", "deny"),
+    "harmless": ("allow", "allow", "allow", "allow", "deny"),
+    "command": ("ask", "ask", "deny", "allow", "deny"),
+    "other tool": ("ask", "ask", "deny", "allow", "deny"),
+    "prun": ("allow", "allow", "allow", "allow", "allow"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_mode_lets_pass_what_it_says(here: Scene, name: str) -> None:
+    """CFG-09 in the last column: an untrusted directory is read-only in every mode."""
+    tool, given = CALLS[name]
+    *by_mode, untrusted = TABLE[name]
+    for mode, kind in zip(MODES, by_mode, strict=True):
+        assert here.judge(tool, given, mode=mode).kind == kind, mode
+        assert here.judge(tool, given, mode=mode, trusted=False).kind == untrusted, mode
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_verdict_gives_its_reason_and_only_a_question_offers_a_rule(here: Scene, name: str) -> None:
+    for mode in MODES:
+        for trusted in (True, False):
+            verdict = here.judge(*CALLS[name], mode=mode, trusted=trusted)
+            assert verdict.reason
+            assert verdict.kind == "ask" or not verdict.rule
+
+
+def test_a_denial_in_an_untrusted_directory_names_the_way_out(here: Scene) -> None:
+    assert "`prunecli trust`" in here.edit("src/a.py", trusted=False).reason
+    assert "`prunecli trust`" in here.bash("ls", trusted=False).reason
+
+
+# Rules -------------------------------------------------------------------------------------------------------
+
+
+def test_a_deny_rule_wins_over_everything(here: Scene) -> None:
+    for text, call in [
+        ("*", "prun"),
+        ("bash", "harmless"),
+        ("read", "list"),
+        ("edit(src/**)", "edit inside"),
+    ]:
+        for mode in MODES:
+            rules = Rules(allow=("*",), deny=(text,))
+            assert here.judge(*CALLS[call], mode=mode, rules=rules).kind == "deny"
+
+
+def test_an_ask_rule_goes_before_an_allow_rule_and_before_auto(here: Scene) -> None:
+    rules = Rules(allow=("bash(git push:*)",), ask=("bash(git push:*)",))
+    assert here.bash("git push", rules=rules).kind == "ask"
+    assert here.bash("git push", rules=rules, mode="auto").kind == "ask"
+    assert here.bash("git push", rules=rules).rule == ""
+    assert here.read("src/a.py", rules=Rules(ask=("read(src/**)",))).kind == "ask"
+
+
+def test_no_rule_lifts_plan_mode_or_distrust(here: Scene) -> None:
+    rules = Rules(allow=("*", "edit(src/**)", "bash(make)"))
+    for changed in ({"mode": "plan"}, {"trusted": False}):
+        assert here.edit("src/a.py", rules=rules, **changed).kind == "deny"
+        assert here.bash("make", rules=rules, **changed).kind == "deny"
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed", "asked"),
+    [
+        ("bash(npm test)", ["npm test", "npm  'test' 2>&1"], ["npm test x", "npm testx", "npm", "NPM test"]),
+        ("bash(npm run test:*)", ["npm run test", "npm run test -- --watch"], ["npm run tests", "npm run"]),
+        ("bash(npm run test *)", ["npm run test a"], ["npm run build"]),
+        (
+            "Bash(pytest:*)",
+            ["pytest -q", "pytest | tail -5", "pytest && echo done"],
+            ["pytest > x", "pytest $x"],
+        ),
+        ("bash(pytest:*)", ["pytest; pytest"], ["pytest && rm x", "pytest | sh", "pytest & pytest"]),
+        ("bash(pytest:*)", [], ["pytest && cat src/a.py", "pytest && git status", "/x/pytest", "./pytest"]),
+        ("bash(cd:*)", ["cd src"], ["cd src && echo x", "cd src && ls", "cd src && cat a.py"]),
+        (
+            "bash(make && make install)",
+            ["make && make install"],
+            ["make", "make install", "make; make install"],
+        ),
+        ("bash", ["rm -rf x", "echo $(x)"], []),
+        ("bash(*)", ["rm -rf x"], []),
+        ("*", ["rm -rf x"], []),
+        ("edit", [], ["make"]),
+    ],
+)
+def test_an_allow_rule_covers_the_commands_it_names_and_no_others(
+    here: Scene, rule: str, allowed: list[str], asked: list[str]
+) -> None:
+    for line in allowed:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
+    for line in asked:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
+
+
+def test_an_allow_rule_with_words_holds_only_in_the_workspace(here: Scene) -> None:
+    """SEC-17: the same words somewhere else are another command."""
+    rules = Rules(allow=("bash(make)",))
+    assert here.bash("make", rules=rules, cwd=here.workspace / "src").kind == "allow"
+    assert here.bash("make", rules=rules, cwd=here.outside).kind == "ask"
+    assert here.bash("make", rules=rules, cwd=here.workspace / "out").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed", "asked"),
+    [
+        (
+            "edit(src/**)",
+            ["src/a.py", "src/x/y.py", "./src/../src/a.py"],
+            ["README.md", "srcx/a.py", "src/../x"],
+        ),
+        ("edit(src/*)", ["src/a.py"], ["src/x/y.py"]),
+        ("edit(./*)", ["README.md"], ["src/a.py", ".env/x"]),
+        ("edit(*.py)", ["src/a.py", "b.py"], ["src/a.PY", "x.pyc"]),
+        ("edit(src)", ["src/a.py", "src/x/y"], ["srcx"]),
+        ("edit(src/[ab].py)", ["src/a.py"], ["src/c.py", "src/[ab].py"]),
+        ("edit(src/[!a].py)", ["src/b.py"], ["src/a.py"]),
+        ("edit(src/?.py)", ["src/b.py"], ["src/bb.py"]),
+        ("edit(**/a.py)", ["src/a.py", "a.py", "x/y/a.py"], ["src/b.py", "xa.py"]),
+        ("edit", ["src/a.py"], ["../outside/x", "out/x", ".git/config", ".prunecli/config.toml"]),
+        ("edit(**)", ["src/a.py"], [".git/config", "src/.git/hooks/x", ".env"]),
+        ("edit(.git/**)", [".git/config"], [".git2/config", ".prunecli/x"]),
+        ("edit(out/**)", [], ["out/y/../../../ws2/x"]),
+        ("write(src/**)", [], ["src/a.py"]),
+        ("*", ["src/a.py"], [".git/config", "../outside/x"]),
+    ],
+)
+def test_an_allow_rule_covers_the_files_it_names_and_no_others(
+    here: Scene, rule: str, allowed: list[str], asked: list[str]
+) -> None:
+    for path in allowed:
+        assert here.edit(path, rules=Rules(allow=(rule,))).kind == "allow", path
+    for path in asked:
+        assert here.edit(path, rules=Rules(allow=(rule,))).kind == "ask", path
+
+
+def test_an_allow_rule_reaches_secrets_only_by_naming_them(here: Scene) -> None:
+    for rule in ("read", "*", "read(**)", "read(*)", "read(deploy/*)", f"read({here.home}/**)"):
+        assert here.read("deploy/id_rsa", rules=Rules(allow=(rule,))).kind == "ask", rule
+        assert here.read("~/.ssh/id_rsa", rules=Rules(allow=(rule,))).kind == "ask", rule
+    assert here.read("deploy/id_rsa", rules=Rules(allow=("read(deploy/id_rsa)",))).kind == "allow"
+    assert here.read("deploy/id_rsa", rules=Rules(allow=("read(id_rsa*)",))).kind == "allow"
+    assert here.read("README.md", rules=Rules(allow=("read",))).kind == "allow"
+    assert here.read("../outside/x", rules=Rules(allow=("read",))).kind == "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "must start with a tool name"),
+        ("bash(git status", "close its parenthesis"),
+        ("bash()", "its parentheses are empty"),
+        ("bash(git $x)", "but it uses a variable"),
+        ("bash(npm run test*)", "but it uses a wildcard"),
+        ("bash(a | b:*)", "a prefix must be a single command"),
+        ("edit(../x)", "its path contains .."),
+        ("edit($HOME/x)", "not expanded"),
+        ("read(~bob/x)", "not expanded"),
+        ("read([z-a])", "is reversed"),
+        ("read(a\nb)", "control or invisible character"),
+        ("mcp__x__y(5)", "no tool named mcp__x__y"),
+        ("git status", "must start with a tool name"),
+        ("bash(x) y", "close its parenthesis"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_quoted_with_what_is_wrong(text: str, says: str) -> None:
+    for field in ("allow", "ask", "deny"):
+        with pytest.raises(ConfigError) as caught:
+            Rules(**{field: (text,)})
+        assert repr(text) in caught.value.message
+        assert says in caught.value.message
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm -rf /",
+        "/bin/rm x",
+        "RM x",
+        "ls && rm x",
+        "ls | rm x",
+        "ls; ls; rm",
+        "sudo rm x",
+        "sudo -u bob rm x",
+        "env A=1 rm x",
+        "xargs rm",
+        "find . -exec rm x +",
+        "sh -c 'rm -rf x'",
+        "timeout 5 rm x",
+        'r""m x',
+        "r\\m x",
+        "$(rm x)",
+        "echo `rm x`",
+        "rm$IFS-rf$IFS/",
+        "if true; then rm x; fi",
+        "{ rm x; }",
+        "ls\nrm x",
+        "python3 -c 'import os; os.system(\"rm x\")'",
+    ],
+)
+def test_a_denied_command_is_found_wherever_it_stands_in_the_line(here: Scene, line: str) -> None:
+    """SEC-13: each simple command is looked at, also where programs start programs."""
+    for mode in MODES:
+        assert here.bash(line, rules=Rules(allow=("bash",), deny=("bash(rm:*)",)), mode=mode).kind == "deny"
+
+
+@pytest.mark.parametrize(
+    "line", ["$x -rf /", "sh script", "eval x", "cat x | sh", "xargs foo", "echo {a,b}", "a <<E\nE"]
+)
+def test_where_a_denied_command_could_hide_it_is_asked_about_even_in_auto_mode(
+    here: Scene, line: str
+) -> None:
+    rules = Rules(allow=("bash",), deny=("bash(rm:*)",))
+    assert here.bash(line, rules=rules, mode="auto").kind == "ask"
+    assert here.bash(line, rules=rules, mode="plan").kind == "deny"
+    assert here.bash(line, rules=Rules(), mode="auto").kind == "allow"
+
+
+def test_a_deny_rule_leaves_other_commands_alone(here: Scene) -> None:
+    rules = Rules(deny=("bash(git push:*)", "bash(rm:*)"))
+    for line in (
+        "git stash push",
+        "git commit -m 'no push'",
+        "git rm x",
+        "npm rm x",
+        "echo rm",
+        "grep rm src/a.py",
+    ):
+        assert here.bash(line, rules=rules, mode="auto").kind == "allow", line
+    for line in ("git push", "git -C src push", "git -c a=b --no-pager push -f"):
+        assert here.bash(line, rules=rules, mode="auto").kind == "deny", line
+    exact = Rules(deny=("bash(git push)",))
+    assert here.bash("git push", rules=exact, mode="auto").kind == "deny"
+    assert here.bash("git push origin", rules=exact, mode="auto").kind == "allow"
+
+
+# Deny rules for paths ----------------------------------------------------------------------------------------
+
+
+def test_a_denied_file_is_denied_by_every_name_it_has(here: Scene) -> None:
+    """SEC-03, SEC-04: links, chains, hard links, /proc/self/cwd, upper and lower case, ways around."""
+    secret = here.workspace / "Vault" / "plan.txt"
+    secret.parent.mkdir()
+    secret.write_text("x")
+    os.symlink(secret, here.workspace / "one")
+    os.symlink("one", here.workspace / "two")
+    os.symlink("Vault", here.workspace / "folder")
+    os.link(secret, here.workspace / "src" / "twin")
+    names = [
+        *("Vault/plan.txt", "./Vault//plan.txt", "src/../Vault/plan.txt", str(secret), "//" + str(secret)),
+        *(
+            "one",
+            "two",
+            "folder/plan.txt",
+            "src/twin",
+            "vault/PLAN.txt",
+            "VAULT/plan.txt.",
+            "Vault/pl\u200ban.txt",
+        ),
+        *(
+            "/proc/self/cwd/Vault/plan.txt",
+            f"/proc/self/root{secret}",
+            "out/../ws/Vault/plan.txt",
+            "missing/../Vault/plan.txt",
+        ),
+    ]
+    for rule in (
+        "read(Vault/**)",
+        "read(Vault)",
+        "read(plan.txt)",
+        f"read({secret})",
+        "read(**/plan.*)",
+        "read(folder/*)",
+    ):
+        for name in names:
+            verdict = here.read(name, rules=Rules(allow=("*",), deny=(rule,)), mode="auto")
+            assert verdict.kind == "deny", (rule, name)
+    assert here.read("README.md", rules=Rules(deny=("read(Vault/**)",))).kind == "allow"
+
+
+def test_a_denied_link_is_denied_by_its_own_name_and_by_where_it_leads(here: Scene) -> None:
+    assert here.read("out/x", rules=Rules(deny=("read(out/**)",)), mode="auto").kind == "deny"
+    assert here.read("../outside/x", rules=Rules(deny=("read(out/**)",)), mode="auto").kind == "deny"
+
+
+def test_a_denied_path_under_home_is_denied_in_every_spelling_of_home(here: Scene) -> None:
+    rules = Rules(deny=("read(~/.ssh/**)",))
+    for path in ("~/.ssh/id_rsa", str(here.home / ".ssh" / "id_rsa"), "key", "../home/.SSH/id_rsa", "~/.ssh"):
+        assert here.read(path, rules=rules, mode="auto").kind == "deny"
+    for line in (
+        "cat ~/.ssh/id_rsa",
+        "cat $HOME/.ssh/id_rsa",
+        "cat key",
+        "tar cf x ../home/.ssh",
+        f"x --f={here.home}/.ssh/id_rsa",
+    ):
+        assert here.bash(line, rules=rules, mode="auto").kind == "deny", line
+    assert here.bash("make all", rules=rules, mode="auto").kind == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "kind"),
+    [
+        ("read(src/**)", "cat src/a.py", "deny"),
+        ("read(src/**)", "python3 src/a.py", "deny"),
+        ("read(src/**)", "python3 -m x --file=src/a.py", "deny"),
+        ("read(src/**)", "cat $(ls src/a.py)", "deny"),
+        ("read(src/**)", "echo src/a.py", "allow"),
+        ("read(src/**)", "ls deploy", "allow"),
+        ("read(src)", "npm run src", "ask"),
+        ("read(build)", "npm run build", "allow"),
+        ("edit(src/**)", "cat src/a.py", "allow"),
+        ("edit(src/**)", "python3 fix.py src/a.py", "ask"),
+        ("edit(src/**)", "echo x > src/a.py", "ask"),
+        ("edit(src/**)", "make", "allow"),
+        ("grep(src/**)", "cat src/a.py", "allow"),
+    ],
+)
+def test_a_denied_path_is_looked_for_in_commands_too(here: Scene, rule: str, line: str, kind: str) -> None:
+    """SEC-03: as far as words can tell; what a program opens by itself is the sandbox's business."""
+    assert here.bash(line, rules=Rules(deny=(rule,)), mode="auto").kind == kind
+
+
+def test_a_rule_for_reading_speaks_for_every_tool_that_reads(here: Scene) -> None:
+    for tool in ("read", "grep", "ls", "find"):
+        assert here.judge(tool, {"path": "src"}, rules=Rules(deny=("read(src)",))).kind == "deny"
+    assert here.judge("ls", {"path": "src"}, rules=Rules(deny=("grep(src)",))).kind == "allow"
+    assert here.judge("write", {"path": "src/a.py"}, rules=Rules(deny=("edit(src)",))).kind == "deny"
+    assert here.edit("src/a.py", rules=Rules(deny=("write(src)",)), mode="edits").kind == "allow"
+
+
+def test_a_search_around_a_denied_file_is_asked_about(here: Scene) -> None:
+    rules = Rules(deny=("read(deploy/**)", "read(*.pem)"))
+    grep = ("grep", {"pattern": "x"})
+    assert here.judge(*grep, rules=rules).kind == "ask"
+    assert here.judge("grep", {"pattern": "x", "path": "src"}, rules=rules).kind == "allow"
+    for line in ("rg x", "rg x .", "git diff", "git grep x"):
+        assert here.bash(line, rules=rules).kind == "ask", line
+    assert here.bash("rg x src", rules=rules).kind == "allow"
+    assert here.bash("ls", rules=rules).kind == "allow"
+
+
+def test_a_glob_that_leads_back_up_searches_what_it_leads_to(here: Scene) -> None:
+    upwards = ("grep", {"pattern": "x", "path": "README.md", "glob": "../**"})
+    assert here.judge(*upwards, rules=Rules(deny=("read(.env)",)), mode="auto").kind == "ask"
+
+
+def test_a_hard_link_among_too_many_files_is_asked_about(here: Scene) -> None:
+    """SEC-03: what can't be told is not let pass."""
+    many = here.workspace / "many"
+    many.mkdir()
+    for number in range(5001):
+        (many / str(number)).touch()
+    (here.workspace / "first").write_text("x")
+    os.link(here.workspace / "first", here.workspace / "second")
+    assert here.read("second", rules=Rules(deny=("read(zzz)",)), mode="auto").kind == "ask"
+    assert here.read("README.md", rules=Rules(deny=("read(zzz)",)), mode="auto").kind == "allow"
+
+
+# Places ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "../x",
+            "..",
+            "/",
+            "/etc/passwd",
+            "src/../../x",
+            "//etc/passwd",
+            "/./etc/passwd",
+            "~",
+            "~/x",
+            "~/../x",
+        ),
+        *(
+            "$HOME/x",
+            "${HOME}/x",
+            "$PWD/x",
+            "out",
+            "out/x",
+            "out/../x",
+            "out/new",
+            "WS_EVIL",
+            "../ws_evil/x",
+            "../ws./x",
+        ),
+        *("/proc/self/root/etc/passwd", "/proc/self/environ", "/dev/sda", "/tmp", "missing/../../x"),
+    ],
+)
+def test_a_path_that_leads_out_is_outside(here: Scene, path: str) -> None:
+    """SEC-01, SEC-02: prefixes, dots, slashes, home, variables and links."""
+    (here.workspace.parent / "ws_evil").mkdir()
+    path = str(here.workspace) + "_evil/x" if path == "WS_EVIL" else path
+    assert here.read(path).kind == "ask"
+    assert here.edit(path, mode="edits").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/a.py",
+        "./src//a.py",
+        ".",
+        "src/..",
+        "src/../README.md",
+        "new/deep/x",
+        "..x",
+        "a..b",
+        "x~",
+        "a$b",
+        "out/../ws/x",
+    ],
+)
+def test_a_path_that_stays_inside_is_inside(here: Scene, path: str) -> None:
+    assert here.read(path).kind == "allow"
+    assert here.read(str(here.workspace / path)).kind == "allow"
+
+
+def test_a_path_is_inside_only_if_it_is_by_its_links_and_by_its_text(here: Scene) -> None:
+    """SEC-02: the kernel follows links before it goes up, a program that tidies paths does not."""
+    (here.workspace / "src" / "one" / "two").mkdir(parents=True)
+    os.symlink("src/one/two", here.workspace / "deep")
+    assert here.edit("deep/../x", mode="edits").kind == "allow"
+    assert here.edit("deep/../../x", mode="edits").kind == "ask"
+    assert here.edit("out/../x", mode="edits").kind == "ask"
+
+
+def test_a_path_that_starts_like_another_users_home_is_never_followed(here: Scene) -> None:
+    assert here.read("~root/x", mode="auto").kind == "deny"
+
+
+_PARTS = st.sampled_from(
+    [
+        "src",
+        "..",
+        ".",
+        "",
+        "out",
+        "up",
+        "deep",
+        "self",
+        "chain",
+        "missing",
+        "ws",
+        "ws_evil",
+        "a.py",
+        "~",
+        "$x",
+        "...",
+        " ",
+        "outside",
+        "x",
+    ]
+)
+
+
+def _misjudged(here: Scene, parts: list[str], cwd: Path) -> bool:
+    path = "/".join(parts)
+    start = os.path.join(cwd, path)
+    root = os.path.realpath(here.workspace)
+    ends = [os.path.realpath(start), os.path.realpath(os.path.normpath(start))]
+    inside = all(end == root or end.startswith(root + "/") for end in ends) and path[:1] not in ("~", "$")
+    return is_inside(resolve(path, cwd, here.home), here.workspace) != inside if path else False
+
+
+def _with_links(here: Scene) -> Scene:
+    (here.workspace.parent / "ws_evil").mkdir()
+    os.symlink("..", here.workspace / "up")
+    os.symlink(".", here.workspace / "self")
+    os.symlink("up/outside", here.workspace / "chain")
+    (here.workspace / "src" / "one" / "two").mkdir(parents=True)
+    os.symlink("src/one/two", here.workspace / "deep")
+    os.symlink(here.workspace, here.outside / "ws")
+    return here
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(_PARTS, min_size=1, max_size=7), absolute=st.booleans(), deep=st.booleans())
+def test_inside_and_outside_are_told_apart_for_any_path(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], absolute: bool, deep: bool
+) -> None:
+    """SEC-01, SEC-02: against realpath, which knows no case where following fails here."""
+    here = _links_scene(tmp_path_factory)
+    parts = [*str(here.workspace).split("/"), *parts] if absolute else parts
+    assert not _misjudged(here, parts, here.workspace / "src" if deep else here.workspace)
+
+
+_SCENES: list[Scene] = []
+
+
+def _links_scene(factory: pytest.TempPathFactory) -> Scene:
+    if not _SCENES:
+        _SCENES.append(_with_links(scene(factory.mktemp("links"))))
+    return _SCENES[0]
+
+
+@pytest.mark.slow
+def test_ten_thousand_paths_are_told_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SEC-01: 0 of 10,000 misjudged."""
+    here = _links_scene(tmp_path_factory)
+
+    @settings(max_examples=10_000, deadline=None, database=None)
+    @given(parts=st.lists(_PARTS, min_size=1, max_size=9))
+    def run(parts: list[str]) -> None:
+        assert not _misjudged(here, parts, here.workspace)
+
+    run()
+
+
+@pytest.mark.parametrize("path", ["loop", "loop/x", "src/" + "a" * 300, "a\0b", "", "src/\0"])
+def test_a_path_that_cannot_be_followed_is_denied_in_every_mode(here: Scene, path: str) -> None:
+    """SEC-05: links in a loop, names too long, no path at all."""
+    for mode in MODES:
+        for judged in (here.read, here.edit):
+            assert judged(path, mode=mode, rules=Rules(allow=("*",))).kind == "deny"
+
+
+def test_a_path_through_a_folder_without_access_is_denied() -> None:
+    """SEC-05: EACCES, looked at as a user who has none."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # TMPDIR may be closed to that user
+        here = scene(Path(name))
+        for folder in (Path(name), here.workspace):
+            folder.chmod(0o755)
+        closed = here.workspace / "closed"
+        closed.mkdir()
+        os.symlink("/etc/passwd", closed / "x")
+        closed.chmod(0)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)
+        try:
+            assert here.read("README.md").kind == "allow"
+            verdict = here.read("closed/x", mode="auto")
+        finally:
+            if root:
+                os.seteuid(0)
+            closed.chmod(0o755)
+        assert verdict.kind == "deny"
+        assert "Permission denied" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            ".git/config",
+            ".GIT/config",
+            ".Git/hooks/x",
+            "src/.git/config",
+            ".git",
+            ".git./config",
+            ".git /config",
+        ),
+        *(
+            "GIT~1/config",
+            ".g\u200cit/config",
+            ".prunecli/config.toml",
+            ".PruneCLI/config.toml",
+            "a/.prunecli/x",
+        ),
+        *(".vscode/tasks.json", ".envrc", ".mcp.json", ".tool-versions", "inner/config", "alias/hooks/x"),
+    ],
+)
+def test_edits_mode_never_writes_where_programs_are_started_from(here: Scene, path: str) -> None:
+    """SEC-04, SBX-07: in any spelling, through links as well."""
+    (here.workspace / ".git").mkdir()
+    os.symlink(".git", here.workspace / "inner")
+    os.symlink("inner", here.workspace / "alias")
+    assert here.edit(path, mode="edits").kind == "ask"
+
+
+def test_edits_mode_asks_for_a_file_that_has_another_name(here: Scene) -> None:
+    """SEC-03: a hard link could be a file outside."""
+    os.link(here.outside / "x", here.workspace / "src" / "x")
+    assert here.edit("src/x", mode="edits").kind == "ask"
+    assert here.edit("src/x", mode="edits").rule == ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            ".env",
+            ".env.local",
+            ".ENV",
+            "prod.env",
+            "deploy/server.pem",
+            "deploy/id_rsa",
+            "id_rsa.pub",
+            "id_ed25519",
+        ),
+        *(
+            "x/.ssh/config",
+            "x/.aws/credentials",
+            ".gnupg/x",
+            "credentials.json",
+            ".netrc",
+            ".npmrc",
+            "secrets.toml",
+        ),
+        *("/proc/self/environ", "/proc/1/environ", "~/.ssh/id_rsa", "key", "server.key", ".git-credentials"),
+    ],
+)
+def test_reading_a_secret_is_asked_about(here: Scene, path: str) -> None:
+    """SEC-19."""
+    for mode in ("ask", "edits", "plan"):
+        assert here.read(path, mode=mode).kind == "ask"
+
+
+@pytest.mark.parametrize(
+    "path", [".env.example", "env.py", "credentials.py", "src/environment", "keys.py", ".github/x"]
+)
+def test_what_only_sounds_like_a_secret_is_read(here: Scene, path: str) -> None:
+    assert here.read(path).kind == "allow"
+
+
+def test_secrets_of_the_program_itself_are_asked_about(here: Scene) -> None:
+    (here.workspace / "own").mkdir()
+    assert here.read("own/key").kind == "allow"
+    assert here.read("own/key", secrets=(here.workspace / "own",)).kind == "ask"
+    assert here.bash("cat own/key", secrets=(here.workspace / "own" / "key",)).kind == "ask"
+
+
+def test_headers_and_libraries_of_the_system_are_read_without_a_question(here: Scene) -> None:
+    assert here.read("/usr/include/stdio.h").kind == "allow"
+    assert here.read("/usr/lib/python3/dist-packages/x.py").kind == "allow"
+    assert here.read("/usr/lib/../../etc/passwd").kind == "ask"
+    assert here.read("/usr/libx/y").kind == "ask"
+    assert here.read("/usr/lib/server.key").kind == "ask"
+    assert here.edit("/usr/lib/x", mode="edits").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "kind"),
+    [
+        ("grep", {"pattern": "/etc/passwd"}, "allow"),
+        ("grep", {"pattern": "x", "glob": "*.py"}, "allow"),
+        ("grep", {"pattern": "x", "glob": ".env*"}, "ask"),
+        ("grep", {"pattern": "x", "glob": "../**"}, "ask"),
+        ("grep", {"pattern": "x", "glob": "/etc/*"}, "ask"),
+        ("grep", {"pattern": "x", "glob": "../../**", "path": "src"}, "ask"),
+        ("find", {"pattern": ".env"}, "allow"),
+        ("find", {"pattern": "**/*.py", "path": "src"}, "allow"),
+        ("find", {"pattern": "../*"}, "ask"),
+        ("find", {"pattern": "/etc/*"}, "ask"),
+        ("find", {"pattern": "~/*"}, "ask"),
+        ("ls", {"path": ".."}, "ask"),
+    ],
+)
+def test_patterns_of_search_tools_are_judged_as_paths(here: Scene, tool: str, given: Any, kind: str) -> None:
+    assert here.judge(tool, given).kind == kind
+
+
+def test_a_workspace_behind_a_link_is_the_same_workspace(here: Scene) -> None:
+    link = here.workspace.parent / "link"
+    os.symlink(here.workspace, link)
+    around = {"workspace": link, "cwd": link}
+    assert here.read("src/a.py", **around).kind == "allow"
+    assert here.read(str(here.workspace / "src/a.py"), **around).kind == "allow"
+    assert here.read("../outside/x", **around).kind == "ask"
+    assert here.read("src/a.py", rules=Rules(deny=("read(src/**)",)), **around).kind == "deny"
+    assert here.edit("src/a.py", rules=Rules(allow=("edit(src/**)",)), **around).kind == "allow"
+
+
+def test_a_workspace_that_is_gone_denies(here: Scene) -> None:
+    os.symlink("gone", here.workspace.parent / "gone")
+    gone = here.workspace.parent / "gone"
+    assert here.read("x", workspace=gone, cwd=gone).kind == "deny"
+    with pytest.raises(Unresolvable):
+        resolve("x", gone, here.home)
+
+
+# Offers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "rule"),
+    [
+        ("bash", {"command": "npm test"}, "bash(npm test)"),
+        ("bash", {"command": "npm  test 'a b' 2>&1"}, "bash(npm test 'a b')"),
+        ("bash", {"command": "make && make install"}, "bash(make && make install)"),
+        ("bash", {"command": "make; make x"}, "bash(make; make x)"),
+        ("bash", {"command": "echo ')' '*' x:'*'; y"}, "bash(echo ')' '*' 'x:*'; y)"),
+        ("bash", {"command": "make $x"}, ""),
+        ("bash", {"command": "make > x"}, ""),
+        ("bash", {"command": "make " + "x" * 300}, ""),
+        ("edit", {"path": "src/a.py"}, "edit(src/**)"),
+        ("edit", {"path": "src/x/new.py"}, "edit(src/x/**)"),
+        ("edit", {"path": "README.md"}, "edit(./*)"),
+        ("edit", {"path": ".git/config"}, "edit(./.git/config)"),
+        ("edit", {"path": ".env"}, "edit(./.env)"),
+        ("edit", {"path": "app/[id]/page.tsx"}, ""),
+        ("edit", {"path": "a\x1bb/x"}, ""),
+        ("read", {"path": "/etc/nginx/nginx.conf"}, "read(/etc/nginx/**)"),
+        ("read", {"path": "../outside/x"}, "read(OUTSIDE/**)"),
+        ("read", {"path": "/etc/hosts"}, "read(/etc/hosts)"),
+        ("read", {"path": "/etc"}, ""),
+        ("read", {"path": "/"}, ""),
+        ("read", {"path": "../home"}, ""),
+        ("read", {"path": ".."}, ""),
+    ],
+)
+def test_the_rule_that_is_offered_is_narrow(here: Scene, tool: str, given: Any, rule: str) -> None:
+    """SEC-17."""
+    verdict = here.judge(tool, given)
+    assert verdict.kind == "ask"
+    assert verdict.rule == rule.replace("OUTSIDE", str(here.outside))
+
+
+def test_an_offered_rule_allows_the_same_call_and_asks_again_for_another(here: Scene) -> None:
+    """SEC-17: allowed for this session means this, not something like it."""
+    saved = Rules()
+    for judged, same, others in [
+        (here.bash, "npm test", ["npm test x", "npm", "npm testx", "npm test && rm x", "npm test $x"]),
+        (here.edit, "src/a.py", ["README.md", "src/.git/x", "src/../x", "srcx/a"]),
+        (here.edit, "../outside/x", ["../outside/y", "../x"]),
+        (here.read, "../outside/x", ["../x", "../outside/.env", "../home/x"]),
+        (here.read, ".env", [".env.local", "src/.env", "deploy/id_rsa"]),
+    ]:
+        first = judged(same, rules=saved)
+        assert first.kind == "ask"
+        assert first.rule
+        saved = replace(saved, allow=(*saved.allow, first.rule))
+        assert judged(same, rules=saved).kind == "allow"
+        for other in others:
+            assert judged(other, rules=saved).kind == "ask", (first.rule, other)
+
+
+def test_a_call_that_a_deny_or_ask_rule_holds_up_offers_nothing(here: Scene) -> None:
+    assert here.bash("make", rules=Rules(ask=("bash",))).rule == ""
+    assert here.bash("sh x", rules=Rules(deny=("bash(rm:*)",))).rule == ""
+
+
+_ANY_LINE = st.lists(
+    st.sampled_from(["npm", "x", "'a b'", "&&", "|", ";", "rm", "-f", "a=b", ":*", "'*'", "(", "$x", "2>&1"])
+).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=_ANY_LINE)
+def test_whatever_is_offered_covers_the_line_it_was_offered_for(
+    tmp_path_factory: pytest.TempPathFactory, line: str
+) -> None:
+    here = _links_scene(tmp_path_factory)
+    rule = here.bash(line).rule
+    if rule:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow"
+        assert here.bash(line + " more", rules=Rules(allow=(rule,))).kind == "ask"

@@ -1,0 +1,115 @@
+"""What the line of a tool call says of its result."""
+
+import pytest
+
+from prunecli.context.render import INTERRUPTED
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import INVALID_INPUT, Image, Text
+from prunecli.presentation.entries import Diff, Output, ToolState
+from prunecli.presentation.outcomes import (
+    argument_of,
+    body_of,
+    counted,
+    of_command,
+    outcome_of,
+    state_of,
+)
+
+
+def result(text: str = "", *, name: str = "bash", error: bool = False, **details: object) -> ToolResult:
+    return ToolResult("t1", name, (Text(text),) if text else (), error, details)
+
+
+def nothing(name: str, given: object) -> str:
+    return ""
+
+
+def test_a_command_says_its_last_line_which_is_its_summary() -> None:
+    output = "collected 42\n....\n===== 1 failed, 41 passed in 2.1s =====\n[exit code 1]"
+    assert outcome_of(result(output, error=True, exit_code=1)) == "exit 1 · 1 failed, 41 passed in 2.1s"
+    assert outcome_of(result("all good\n", exit_code=0)) == "all good"
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "said"),
+    [
+        ("a\nb\n", ToolState.OK, "2 lines"),
+        ("  \n", ToolState.OK, "nothing"),
+        ("[1, 2]\n[3]\n", ToolState.OK, "2 lines"),
+        ("a\nb\n[exit code 3]", ToolState.ERROR, "exit 3 · 2 lines"),
+        ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · nothing"),
+        (f"a\n{INTERRUPTED}", ToolState.INTERRUPTED, ""),
+        ("a\n[timed out after 3 s]", ToolState.ERROR, "timed out · 1 line"),
+        ("a\n[killed by SIGKILL]", ToolState.ERROR, "killed by SIGKILL · 1 line"),
+        ("a\n[ended from outside, exit code unknown]", ToolState.ERROR, "ended from outside · 1 line"),
+    ],
+)
+def test_a_command_of_the_users_says_how_it_ended_and_how_much_it_said(
+    text: str, state: ToolState, said: str
+) -> None:
+    assert of_command(text) == (state, said)
+
+
+def test_a_command_without_output_says_only_how_it_ended() -> None:
+    assert outcome_of(result("(no output)", exit_code=2, error=True)) == "exit 2"
+    assert outcome_of(result("", exit_code=None, error=True)) == "ended from outside"
+    assert (
+        outcome_of(result("half\n[timed out after 3 s]", exit_code=-15, timed_out=True)) == "timed out · half"
+    )
+
+
+def test_a_change_says_how_many_lines_it_added_and_removed() -> None:
+    edited = result(
+        "Edited a.py", name="edit", added=4, removed=2, diff="@@ -1,1 +1,1 @@\n-a\n+b", path="a.py"
+    )
+    assert outcome_of(edited) == "+4 −2"
+    assert body_of(edited) == Diff("@@ -1,1 +1,1 @@\n-a\n+b", "a.py")
+
+
+def test_reading_says_how_many_lines_it_showed() -> None:
+    assert outcome_of(result("x", name="read", path="a.py", first_line=1, last_line=220)) == "220 lines"
+    assert outcome_of(result("x", name="read", path="a.py", first_line=3, last_line=3)) == "1 line"
+
+
+def test_a_failure_says_its_first_line_and_never_more_than_fits() -> None:
+    assert outcome_of(result("no such file\nmore", name="read", error=True)) == "no such file"
+    assert len(outcome_of(result("x" * 500, name="read", error=True))) == 60
+
+
+def test_of_a_denied_call_the_reason_is_shown() -> None:
+    said = result("The user did not allow this. They said: later", error=True, denied=True, reason="later")
+    assert body_of(said) == Output("later")
+    assert body_of(result("The user did not allow this.", error=True, denied=True, reason="")) is None
+
+
+def test_what_was_denied_or_interrupted_shows_that_as_its_state() -> None:
+    assert state_of(result("no", error=True, denied=True)) is ToolState.DENIED
+    assert state_of(result("no", error=True, interrupted=True)) is ToolState.INTERRUPTED
+    assert state_of(result("no", error=True)) is ToolState.ERROR
+    assert state_of(result("yes")) is ToolState.OK
+    assert outcome_of(result("Not allowed: x", error=True, denied=True)) == ""
+
+
+def test_output_of_a_file_is_code_of_its_language() -> None:
+    assert body_of(result("x = 1", name="read", path="src/a.PY")) == Output("x = 1", "py")
+    assert body_of(result("a: 1", name="read", path="b.yml")) == Output("a: 1", "yaml")
+    assert body_of(result("plain", name="read", path="Makefile")) == Output("plain", "")
+    assert body_of(result("(no output)", exit_code=0)) is None
+
+
+def test_an_image_is_shown_as_words() -> None:
+    picture = ToolResult("t1", "read", (Image("image/png", "", 12, 30),))
+    assert body_of(picture) == Output("[image/png 12×30]", "")
+
+
+def test_the_argument_is_the_command_as_it_is_else_the_tools_summary_else_the_input() -> None:
+    assert argument_of("bash", {"command": "ls\n  -la"}, nothing) == "ls\n  -la"
+    assert argument_of("read", {"path": "a.py"}, lambda *_: "a.py 1-20") == "a.py 1-20"
+    assert argument_of("mcp__x", {"q": "ä"}, nothing) == '{"q": "ä"}'
+    assert argument_of("read", {INVALID_INPUT: '{"pa'}, nothing) == '{"pa'
+    assert argument_of("ls", {}, nothing) == ""
+
+
+def test_things_are_counted_in_words() -> None:
+    assert [counted(n, "match") for n in (0, 1, 2)] == ["0 matches", "1 match", "2 matches"]
+    assert counted(12_345, "line") == "12,345 lines"

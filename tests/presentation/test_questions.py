@@ -1,0 +1,131 @@
+"""What is shown of a call before it may run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from prunecli.agent.execute import Asked
+from prunecli.model.messages import ToolUse
+from prunecli.model.touches import Touches, named
+from prunecli.presentation.entry_text import sheet_lines
+from prunecli.presentation.questions import Sheet, sheet_of
+
+CWD = Path("/w/project")
+
+
+def sheet(
+    name: str, files: dict[str, str] | None = None, why: str = "it runs something", **given: object
+) -> Sheet:
+    asked = Asked(ToolUse("t1", name, given), named(name, given), why, f"{name}(x:*)")
+    return sheet_of(asked, (files or {}).get, CWD)
+
+
+def test_paths_inside_the_workspace_are_shown_relative() -> None:
+    shown = sheet("read", path="/w/project/src/a.py", why="/w/project/src/a.py: it holds secrets")
+    assert (shown.text, shown.reason) == ("path: src/a.py", "src/a.py: it holds secrets")
+    assert sheet("edit", path="/w/project/a.py", old_string="a", new_string="b").text == "a.py"
+    for path in ("/w/projects/a.py", "/w/project/../b.py", "/etc/passwd"):
+        assert sheet("read", path=path, why=f"{path}: why").text == f"path: {path}"
+
+
+def test_every_control_character_of_a_command_is_seen() -> None:
+    """Newline, CR, ESC, bidi, zero width: shown escaped, nothing left out."""
+    shown = sheet("bash", command="echo ok\r\x1b[2K\u202e\u200brm -rf x\nnext\tline")
+    assert shown.text == "echo ok␍␛[2K��rm -rf x\nnext␉line"
+    assert shown.title == "Run this command?"
+    assert (shown.reason, shown.rule) == ("it runs something", "bash(x:*)")
+
+
+def test_a_command_of_thousands_of_columns_is_there_to_its_end() -> None:
+    """The full text is reachable."""
+    assert sheet("bash", command="echo " + "a" * 5_000 + "; rm x").text.endswith("; rm x")
+
+
+def test_other_inputs_of_a_command_are_shown_with_it() -> None:
+    shown = sheet("bash", command="make", timeout=600)
+    assert (shown.text, shown.beside) == ("make", "timeout: 600"), "it is no line of the command"
+    long = sheet("bash", command="make", timeout=600, note="n" * 70)
+    assert (long.text, long.beside) == (f"make\ntimeout: 600\nnote: {'n' * 70}", "")
+    assert "  (timeout: 600)" in sheet_lines(shown)
+
+
+def test_an_edit_is_shown_as_what_it_would_change_in_the_file() -> None:
+    shown = sheet("edit", {"a.py": "one\ntwo\nthree\n"}, path="a.py", old_string="two", new_string="2")
+    assert shown.text == "a.py"
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+    assert shown.diff.counts() == (1, 1)
+
+
+def test_an_edit_of_every_place_says_so() -> None:
+    shown = sheet("edit", {"a": "x\ny\nx\n"}, path="a", old_string="x", new_string="z", replace_all=True)
+    assert shown.text == "a  (all occurrences)"
+    assert shown.diff is not None
+    assert shown.diff.counts() == (2, 2)
+
+
+def test_an_edit_that_does_not_match_shows_both_texts_as_they_are() -> None:
+    shown = sheet("edit", {"a": "other\n"}, path="a", old_string="x", new_string="y")
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -1 +1 @@\n-x\n+y"
+
+
+def test_a_change_of_line_ends_alone_is_seen() -> None:
+    """A diff does not hide what differs only in a carriage return."""
+    shown = sheet("write", {"a": "one\n"}, path="a", content="one\r\n")
+    assert shown.diff is not None
+    assert "+one␍" in shown.diff.text
+
+
+def test_a_line_feed_at_the_end_is_no_line_of_its_own_and_one_that_is_missing_is_seen() -> None:
+    shown = sheet("write", {"a": "one\ntwo"}, path="a", content="one\ntwo\n")
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+two"
+    empty = sheet("write", path="new.txt", content="")
+    assert empty.diff is not None
+    assert empty.diff.text == ""
+
+
+def test_a_new_file_is_shown_whole() -> None:
+    shown = sheet("write", path="new.txt", content="a\nb")
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file"
+
+
+def test_a_call_that_is_neither_shows_each_input_on_lines_of_its_own() -> None:
+    shown = sheet("grep", pattern="a\nb", path="src")
+    assert shown.text == "pattern:\na\nb\npath: src"
+    assert shown.diff is None
+
+
+def test_a_malformed_input_is_shown_and_breaks_nothing() -> None:
+    assert sheet("edit", path=["a"], old_string=1).text == 'path: ["a"]\nold_string: 1'
+    assert replace(sheet("write", content="x"), reason="").text == "content: x"
+
+
+def test_a_new_tool_is_shown_whole_whatever_its_arguments_are_called() -> None:
+    given = {"path": "a", "content": "x", "command": "rm y"}
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), None, "why", ""), {}.get, CWD)
+    assert (shown.title, shown.diff) == ("Allow new?", None)
+    assert shown.text == "path: a\ncontent: x\ncommand: rm y"
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), Touches(changes=("a",)), "why", ""), {}.get, CWD)
+    assert (shown.title, shown.diff) == ("Change this file?", None)
+    assert "command: rm y" in shown.text
+
+
+def test_every_command_that_a_call_runs_is_shown() -> None:
+    touches = Touches(runs=("make", "make\x1b test"))
+    shown = sheet_of(
+        Asked(ToolUse("t1", "new", {"first": "make", "in": "src"}), touches, "why", ""), {}.get, CWD
+    )
+    assert shown.title == "Run this command?"
+    assert shown.text == "make\nmake␛ test\nin: src"
+
+
+def test_an_edit_of_a_text_that_is_not_there_is_said_to_fail() -> None:
+    files = {"a.py": "one\r\ntwo\r\n"}
+    assert sheet("edit", files, path="a.py", old_string="three", new_string="x").text == (
+        "a.py  (text to replace not found: this edit will fail)"
+    )
+    for old in ("one", "one\ntwo"):
+        assert sheet("edit", files, path="a.py", old_string=old, new_string="x").text == "a.py"
+    assert sheet("edit", {}, path="gone.py", old_string="a", new_string="x").text == "gone.py"

@@ -1,0 +1,575 @@
+"""The provider against the strict endpoint: what arrives there, what comes back, and every way it can fail."""
+
+import asyncio
+import gzip
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from prunecli.agent.retry import RetryPolicy
+from prunecli.errors import (
+    BadRequest,
+    ConfigError,
+    ConnectionLost,
+    ContextOverflow,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    SignatureRejected,
+    Unauthorized,
+)
+from prunecli.model.messages import INVALID_INPUT, Opaque, Text, Thinking, ToolUse
+from prunecli.model.requests import Request
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
+from prunecli.providers.provider import Begun, Provider, Response, StreamEvent, TextDelta, ToolCallDelta
+from prunecli.providers.reader import LOCAL_PATIENCE, Patience
+from prunecli.providers.thinking import betas_for, thinking_config
+from tests import endpoint as fake
+from tests.providers.requests import request
+
+KEY = "sk-ant-test-0123456789"
+HURRIED = Patience(connect=5.0, first=0.2, silence=0.2, pings=0.3)
+
+
+@asynccontextmanager
+async def provided(
+    script: Any = (), patience: Patience | None = None, path: str = "", **options: Any
+) -> AsyncIterator[tuple[AnthropicProvider, fake.Endpoint]]:
+    async with fake.Endpoint(script, **options) as endpoint:
+        provider = AnthropicProvider(Endpoint(KEY, None, endpoint.base_url + path), patience=patience)
+        try:
+            yield provider, endpoint
+        finally:
+            await provider.close()
+
+
+async def events_of(provider: Provider, sent: Request | None = None) -> list[StreamEvent]:
+    return [event async for event in provider.stream(sent or request())]
+
+
+async def response_of(provider: Provider) -> Response:
+    *_, last = await events_of(provider)
+    assert isinstance(last, Response)
+    return last
+
+
+async def error_of(provider: Provider) -> tuple[ProviderError, list[StreamEvent]]:
+    seen: list[StreamEvent] = []
+
+    async def listen() -> None:
+        async for event in provider.stream(request()):
+            seen.append(event)
+
+    with pytest.raises(ProviderError) as caught:
+        await listen()
+    assert not any(isinstance(event, Response) for event in seen)
+    return caught.value, seen
+
+
+# What arrives ------------------------------------------------------------------------------------------------
+
+
+async def test_the_bytes_of_the_request_arrive_as_they_are():
+    sent = request("Grüße \u2028 😀")
+    async with provided() as (provider, endpoint):
+        await events_of(provider, sent)
+    assert endpoint.requests[0].body == sent.body()
+    assert endpoint.rejected == []
+
+
+async def test_a_key_goes_as_key_and_as_bearer_token_where_the_server_is_not_anthropic():
+    async with provided() as (provider, endpoint):
+        await events_of(provider)
+    headers = endpoint.requests[0].headers
+    assert (headers["authorization"], headers["x-api-key"]) == (f"Bearer {KEY}", KEY)
+    assert headers["accept-encoding"] == "identity"
+
+
+async def test_a_token_goes_as_bearer_token_alone():
+    async with fake.Endpoint() as endpoint:
+        provider = AnthropicProvider(Endpoint(None, "gateway-token", endpoint.base_url))
+        await events_of(provider)
+        await provider.close()
+    headers = endpoint.requests[0].headers
+    assert headers["authorization"] == "Bearer gateway-token"
+    assert "x-api-key" not in headers
+
+
+async def test_without_a_credential_none_is_sent():
+    async with fake.Endpoint() as endpoint:
+        provider = AnthropicProvider(Endpoint(base_url=endpoint.base_url))
+        error, _ = await error_of(provider)
+        await provider.close()
+    assert type(error) is Unauthorized
+    assert "authorization" not in endpoint.requests[0].headers
+    assert "x-api-key" not in endpoint.requests[0].headers
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-6", "claude-haiku-4-5"])
+@pytest.mark.parametrize("budget", [0, 1024])
+async def test_the_betas_of_a_request_go_with_it(model: str, budget: int):
+    """API-22: the endpoint refuses `block_binding` without its header."""
+    config = thinking_config(model, budget)
+    betas = betas_for(config)
+    async with provided() as (provider, endpoint):
+        await events_of(
+            provider, replace(request(model=model), thinking=config, betas=betas, max_tokens=2000)
+        )
+    assert endpoint.rejected == []
+    assert endpoint.requests[0].headers.get("anthropic-beta", "") == ",".join(betas)
+
+
+async def test_one_connection_serves_one_request_after_the_other():
+    async with provided() as (provider, endpoint):
+        for _ in range(3):
+            await events_of(provider)
+    assert (len(endpoint.requests), endpoint.connections) == (3, 1)
+
+
+async def test_a_redirect_is_never_followed():
+    """API-28: neither the key nor the conversation goes to another address than the one that was set."""
+    away = fake.RawResponse(b"", 307, {"location": "http://127.0.0.1:9/v1/messages"})
+    async with provided([away]) as (provider, endpoint):
+        error, _ = await error_of(provider)
+    assert (type(error), len(endpoint.requests)) == (BadRequest, 1)
+    assert "http://127.0.0.1:9/v1/messages" in error.message
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["", "api.anthropic.com", "ftp://x", "https://", "http://[::1", "http://x:y", "file:///etc/passwd"],
+)
+def test_an_address_that_is_none_is_refused(base_url: str):
+    with pytest.raises(ConfigError, match="base_url"):
+        Endpoint("key", base_url=base_url)
+
+
+@pytest.mark.parametrize("key", ["my secret key", "secret\n", "schlüssel", "secret\x00"])
+def test_a_key_that_can_t_stand_in_a_header_is_refused_without_being_shown(key: str):
+    """API-29."""
+    with pytest.raises(ConfigError) as caught:
+        Endpoint(key)
+    assert key not in str(caught.value)
+    assert "ANTHROPIC_API_KEY" in str(caught.value)
+
+
+def test_no_representation_shows_a_credential():
+    """API-29."""
+    assert "secret" not in repr(Endpoint("secret-key", "secret-token"))
+
+
+# What comes back ---------------------------------------------------------------------------------------------
+
+
+async def test_a_reply_comes_as_deltas_and_a_response():
+    reply = fake.Reply(
+        [fake.Thinking("Let me see."), "Words. " * 20, fake.Call("bash", {"command": "ls"}, id="t1")]
+    )
+    async with provided([reply]) as (provider, endpoint):
+        events = await events_of(provider)
+    response = events[-1]
+    assert isinstance(response, Response)
+    thinking, text, call = response.content
+    assert isinstance(thinking, Thinking)
+    assert (thinking.thinking, text) == ("Let me see.", Text("Words. " * 20))
+    assert thinking.signature
+    assert call == ToolUse("t1", "bash", {"command": "ls"})
+    assert (response.stop_reason, response.model) == ("tool_use", "claude-sonnet-4-6")
+    assert response.request_id.startswith("req_")
+    usage = endpoint.requests[0].usage
+    assert usage is not None
+    assert response.usage.prompt_tokens == usage.input_tokens + usage.cache_creation_input_tokens
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Words. " * 20
+    assert ToolCallDelta("t1", "bash") in events
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+async def test_the_response_is_the_same_however_the_bytes_are_cut(size: int):
+    """LOG-17: also in the middle of a character and between the halves of a pair."""
+    words = "Grüße 漢字 😀🎉 ende"
+    reply = fake.Reply([words], split_surrogates=True, faults=fake.Drip(size))
+    async with provided([reply]) as (provider, _):
+        assert (await response_of(provider)).content == (Text(words),)
+
+
+async def test_a_server_without_cache_fields_and_pings_is_understood():
+    reply = fake.Reply("Hi", cache_fields=False, pings=False)
+    async with provided([reply]) as (provider, _):
+        usage = (await response_of(provider)).usage
+    assert (usage.cache_read_input_tokens, usage.cache_creation_input_tokens) == (None, None)
+
+
+async def test_unknown_events_blocks_and_reasons_do_no_harm():
+    """API-18."""
+    raw = fake.Raw({"type": "hologram", "x": 1}, ({"type": "hologram_delta"},))
+    faults = [
+        fake.Insert(at, data=data)
+        for at, data in enumerate(["", "[DONE]", "no json", {"type": "mystery"}], 1)
+    ]
+    reply = fake.Reply([raw, "Hi"], stop_reason="tired", faults=faults)
+    async with provided([reply]) as (provider, _):
+        response = await response_of(provider)
+    assert response.content == (Opaque({"type": "hologram", "x": 1}), Text("Hi"))
+    assert response.stop_reason == "tired"
+
+
+async def test_a_tool_input_that_was_cut_is_never_a_call():
+    """API-10."""
+    call = fake.Call("bash", {"command": "rm -rf /tmp/x"})
+    cuts = range(len('{"command": "rm -rf /tmp/x"}') - 1)
+    script = [fake.Reply(call, faults=fake.CutToolJson(at)) for at in cuts]
+    async with provided(script) as (provider, _):
+        for _ in cuts:
+            (found,) = (await response_of(provider)).content
+            assert isinstance(found, ToolUse)
+            assert list(found.input) == [INVALID_INPUT]
+
+
+# Streams that end too early ------------------------------------------------------------------------------------
+
+REPLY = fake.Reply(["Some words for it. " * 6, fake.Call("bash", {"command": "ls"})])
+N_EVENTS = 13
+
+
+@pytest.mark.parametrize("fault", [fake.EndOfBody, fake.Close, fake.Reset, fake.BrokenChunk])
+async def test_a_stream_that_ends_before_its_end_is_never_a_response(fault: Any):
+    """API-05, API-06: at every event, in good order or broken; behind the last one nothing is lost."""
+    script = [fake.Reply(REPLY.content, faults=fault(at)) for at in range(1, N_EVENTS + 1)]
+    async with provided(script) as (provider, endpoint):
+        for _ in script[:-1]:
+            error, _seen = await error_of(provider)
+            assert type(error) is ConnectionLost
+            assert endpoint.base_url in error.message
+        assert len(endpoint.requests) == N_EVENTS - 1
+        if fault is not fake.Reset:  # which may take bytes with it that were sent
+            assert (await response_of(provider)).stop_reason == "tool_use"
+
+
+async def test_a_stream_that_ends_before_its_first_event_is_a_cut_that_is_tried_again():
+    async with provided([fake.EndOfBody(0)]) as (provider, _):
+        error, _ = await error_of(provider)
+    assert type(error) is ConnectionLost
+    assert "an empty answer" in error.message
+    assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) is not None
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 6])
+async def test_an_error_event_ends_the_stream_with_its_own_kind(at: int):
+    """API-07."""
+    kinds = {
+        "overloaded_error": Overloaded,
+        "rate_limit_error": RateLimited,
+        "authentication_error": Unauthorized,
+    }
+    script = [fake.Reply(REPLY.content, faults=fake.ErrorEvent(at, kind)) for kind in kinds]
+    async with provided(script) as (provider, endpoint):
+        for kind in kinds.values():
+            error, seen = await error_of(provider)
+            assert type(error) is kind
+            assert any(not isinstance(event, Begun) for event in seen) == (at > 3)
+        assert len(endpoint.requests) == len(kinds)
+
+
+async def test_a_signature_refused_in_the_middle_of_a_stream_has_its_own_kind():
+    """API-23."""
+    fault = fake.ErrorEvent(3, "invalid_request_error", fake.SIGNATURE_MESSAGE)
+    async with provided([fault, fake.SIGNATURE_ERROR]) as (provider, _):
+        assert type((await error_of(provider))[0]) is SignatureRejected
+        assert type((await error_of(provider))[0]) is SignatureRejected
+
+
+async def test_a_broken_event_ends_the_stream():
+    script = [
+        fake.Reply("Hi", faults=fake.Insert(2, "content_block_delta", data)) for data in ("{", "[1]", "{}x")
+    ]
+    script.append(fake.Reply("Hi", faults=fake.Insert(2, "content_block_delta", "[" * 100_000)))
+    async with provided(script) as (provider, _):
+        for _ in script:
+            error, _seen = await error_of(provider)
+            assert type(error) is ConnectionLost
+            assert "broken answer" in error.message
+
+
+# Waiting -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(0), fake.Stall(4)])
+async def test_silence_is_a_lost_connection(fault: fake.Fault):
+    """API-14: before the answer, before its first event, in its middle."""
+    async with provided([fake.Reply(REPLY.content, faults=fault)], HURRIED) as (provider, endpoint):
+        error, _ = await error_of(provider)
+        await endpoint.client_left()
+        endpoint.release()
+    assert type(error) is ConnectionLost
+
+
+async def test_pings_are_signs_of_life_but_not_for_ever():
+    """API-14."""
+    fault = fake.Stall(2, ping_every=0.02)
+    async with provided([fake.Reply("Hi", faults=fault)], HURRIED) as (provider, endpoint):
+        error, _ = await error_of(provider)
+        await endpoint.client_left()
+        endpoint.release()
+    assert type(error) is ConnectionLost
+    assert "nothing but pings" in error.message
+
+
+async def test_a_server_that_pings_while_it_thinks_is_waited_for():
+    patience = Patience(silence=5.0, pings=30.0)
+    async with provided([fake.Reply("Hi", faults=fake.Stall(2, ping_every=0.01))], patience) as (
+        provider,
+        endpoint,
+    ):
+        answer = asyncio.create_task(response_of(provider))
+        await endpoint.stall_reached()
+        endpoint.release()
+        assert (await answer).content == (Text("Hi"),)
+
+
+def test_a_local_server_is_given_more_time_than_anthropic():
+    assert LOCAL_PATIENCE.first > Patience().first >= Patience().silence == 60.0
+
+
+@pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(3)])
+async def test_cancelling_closes_the_connection(fault: fake.Fault):
+    """API-02."""
+    async with provided([fake.Reply(REPLY.content, faults=fault)]) as (provider, endpoint):
+        answer = asyncio.create_task(response_of(provider))
+        await endpoint.stall_reached()
+        answer.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answer
+        await endpoint.client_left()
+        endpoint.release()
+        assert (await response_of(provider)).content == (Text("Done."),)
+
+
+async def test_leaving_the_stream_early_closes_the_connection():
+    async with provided([fake.Reply(REPLY.content, faults=fake.Stall(6))]) as (provider, endpoint):
+        stream = provider.stream(request())
+        await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        await endpoint.client_left()
+        endpoint.release()
+        assert (await response_of(provider)).content == (Text("Done."),)
+
+
+# Refusals and pages ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, Unauthorized), (402, Unauthorized), (403, Unauthorized), (404, BadRequest), (413, ContextOverflow),
+     (429, RateLimited), (500, Overloaded), (529, Overloaded)],
+)  # fmt: skip
+async def test_a_refusal_is_one_request_and_one_error(status: int, kind: type[ProviderError]):
+    """API-08, API-26: whether to try again is not decided here."""
+    async with provided([fake.HttpError(status)]) as (provider, endpoint):
+        error, _ = await error_of(provider)
+        assert type(error) is kind
+        assert len(endpoint.requests) == 1
+        assert (await response_of(provider)).content == (Text("Done."),)
+
+
+async def test_a_prompt_beyond_the_window_is_an_overflow():
+    """API-15."""
+    async with provided(rules=fake.Rules(window=10)) as (provider, _):
+        assert type((await error_of(provider))[0]) is ContextOverflow
+
+
+@pytest.mark.parametrize(("header", "expected"), [("3", 3.0), ("86400", 86400.0), ("soon", None)])
+async def test_the_time_to_wait_is_handed_on(header: str, expected: float | None):
+    """API-09: never waited here."""
+    async with provided([fake.HttpError(429, retry_after=header)]) as (provider, _):
+        error, _ = await error_of(provider)
+    assert isinstance(error, RateLimited)
+    assert error.retry_after == expected
+
+
+@pytest.mark.parametrize("fault", [fake.EchoKey(), fake.EchoKey(after=2)])
+async def test_a_key_that_comes_back_is_not_shown(fault: fake.Fault):
+    """API-29."""
+    async with provided([fault]) as (provider, _):
+        error, _ = await error_of(provider)
+    assert KEY not in error.message
+    assert "[key]" in error.message
+
+
+async def test_a_page_in_place_of_a_stream_is_an_error_of_one_line():
+    """API-27."""
+    async with provided([fake.RawResponse(b"<html><title>Welcome to the hotel</title>")]) as (provider, _):
+        error, _ = await error_of(provider)
+    assert type(error) is BadRequest
+    assert "Welcome to the hotel" in error.message
+
+
+@pytest.mark.parametrize("status", [200, 502])
+@pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "application/json"])
+async def test_a_flood_is_left_before_it_fills_the_memory(status: int, kind: str):
+    """API-27: 200 MB without a line end."""
+    flood = fake.RawResponse(b"x" * 100_000, status, {"content-type": kind}, repeat=2_000)
+    async with provided([flood]) as (provider, endpoint):
+        error, _ = await error_of(provider)
+        await endpoint.client_left()
+    assert len(error.message) < 700
+
+
+@pytest.mark.parametrize("body", [b"\x1f\x8b\x08garbage", gzip.compress(b"x" * 50_000_000, mtime=0)])
+@pytest.mark.parametrize("status", [200, 500])
+async def test_compressed_garbage_is_an_error(body: bytes, status: int):
+    """API-27."""
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    async with provided([fake.RawResponse(body, status, headers)]) as (provider, _):
+        error, _ = await error_of(provider)
+    assert len(error.message) < 700
+
+
+async def test_a_compressed_stream_is_read_though_none_was_asked_for():
+    events = (
+        b'event: message_start\ndata: {"type":"message_start","message":{"model":"m","usage":{}}}\n\n'
+        b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}\n\n'
+        b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    )
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    async with provided([fake.RawResponse(gzip.compress(events), 200, headers)]) as (provider, _):
+        assert (await response_of(provider)).content == (Text("Hi"),)
+
+
+# Connections -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("when", ["after_response", "next_request"])
+async def test_a_connection_that_was_dropped_while_idle_costs_nothing(when: Any):
+    async with provided([fake.Reply("One", faults=fake.DropKeepAlive(when)), "Two"]) as (provider, endpoint):
+        assert (await response_of(provider)).content == (Text("One"),)
+        assert (await response_of(provider)).content == (Text("Two"),)
+        assert endpoint.connections == 2
+
+
+@pytest.mark.parametrize("reset", [True, False])
+async def test_a_fresh_connection_that_is_dropped_is_lost_at_once(reset: bool):
+    async with provided([fake.CloseBeforeResponse(reset)]) as (provider, endpoint):
+        error, _ = await error_of(provider)
+        assert type(error) is ConnectionLost
+        assert len(endpoint.requests) == 1
+
+
+async def test_a_second_drop_is_not_tried_again():
+    script = [fake.Reply("One"), fake.CloseBeforeResponse(), fake.CloseBeforeResponse(), fake.Reply("Never")]
+    async with provided(script) as (provider, endpoint):
+        await response_of(provider)
+        assert type((await error_of(provider))[0]) is ConnectionLost
+        assert len(endpoint.requests) == 3
+
+
+async def test_a_port_where_nobody_listens_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        provider = AnthropicProvider(Endpoint("key", base_url=address))
+        error, _ = await error_of(provider)
+        await provider.close()
+    assert type(error) is ConnectionLost
+    assert error.message == f"{address}: connection refused"
+
+
+async def test_a_name_that_can_t_be_resolved_is_named():
+    provider = AnthropicProvider(Endpoint("key", base_url="http://no-such-host.invalid"))
+    error, _ = await error_of(provider)
+    await provider.close()
+    assert type(error) is ConnectionLost
+    assert "can't resolve the name no-such-host.invalid" in error.message
+
+
+@asynccontextmanager
+async def saying(answer: bytes) -> AsyncIterator[str]:
+    """A server that says the same to everybody, without listening; its host and port."""
+
+    async def talk(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_tls_that_is_none_is_a_lost_connection():
+    async with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
+        provider = AnthropicProvider(Endpoint("key", base_url=f"https://{address}"))
+        error, _ = await error_of(provider)
+        await provider.close()
+    assert type(error) is ConnectionLost
+    assert "TLS connection failed" in error.message
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"\x00" * 100, b"HTTP/9.9 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx" * 9]
+)
+async def test_what_is_not_http_is_a_lost_connection(answer: bytes):
+    """API-06."""
+    async with saying(answer) as address:
+        provider = AnthropicProvider(Endpoint("key", base_url=f"http://{address}"))
+        error, _ = await error_of(provider)
+        await provider.close()
+    assert type(error) is ConnectionLost
+
+
+# Models and life ---------------------------------------------------------------------------------------------
+
+
+async def test_models_are_listed():
+    async with provided() as (provider, _):
+        found = dict(await provider.models())
+    assert set(found) == {model.id for model in fake.MODELS}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"data": [{"id": "a", "max_input_tokens": 7}, {"id": "b"}]}', (("a", 7), ("b", 0))),
+        (b'{"data": [{"id": "a", "meta": {"n_ctx": 2048}}], "models": []}', (("a", 2048),)),
+        (b'{"data": [{"id": "a", "max_model_len": null, "context_length": 9}]}', (("a", 9),)),
+        (b'{"data": [{"id": 7}, 3, {"id": "a", "context_window": "many"}]}', (("a", 0),)),
+        (b'{"data": {}}', ()),
+        (b"[]", ()),
+        (b"<html>", ()),
+        (b"[" * 100_000, ()),
+    ],
+)
+async def test_lists_of_other_servers_are_read_as_far_as_they_go(body: bytes, expected: Any):
+    async with saying(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)) as address:
+        provider = AnthropicProvider(Endpoint(base_url=f"http://{address}"))
+        assert await provider.models() == expected
+        await provider.close()
+
+
+async def test_a_server_without_a_list_offers_nothing():
+    async with provided(path="/nothing/here") as (provider, _):
+        assert await provider.models() == ()
+
+
+async def test_a_list_is_refused_like_a_message():
+    async with provided(rules=fake.Rules(keys=("another",))) as (provider, _):
+        with pytest.raises(Unauthorized):
+            await provider.models()
+
+
+async def test_closing_twice_is_once_and_a_closed_provider_sends_nothing():
+    async with provided() as (provider, endpoint):
+        await response_of(provider)
+        await provider.close()
+        await provider.close()
+        assert type((await error_of(provider))[0]) is ConnectionLost
+        assert len(endpoint.requests) == 1
+
+
+async def test_warming_in_threads_makes_one_client():
+    async with provided() as (provider, endpoint):
+        await asyncio.gather(*(asyncio.to_thread(provider.warm) for _ in range(4)), response_of(provider))
+        await response_of(provider)
+        assert endpoint.connections == 1

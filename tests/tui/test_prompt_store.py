@@ -1,0 +1,132 @@
+"""What of the prompt outlives the program."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from prunecli.presentation import prompt_history as history
+from prunecli.tui.prompt_store import Keeping
+from prunecli.tui.prompting import draft as drafts
+from prunecli.tui.prompting.draft import Draft
+
+
+class Typing:
+    """A prompt, and timers that the test lets run out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.draft = Draft()
+        self.timers: list[Callable[[], None]] = []
+        self.complaints: list[str] = []
+        self.file = folder / "data" / "history.jsonl"
+        self.keeping = Keeping(
+            self.file,
+            folder,
+            lambda: self.draft,
+            lambda _, call: self.timers.append(call),
+            self.complaints.append,
+        )
+        self.drafts = drafts.folder_of(self.file, folder)
+
+    def saved(self) -> Draft | None:
+        return next(map(drafts.load, self.drafts.glob("*.json")), None)
+
+    def type(self, text: str) -> None:
+        self.draft = Draft(text)
+        self.keeping.typed()
+
+
+async def test_a_draft_is_written_once_for_many_keys(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    for text in ("h", "he", "hel"):
+        typing.type(text)
+    assert len(typing.timers) == 1
+    typing.timers.pop()()
+    await typing.keeping.close()
+    assert typing.saved() == Draft("hel")
+
+
+async def test_what_was_typed_last_is_written_when_the_program_ends(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    typing.type("unsent")
+    await typing.keeping.close()
+    assert typing.saved() == Draft("unsent")
+    typing.type("")
+    await typing.keeping.close()
+    assert typing.saved() is None
+
+
+async def test_draft_and_history_come_back_in_the_next_program(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    typing.keeping.sent("first", 1)
+    await typing.keeping.close()
+    typing.keeping.sent("second", 2)
+    typing.type("half a thought")
+    await typing.keeping.close()
+    assert await Typing(tmp_path).keeping.load() == (["first", "second"], Draft("half a thought"))
+
+
+async def test_a_disk_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    """Typing goes on."""
+    (tmp_path / "data").write_text("a file in the way")
+    typing = Typing(tmp_path)
+    typing.keeping.sent("a", 1)
+    typing.keeping.sent("b", 2)
+    typing.type("c")
+    await typing.keeping.close()
+    assert len(typing.complaints) == 1
+    assert "Cannot write the prompt history" in typing.complaints[0]
+
+
+async def test_a_full_disk_is_said_with_its_place(tmp_path: Path) -> None:
+    """An error of a write names no file."""
+    complaints: list[str] = []
+    keeping = Keeping(Path("/dev/full"), tmp_path, Draft, lambda _, call: None, complaints.append)
+    keeping.sent("a", 1)
+    await keeping.close()
+    assert complaints == ["Cannot write the prompt history: /dev: No space left on device"]
+
+
+async def test_writing_waits_for_the_write_before_it(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    for number in range(5):
+        typing.type(f"text {number}")
+        for due in [*typing.timers]:
+            typing.timers.remove(due)
+            due()
+        await asyncio.sleep(0)
+    await typing.keeping.close()
+    while typing.timers:
+        typing.timers.pop()()
+        await typing.keeping.close()
+    assert typing.saved() == Draft("text 4")
+    assert history.load(typing.file) == []
+
+
+async def test_closing_ends_where_a_write_has_just_ended(tmp_path: Path) -> None:
+    """Before anybody was told of it: waiting for what is over gives nobody a turn on Python 3.12 and later."""
+    typing, others = Typing(tmp_path), asyncio.all_tasks()
+    typing.keeping.sent("first", 1)
+    (writing,) = asyncio.all_tasks() - others
+    while not writing.done():
+        await asyncio.sleep(0)
+    await typing.keeping.close()
+    assert history.load(typing.file) == ["first"]
+
+
+async def test_prompts_are_written_in_the_order_in_which_they_were_sent(tmp_path: Path) -> None:
+    typing = Typing(tmp_path)
+    texts = [f"prompt {number}" for number in range(50)]
+    for text in texts:
+        typing.keeping.sent(text, 1)
+    await typing.keeping.close()
+    assert history.load(typing.file) == texts
+
+
+async def test_a_draft_that_was_left_stays_where_something_is_typed_already(tmp_path: Path) -> None:
+    left = Typing(tmp_path)
+    left.type("left")
+    await left.keeping.close()
+    typing = Typing(tmp_path)
+    typing.draft = Draft("typed at once")
+    assert await typing.keeping.load() == ([], Draft())
+    assert await Typing(tmp_path).keeping.load() == ([], Draft("left"))
