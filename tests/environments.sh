@@ -20,7 +20,7 @@ tidy() {
 }
 trap tidy EXIT
 
-suite() { .venv/bin/python -m pytest -q -n 2 -p no:cacheprovider "$@"; }
+suite() { .venv/bin/python -m pytest -q -n 4 -p no:cacheprovider "$@"; }
 
 in_long() (
   export TMPDIR="$scratch/$(printf 'long-name-%.0s' {1..12})/$(printf 'deep/%.0s' {1..12})"
@@ -42,7 +42,7 @@ in_user() (
   chmod 755 "$scratch" && chown -R nobody "$scratch/home" "$scratch/checkout"
   cd "$scratch/checkout" || exit
   setpriv --reuid nobody --clear-groups env -u TMPDIR HOME="$scratch/home" PATH=/usr/local/bin:/usr/bin:/bin bash -c '
-    python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && exec .venv/bin/python -m pytest -q -n 2 "$@"' user "$@"
+    python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && exec .venv/bin/python -m pytest -q -n 4 "$@"' user "$@"
 )
 
 in_busy() {
