@@ -94,7 +94,6 @@ def here(tmp_path) -> Desk:
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_answered_with_file_key_and_way_out(here, text, message):
-    """CFG-06."""
     here.user(text)
     with pytest.raises(ConfigError) as failed:
         here.load()
@@ -129,7 +128,6 @@ def test_a_wrong_file_is_answered_with_file_key_and_way_out(here, text, message)
     ],
 )  # fmt: skip
 def test_a_wrong_set_is_answered_with_its_key(here, given, message):
-    """CFG-06."""
     with pytest.raises(ConfigError) as failed:
         here.load(given)
     assert failed.value.message == message
@@ -168,7 +166,6 @@ def test_a_key_survives_being_written_and_read(key):
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_value_or_a_named_fault(text):
-    """CFG-06."""
     for owner in (Model, Pruning, Compaction):
         for item in declared(owner).values():
             said = complaint(from_text, item, text)
@@ -187,7 +184,6 @@ TREES = st.recursive(
 
 @given(TREES)
 def test_any_toml_value_is_a_value_or_a_named_fault(value):
-    """CFG-06."""
     for hint in (int, float, bool, str, tuple[str, ...], str | tuple[str, ...], int | None):
         said = complaint(from_toml, from_hint("key", hint), value)
         assert said.isprintable()

@@ -41,7 +41,6 @@ def here(tmp_path) -> Desk:
     ],
 )
 def test_a_file_that_is_no_toml_is_answered_with_its_line(here, data, message):
-    """CFG-06."""
     here.user(data)
     with pytest.raises(ConfigError) as failed:
         here.load()
@@ -50,7 +49,6 @@ def test_a_file_that_is_no_toml_is_answered_with_its_line(here, data, message):
 
 
 def test_a_directory_a_pipe_and_a_socket_are_no_files(here):
-    """CFG-06."""
     target = here.places.config_file
     target.mkdir(parents=True)
     with pytest.raises(ConfigError, match=r"config\.toml: not a regular file"):
@@ -71,7 +69,6 @@ def test_a_directory_a_pipe_and_a_socket_are_no_files(here):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_without_permission_is_named(here):
-    """CFG-06."""
     here.user("").chmod(0)
     with pytest.raises(ConfigError, match=r"config\.toml: can't be read: Permission denied"):
         here.load()
@@ -90,7 +87,6 @@ def test_dots_in_a_value_are_no_long_key():
 @given(st.text(max_size=300) | st.text(alphabet="a.=[]{}\"'\\\n #1,-\t", max_size=80))
 @example('a = """"""\nb = 1')
 def test_any_text_is_a_table_or_a_named_error(text):
-    """CFG-06."""
     said = complaint(parse_toml, text, "config.toml", Path("config.toml"))
     assert said.startswith("config.toml: ") or not said
     if not said:
@@ -101,7 +97,6 @@ def test_any_text_is_a_table_or_a_named_error(text):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_a_configuration_or_a_named_error(here, data):
-    """CFG-06."""
     here.user(data)
     said = complaint(here.load)
     assert said.startswith("config.toml: ") or not said

@@ -185,7 +185,6 @@ def test_a_named_file_is_read_instead_of_the_users_files(here):
 
 
 def test_a_relative_program_home_is_refused(here):
-    """CFG-04."""
     with pytest.raises(ConfigError, match="PRUNECLI_HOME: expected an absolute path, got 'data'"):
         here.load(environ={"PRUNECLI_HOME": "data"})
 

@@ -15,7 +15,6 @@ def here(tmp_path) -> Desk:
 
 
 def test_an_untrusted_project_has_no_effect_and_is_not_even_opened(here):
-    """CFG-01."""
     path = here.project("this is no TOML at all")
     os.rename(path, path.with_name("moved"))
     os.mkfifo(path)  # opening this for reading would wait, or fail
@@ -49,7 +48,6 @@ def test_a_trusted_project_sets_ordinary_keys(here):
     ],
 )
 def test_a_trusted_project_can_never_loosen_anything(here, text, key):
-    """CFG-01."""
     here.project(text)
     with pytest.raises(ConfigError) as failed:
         here.load(trusted=True)
@@ -63,14 +61,12 @@ def test_a_trusted_project_can_never_loosen_anything(here, text, key):
     "text", ["[hooks]\nstart = 'x'", "[mcp]\nservers = {}", "[env]\nA = '1'", "[model]\napi_key = 'x'"]
 )
 def test_what_no_file_can_set_a_project_can_not_set_either(here, text):
-    """CFG-01."""
     here.project(text)
     with pytest.raises(ConfigError, match=r"^\.prunecli/config\.toml: "):
         here.load(trusted=True)
 
 
 def test_a_project_can_not_make_the_users_own_strategies_run(here):
-    """CFG-01."""
     marker = here.root / "imported"
     (here.strategies.folders[1].path / "mine.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
     for text in (
@@ -88,7 +84,6 @@ def test_a_project_can_not_make_the_users_own_strategies_run(here):
 
 
 def test_a_project_makes_things_stricter_but_not_looser_than_the_user_has_them(here):
-    """CFG-01."""
     here.project("[permissions]\nmode = 'ask'\n[sandbox]\nmode = 'auto'\nnetwork = false")
     here.user("[permissions]\nmode = 'auto'\n[sandbox]\nmode = 'off'\nnetwork = true")
     config = here.load(trusted=True)
@@ -101,7 +96,6 @@ def test_a_project_makes_things_stricter_but_not_looser_than_the_user_has_them(h
 
 
 def test_permission_rules_add_up_so_that_no_file_takes_a_deny_rule_away(here):
-    """CFG-01."""
     here.user("[permissions]\ndeny = ['a', 'b']\nallow = ['r']")
     here.project("[permissions]\ndeny = ['b', 'c']\nask = []")
     config = here.load("permissions.deny=[]", trusted=True)
@@ -124,7 +118,6 @@ def test_files_are_looked_for_up_to_the_repository_and_no_further(here):
 
 
 def test_a_worktree_whose_git_is_a_file_is_a_repository_of_its_own(here):
-    """CFG-05."""
     inner = here.cwd / "worktree"
     inner.mkdir()
     (inner / ".git").write_text("gitdir: /somewhere/trusted\n")
@@ -132,7 +125,6 @@ def test_a_worktree_whose_git_is_a_file_is_a_repository_of_its_own(here):
 
 
 def test_a_linked_directory_is_the_directory_it_leads_to(here):
-    """CFG-05."""
     link = here.root / "link"
     link.symlink_to(here.cwd)
     assert project_files(link) == project_files(here.cwd)

@@ -41,7 +41,6 @@ async def test_text_prints_the_answer_alone(tmp_path: Path) -> None:
 
 
 async def test_control_characters_of_the_model_never_reach_the_terminal(tmp_path: Path) -> None:
-    """TUI-01."""
     _, out, _ = await run(tmp_path, [says("a\x1b]52;c;x\x07b\x9b31m")])
     assert not set(out[0]) & {"\x1b", "\x07", "\x9b"}
 
@@ -138,7 +137,6 @@ async def test_nobody_is_asked(tmp_path: Path) -> None:
 
 
 async def test_an_untrusted_directory_is_read_only(tmp_path: Path) -> None:
-    """CFG-09."""
     script = [calls(ToolUse("t", "write", {"path": "x", "content": "y"})), says("Ok.")]
     runtime = start(tmp_path, script, sets=("permissions.mode=auto",), trusted=False)
     await run_headless(runtime, ["hi"], form="text", out=lambda _: None, err=lambda _: None)

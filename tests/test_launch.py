@@ -34,14 +34,12 @@ def test_headless_without_a_key_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_key_reaches_a_child(tmp_path: Path) -> None:
-    """EXE-13."""
     runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path, ANTHROPIC_API_KEY="sk-ant-secret-123456"))
     for env in (runtime.setup.child_env, runtime.setup.approved_env):
         assert "sk-ant-secret-123456" not in "".join(env.values())
 
 
 def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path) -> None:
-    """CFG-01."""
     work = tmp_path / "repo" / "deep"
     work.mkdir(parents=True)
     (tmp_path / "repo" / ".git").mkdir()
@@ -76,7 +74,6 @@ def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
 
 
 def test_where_a_sandbox_is_required_and_there_is_none_nothing_starts(tmp_path: Path) -> None:
-    """SEC-18."""
     asked = Launch(cwd=tmp_path, sets=("sandbox.mode=require",))
     with pytest.raises(UsageError, match="no sandbox") as refused:
         make_runtime(asked, environ(tmp_path))

@@ -39,7 +39,6 @@ def test_variables_move_the_folders():
 
 @pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "PRUNECLI_HOME"])
 def test_a_relative_path_in_a_variable_never_leads_into_the_working_directory(name):
-    """CFG-04."""
     places = Places.of({"HOME": "/home/ada", name: "repo/.evil"}, "linux")
     assert places.config.is_absolute()
     assert places.data.is_absolute()
@@ -139,7 +138,6 @@ def test_sessions_of_a_linked_directory_are_those_of_the_directory(tmp_path):
     "name", ["", ".", "..", "a/b", "../a", "a.b", "_a", "-a", "a\0b", "a\n", "é", "a" * 65]
 )
 def test_a_name_can_not_lead_out_of_its_folder(name):
-    """CFG-10."""
     assert not is_name(name)
 
 

@@ -26,7 +26,7 @@ def hides_or_acts(char: str) -> bool:
 
 
 def test_no_code_point_of_unicode_acts_or_hides_when_it_stands_alone():
-    """TUI-01: control, format, separator, surrogate and glyphless code points, all 1,114,112 looked at."""
+    """Control, format, separator, surrogate and glyphless code points, all 1,114,112 looked at."""
     everything = [chr(code) for code in range(0x110000)]
     let_through = [hex(ord(char)) for char in everything if hides_or_acts(char) and visible(char) == char]
     assert let_through == []
@@ -45,7 +45,6 @@ def test_the_length_stays_and_a_second_pass_changes_nothing(text: str):
 
 @given(text_with_anything)
 def test_nothing_hidden_survives_in_any_mixture(text: str):
-    """TUI-01"""
     assert not [char for char in visible(text) if hides_or_acts(char)]
     assert not [char for char in source(text) if hides_or_acts(char)]
     assert "\n" not in one_line(text)

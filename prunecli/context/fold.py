@@ -1,4 +1,4 @@
-"""What the parts of the fold read of it. `state.Context` is one; it imports them."""
+"""The protocol through which parts of the fold read the context. `state.Context` implements it and imports them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ from prunecli.model.events import Record
 
 
 class Fold(Protocol):
-    """A working context: its entries, what stands for them now, and how the endpoint last answered."""
+    """A working context: its entries, their present form, and the last answer of the endpoint."""
 
     entries: dict[int, Entry]
     items: list[Entry]
@@ -43,4 +43,4 @@ class Fold(Protocol):
         """Whether a user message, assistant message or summary has its place among `items`."""
 
     def position(self, seq: int) -> int:
-        """The index among `items` of one that is shown."""
+        """The index of a shown entry among `items`."""

@@ -145,7 +145,7 @@ def mmr(
 
     Each has the greatest `weight * similarity to the query - (1 - weight) * similarity to the closest one taken
     before`; `taken` are chosen from the start, at no cost. A key that exceeds the rest of the budget is skipped. Ties
-    go to the greater key. The value of a key only falls as others are taken, so it is updated only when it would be
+    go to the greater key. A key's value only falls as others are taken, so it is updated only when the key would be
     next.
     """
     for key in taken:

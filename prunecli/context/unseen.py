@@ -1,7 +1,7 @@
 """Thinking in the log that the model does not see: dropped by the endpoint or left out by an edit.
 
 Its tokens leave the estimate of the context, answer by answer, in log order. Drops that an endpoint reports are
-remembered for the whole session, so that the user is told of each block once.
+remembered for the whole session, so that each block is reported to the user once.
 """
 
 import re

@@ -76,7 +76,7 @@ class PlainReader:
             case Record() | Notice():
                 self._present(event)
             case StreamStarted() | ThinkingDelta() | ToolCallDelta():
-                pass  # nothing of it stands in a line
+                pass  # plain lines show complete messages only
             case _:
                 assert_never(event)
 

@@ -1,4 +1,4 @@
-"""New events as they are recorded: what is still missing in them is filled in."""
+"""Completes new events before they are recorded."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from prunecli.model.messages import Text
 
 
 def completed(event: Event, context: Context) -> Event:
-    """A new event as it is recorded: text as text, and a prune with the thinking that it is foreseen to cost."""
+    """Return the event to record: user text made valid, and a prune with the number of thinking blocks it costs."""
     if isinstance(event, UserMessage):
         return _well_formed(event)
     if isinstance(event, PrunApplied):
@@ -20,8 +20,7 @@ def completed(event: Event, context: Context) -> Event:
 
 
 def _well_formed(event: UserMessage) -> UserMessage:
-    """What was typed or given as an argument may hold bytes that were no text (LOG-16); from models and tools it
-    comes checked."""
+    """Replace bytes that are not valid text. Only typed text needs it: text from models and tools comes checked."""
     texts = [block for block in event.content if isinstance(block, Text)]
     if all(well_formed(block.text) is block.text for block in texts):
         return event

@@ -134,7 +134,7 @@ class Stage:
             case Tail(slot, lines):
                 transcript.set_tail(self._keys[slot - self._above], lines)
             case Anew():
-                pass  # whoever takes the changes shows the session anew
+                pass  # the caller shows the whole session again
             case _:
                 assert_never(change)
 

@@ -64,7 +64,7 @@ async def test_the_question_for_the_summary_continues_what_was_sent_before() -> 
 
 
 async def test_the_question_for_the_summary_is_asked_with_everything_the_model_is_asked_with() -> None:
-    """API-22: the endpoint refuses a configuration of thinking whose beta is not named."""
+    """The endpoint refuses a configuration of thinking whose beta is not named."""
     one = bench(says(LONG), says(LONG), says(LONG))
     for words in ("first", "second", "third"):
         await one.talk(words)

@@ -26,7 +26,7 @@ def picture(megabytes: float) -> Image:
 
 
 async def test_images_beyond_the_endpoints_bytes_are_left_out_before_it_refuses() -> None:
-    """API-19: the oldest first, and for good; every word stays."""
+    """The oldest first, and for good; every word stays."""
     bench = Bench(scripted(says("I see."), says("Still.")))
     for number in range(10):
         bench.session.emit(UserMessage((Text(f"picture {number}"), picture(4))))
@@ -41,7 +41,7 @@ async def test_images_beyond_the_endpoints_bytes_are_left_out_before_it_refuses(
 
 
 async def test_a_request_refused_for_its_bytes_is_sent_again_with_fewer_images() -> None:
-    """API-19: a gateway with a smaller limit; at most three tries."""
+    """A gateway with a smaller limit; at most three tries."""
     refused = fails(ContextOverflow("Request exceeds the maximum size"))
     bench = Bench(scripted(refused, says("Now.")))
     bench.session.emit(UserMessage((Text("look"), *[picture(2) for _ in range(5)])))
@@ -53,7 +53,7 @@ async def test_a_request_refused_for_its_bytes_is_sent_again_with_fewer_images()
 
 
 async def test_too_many_images_lose_the_oldest_and_the_session_lives() -> None:
-    """API-20, API-24: the hundred and first."""
+    """The hundred and first."""
     refused = fails(BadRequest("messages: too many images and documents: 101 > 100"))
     bench = Bench(scripted(refused, says("Now."), says("Still.")))
     for number in range(101):
@@ -66,7 +66,6 @@ async def test_too_many_images_lose_the_oldest_and_the_session_lives() -> None:
 
 
 async def test_words_alone_that_are_too_large_end_the_run_with_an_explanation() -> None:
-    """API-16, API-19."""
     bench = Bench(scripted(says("never")))
     with pytest.raises(ContextOverflow, match="bytes") as refused:
         await bench.talk("x" * (MAX_BODY_BYTES + 10))
@@ -75,7 +74,7 @@ async def test_words_alone_that_are_too_large_end_the_run_with_an_explanation() 
 
 
 async def test_esc_ends_a_wait_that_the_endpoint_asked_for() -> None:
-    """API-09: at once, whatever was asked for."""
+    """At once, whatever was asked for."""
     bench = Bench(scripted(fails(RateLimited("slow down", "", 60.0)), says("never")))
     waiting = asyncio.Event()
 
@@ -109,7 +108,6 @@ class Says(Echo):
 
 @pytest.mark.parametrize("words", BROKEN)
 async def test_blank_and_broken_text_of_a_tool_becomes_a_valid_request(words: str) -> None:
-    """API-21, API-25, LOG-16."""
     bench = Bench(scripted(calls(ToolUse("t1", "echo", {"words": "x"})), says("ok")))
     bench.tools["echo"] = Says(words)
     await bench.talk("go")
@@ -121,7 +119,7 @@ async def test_blank_and_broken_text_of_a_tool_becomes_a_valid_request(words: st
 
 @pytest.mark.parametrize("words", BROKEN[3:])
 async def test_broken_text_of_the_user_becomes_a_valid_request(tmp_path: Path, words: str) -> None:
-    """API-25, LOG-16: and the file gives the same request again."""
+    """And the file gives the same request again."""
     bench = Bench(scripted(says("x"), says("ok")), path=tmp_path / "s.jsonl")
     await bench.talk(f"go {words}")
     await bench.talk("more")

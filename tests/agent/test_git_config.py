@@ -1,4 +1,4 @@
-"""Reading git commands in a hostile repository: whatever passes without a question starts nothing (CFG-08)."""
+"""Reading git commands in a hostile repository: whatever passes without a question starts nothing."""
 
 import os
 import shutil
@@ -188,7 +188,7 @@ HOSTILE: dict[Attack, bool] = {
 
 @pytest.mark.parametrize("attack", HOSTILE, ids=lambda attack: attack.__name__)
 def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Repository, attack: Attack) -> None:
-    """CFG-08: fsmonitor, hooks, drivers, filters, includes, submodules: 0 markers."""
+    """Fsmonitor, hooks, drivers, filters, includes, submodules: 0 markers."""
     attack(repository)
     lines = [
         "git status",
@@ -208,7 +208,7 @@ def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Reposito
 def test_the_environment_alone_switches_off_what_has_a_fixed_name(
     repository: Repository, attack: Attack
 ) -> None:
-    """CFG-08: also for lines that a person approved, and for calls of our own."""
+    """Also for lines that a person approved, and for calls of our own."""
     attack(repository)
     for line in (
         "git status",
@@ -255,7 +255,7 @@ def test_a_hostile_setting_is_named_in_the_question(repository: Repository, atta
 
 
 def test_a_bare_repository_among_the_files_is_not_entered(repository: Repository) -> None:
-    """CFG-08: a nested bare repository needs no .git, so a clone can bring it along."""
+    """A nested bare repository needs no .git, so a clone can bring it along."""
     bare = repository.root / "fixtures" / "x"
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], env=repository.plain, check=True)
     subprocess.run(["git", "-C", str(bare), "config", "core.bare", "false"], env=repository.plain, check=True)
@@ -272,7 +272,7 @@ def test_a_bare_repository_among_the_files_is_not_entered(repository: Repository
 
 
 def test_a_worktree_is_judged_by_the_configuration_it_shares(repository: Repository) -> None:
-    """CFG-05: where its .git file leads, not what it says."""
+    """Where its .git file leads, not what it says."""
     tree = repository.root / "tree"
     repository.git("worktree", "add", "-q", str(tree))
     assert repository.here.bash("git status", cwd=tree).kind == "allow"
@@ -360,7 +360,7 @@ def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
     ],
 )
 def test_a_configuration_with_anything_else_is_doubt(text: str) -> None:
-    """CFG-08: what is not known to be data might run something."""
+    """What is not known to be data might run something."""
     assert config_doubt(text)
 
 
@@ -410,7 +410,7 @@ _LINES = st.sampled_from(
 def test_git_reads_no_key_that_was_not_seen(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str
 ) -> None:
-    """CFG-08: against git's own parser, a text without doubt sets neither a monitor nor an external diff."""
+    """Against git's own parser, a text without doubt sets neither a monitor nor an external diff."""
     text = end.join(lines) + end
     if config_doubt(text):
         return
@@ -436,7 +436,6 @@ def test_the_neutral_environment_has_as_many_pairs_as_it_says() -> None:
 
 
 def test_variables_that_change_what_a_line_means_are_left_out() -> None:
-    """SEC-14."""
     env = unattended_environment(
         {
             **dict.fromkeys(

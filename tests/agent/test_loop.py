@@ -112,7 +112,6 @@ async def test_calls_that_change_something_run_alone() -> None:
     ],
 )
 async def test_a_bad_call_becomes_an_error_result(call: ToolUse, said: str) -> None:
-    """API-11, API-12, API-13."""
     bench = Bench(scripted(calls(call), says("Done.")))
     done = await bench.talk("go")
     assert done.reason == "finished"
@@ -122,7 +121,6 @@ async def test_a_bad_call_becomes_an_error_result(call: ToolUse, said: str) -> N
 
 
 async def test_an_input_that_was_cut_is_never_executed() -> None:
-    """API-10."""
     bench = Bench(scripted(calls(ToolUse("t1", "echo", {INVALID_INPUT: "{", "words": "x"})), says("Done.")))
     await bench.talk("go")
     assert bench.echo.ran == []
@@ -161,7 +159,6 @@ async def test_a_follow_up_waits_until_the_agent_would_be_done() -> None:
 
 
 async def test_esc_in_mid_stream_keeps_the_partial_text_marked() -> None:
-    """API-02."""
     gate = asyncio.Event()
     provider = scripted(Scripted((Text("word " * 20),), after=3, until=gate), says("Again."))
     bench = Bench(provider)
@@ -178,7 +175,6 @@ async def test_esc_in_mid_stream_keeps_the_partial_text_marked() -> None:
 
 
 async def test_esc_in_a_tool_answers_every_open_call() -> None:
-    """API-02."""
     script = calls(echo("t1", "one"), echo("t2", "wait", name="change"), echo("t3", "three"))
     bench = Bench(scripted(script, says("Again.")))
     bench.say("go")
@@ -207,7 +203,6 @@ async def test_esc_keeps_what_parallel_calls_had_finished() -> None:
 
 @pytest.mark.parametrize("error", [Overloaded("busy"), RateLimited("slow", "", 3.0), ConnectionLost("gone")])
 async def test_what_passes_by_itself_is_tried_again_with_a_countdown(error: Exception) -> None:
-    """API-05, API-08, API-09."""
     bench = Bench(scripted(fails(error), fails(error), says("Now.")))
     assert (await bench.talk("go")).reason == "finished"
     waits = [told for told in bench.told if isinstance(told, RetryScheduled)]
@@ -217,7 +212,6 @@ async def test_what_passes_by_itself_is_tried_again_with_a_countdown(error: Exce
 
 
 async def test_what_a_failed_stream_showed_is_discarded_and_not_recorded() -> None:
-    """API-07."""
     bench = Bench(scripted(fails(Overloaded("busy"), text="half of it", after=1), says("All of it.")))
     await bench.talk("go")
     assert any(isinstance(told, StreamDiscarded) for told in bench.told)
@@ -228,7 +222,6 @@ async def test_what_a_failed_stream_showed_is_discarded_and_not_recorded() -> No
     "error", [Unauthorized("no"), BadRequest("bad"), RateLimited("tomorrow", "", 86_400.0)]
 )
 async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) -> None:
-    """API-09, API-26."""
     bench = Bench(scripted(fails(error)))
     with pytest.raises(type(error)):
         await bench.talk("go")
@@ -237,7 +230,6 @@ async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) 
 
 
 async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() -> None:
-    """API-15."""
     bench = Bench(
         scripted(
             calls(echo("t1", "long ", 5_000)),
@@ -254,7 +246,6 @@ async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() ->
 
 
 async def test_a_length_that_nothing_can_reduce_ends_the_run() -> None:
-    """API-16."""
     bench = Bench(scripted(fails(ContextOverflow("prompt is too long"))))
     with pytest.raises(ContextOverflow):
         await bench.talk("go")
@@ -262,7 +253,6 @@ async def test_a_length_that_nothing_can_reduce_ends_the_run() -> None:
 
 
 async def test_a_refused_signature_strips_earlier_thinking_once_and_for_all() -> None:
-    """API-23."""
     thought = Scripted((Thinking("hm", "sig"), Text("First.")))
     bench = Bench(scripted(thought, fails(SignatureRejected("signature")), says("Second."), says("Third.")))
     await bench.talk("one")
@@ -282,13 +272,11 @@ async def test_a_refused_signature_strips_earlier_thinking_once_and_for_all() ->
     ],
 )
 async def test_every_stop_reason_ends_the_run_in_its_way(stop_reason: str, reason: str) -> None:
-    """API-17, API-18."""
     bench = Bench(scripted(Scripted((Text("so"),), stop_reason)))
     assert (await bench.talk("go")).reason == reason
 
 
 async def test_a_refusal_is_shown_and_not_replayed() -> None:
-    """API-18."""
     provider = scripted(Scripted((Text("I will not"),), "refusal"), says("Fine."))
     bench = Bench(provider)
     await bench.talk("bad")
@@ -304,7 +292,6 @@ async def test_turns_are_limited() -> None:
 
 
 async def test_the_same_call_with_the_same_answer_stops_the_run() -> None:
-    """API-30."""
     bench = Bench(scripted(*[calls(echo(f"t{n}", "same")) for n in range(9)]))
     done = await bench.talk("go")
     assert done.reason == "limit"
@@ -312,7 +299,7 @@ async def test_the_same_call_with_the_same_answer_stops_the_run() -> None:
 
 
 async def test_after_such_a_stop_the_users_word_goes_to_the_model() -> None:
-    """API-30: it stops to ask; with the answer it goes on, as far as before."""
+    """It stops to ask; with the answer it goes on, as far as before."""
     bench = Bench(scripted(*[calls(echo(f"t{n}", "same")) for n in range(20)]))
     for times in (1, 2, 3):
         assert (await bench.talk("go on")).reason == "limit"
@@ -326,7 +313,7 @@ async def test_a_call_that_the_user_asks_for_again_and_again_is_no_loop() -> Non
 
 
 async def test_a_run_stops_when_it_has_cost_what_it_may() -> None:
-    """API-30: answers and summaries count."""
+    """Answers and summaries count."""
     bench = Bench(
         scripted(*[calls(echo(f"t{n}", f"{n}")) for n in range(9)]),
         limits=Limits(max_cost=0.25),
@@ -405,7 +392,6 @@ async def test_what_was_recorded_reads_back_from_the_file(tmp_path: Path) -> Non
 
 
 async def test_a_refused_image_is_left_out_for_good_and_the_words_stay() -> None:
-    """API-20, API-24."""
     refusal = BadRequest("messages.0.content.1: image exceeds the limit of 5 MB")
     bench = Bench(scripted(fails(refusal), says("I see no picture."), says("Still none.")))
     bench.session.emit(UserMessage((Text("look at this"), Image("image/png", "AAAA"))))
@@ -440,7 +426,7 @@ async def test_a_recalled_original_is_an_ordinary_result() -> None:
 
 
 async def test_a_strategy_that_fails_is_said_once_in_a_run_and_stops_nothing() -> None:
-    """PRUNING.md section 10: a function that raises means no proposal, reported once."""
+    """A function that raises means no proposal, reported once."""
 
     def broken(*_: object) -> float:
         raise FunctionFailed("pruning.importance.function (mine:score): KeyError: 'x'")

@@ -57,7 +57,6 @@ async def talk(one: Bench, *words: str) -> None:
 
 
 async def test_what_the_strategies_would_prune_goes_first() -> None:
-    """API-15."""
     one = bench(*work("one ", "two "), refused(), says("Done."), chosen=PI)
     assert (await one.talk("go")).reason == "finished"
     assert remedies(one) == ["pi"]

@@ -18,7 +18,6 @@ async def results(folder: Path, *wanted: ToolUse, keep_log: bool = True) -> list
 
 
 async def test_bytes_that_are_no_text_are_kept_as_a_blob(tmp_path: Path) -> None:
-    """LOG-18."""
     (result,) = await results(tmp_path, ToolUse("t", "bash", {"command": r"printf '\377\000'"}))
     name = result.details["raw"]["sha256"]
     assert name == sha256(b"\xff\0").hexdigest()
@@ -33,7 +32,6 @@ async def test_text_leaves_no_blob(tmp_path: Path) -> None:
 
 
 async def test_without_a_log_there_is_nothing_to_keep_them_in(tmp_path: Path) -> None:
-    """LOG-18."""
     (result,) = await results(
         tmp_path, ToolUse("t", "bash", {"command": r"printf '\377\000'"}), keep_log=False
     )

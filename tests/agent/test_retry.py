@@ -14,7 +14,6 @@ BUSY = Overloaded("busy")
 
 @pytest.mark.parametrize("count", range(1, 9))
 async def test_an_endpoint_that_is_overloaded_up_to_eight_times_answers_in_the_end(count: int) -> None:
-    """API-08."""
     bench = Bench(ScriptedProvider([*[fails(BUSY)] * count, says("Now.")]))
     assert (await bench.talk("go")).reason == "finished"
     assert len(bench.provider.requests) == count + 1
@@ -30,7 +29,7 @@ async def test_trying_again_ends() -> None:
 
 
 async def test_a_stream_that_breaks_four_times_is_said_once_and_its_call_runs_once() -> None:
-    """API-07: the text and the calls of what broke are gone."""
+    """The text and the calls of what broke are gone."""
     broken = fails(BUSY, text="half of it", after=1)
     call = calls(ToolUse("t1", "echo", {"words": "x"}), text="All of it.")
     bench = Bench(ScriptedProvider([*[broken] * 4, call, says("Done.")]))
@@ -40,7 +39,6 @@ async def test_a_stream_that_breaks_four_times_is_said_once_and_its_call_runs_on
 
 
 async def test_a_stream_that_always_breaks_is_begun_five_times() -> None:
-    """API-07."""
     bench = Bench(ScriptedProvider([fails(BUSY, text="half of it", after=1)] * 30))
     with pytest.raises(Overloaded):
         await bench.talk("go")
@@ -52,13 +50,12 @@ async def test_a_stream_that_always_breaks_is_begun_five_times() -> None:
     ("asked", "waited"), [(0.0, 0.0), (3.0, 3.0), (60.0, 60.0), (60.1, None), (120.0, None), (86_400.0, None)]
 )
 def test_up_to_a_minute_is_waited_where_the_endpoint_asks_for_it(asked: float, waited: float | None) -> None:
-    """API-09."""
     for error in (RateLimited("slow", "", asked), Overloaded("busy", "", asked)):
         assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) == waited
 
 
 def test_without_being_asked_the_waits_double_to_half_a_minute() -> None:
-    """API-09: also where what was asked for could not be read."""
+    """Also where what was asked for could not be read."""
     error = RateLimited("slow")
     waits = [RetryPolicy().wait(error, attempt, streamed=False, jitter=0.5) for attempt in range(1, 10)]
     assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
@@ -73,7 +70,6 @@ def test_waits_differ_by_a_quarter_at_most(jitter: float) -> None:
 
 @pytest.mark.parametrize("error", [Unauthorized("no"), BadRequest("bad")])
 def test_what_will_not_pass_is_not_tried_again(error: ProviderError) -> None:
-    """API-26."""
     assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) is None
 
 

@@ -125,7 +125,7 @@ def test_the_corpora_are_as_large_as_they_are_said_to_be() -> None:
 
 @pytest.mark.parametrize("line", BYPASSES, ids=ascii)
 def test_no_line_of_the_bypass_corpus_passes_without_a_question(here: Scene, line: str) -> None:
-    """SEC-10, SEC-12, SEC-14: every known way around a list of harmless commands is asked about."""
+    """Every known way around a list of harmless commands is asked about."""
     assert here.bash(line, mode="ask").kind == "ask"
     assert here.bash(line, mode="edits").kind == "ask"
     assert here.bash(line, mode="plan").kind == "deny"
@@ -133,7 +133,7 @@ def test_no_line_of_the_bypass_corpus_passes_without_a_question(here: Scene, lin
 
 
 def test_nine_of_ten_everyday_lines_pass_without_a_question(here: Scene) -> None:
-    """SEC-10: the other side of the scale."""
+    """The other side of the scale."""
     asked = [line for line in BENIGN if here.bash(line).kind != "allow"]
     assert len(asked) * 10 <= len(BENIGN), asked
 
@@ -144,7 +144,7 @@ def test_a_harmless_line_passes_in_every_mode(here: Scene, mode: str) -> None:
 
 
 def test_a_directory_outside_of_the_workspace_leaves_no_command_harmless(here: Scene) -> None:
-    """SEC-12: a line is judged with the directory it really runs in."""
+    """A line is judged with the directory it really runs in."""
     assert here.bash("cat x", cwd=here.outside).kind == "ask"
     assert here.bash("cat ../README.md", cwd=here.workspace / "src").kind == "allow"
     assert here.bash("cat ../../outside/x", cwd=here.workspace / "src").kind == "ask"
@@ -152,7 +152,7 @@ def test_a_directory_outside_of_the_workspace_leaves_no_command_harmless(here: S
 
 
 def test_an_input_that_the_judgement_does_not_know_is_asked_about(here: Scene) -> None:
-    """SBX-10: a directory or environment given by the model never passes unseen."""
+    """A directory or environment given by the model never passes unseen."""
     for extra in ({"cwd": "/etc"}, {"env": {"PATH": "."}}):
         assert here.judge("bash", {"command": "ls", **extra}).kind == "ask"
     assert here.judge("bash", {"command": "ls", "timeout": 5}).kind == "allow"
@@ -171,7 +171,7 @@ def test_an_input_that_the_judgement_does_not_know_is_asked_about(here: Scene) -
     ids=["ten thousand commands", "too many commands", "a megabyte", "quotes", "options", "nesting"],
 )
 def test_an_oversized_line_is_asked_about_and_denied_under_a_deny_rule(here: Scene, line: str) -> None:
-    """SEC-13: size never turns a denial or a question into consent."""
+    """Size never turns a denial or a question into consent."""
     assert here.bash(line).kind == "ask"
     for mode in MODES:
         verdict = here.bash(line + "; rm -rf /", rules=Rules(deny=("bash(rm:*)", "read(secret)")), mode=mode)
@@ -269,14 +269,14 @@ def _ran_and_parsed(here: Scene, recorder: Recorder, line: str) -> tuple[Command
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=mutated())
 def test_bash_runs_exactly_what_was_allowed(here: Scene, recorder: Recorder, line: str) -> None:
-    """SEC-11, a short dose: an allowed mutation of a benign line runs the parsed words and nothing else."""
+    """A short dose: an allowed mutation of a benign line runs the parsed words and nothing else."""
     ran, parsed = _ran_and_parsed(here, recorder, line)
     assert ran == parsed
 
 
 @pytest.mark.slow
 def test_bash_runs_exactly_what_was_allowed_in_a_long_run(here: Scene, recorder: Recorder) -> None:
-    """SEC-11: many mutations, most of which are asked about at once."""
+    """Many mutations, most of which are asked about at once."""
 
     @settings(max_examples=20_000, deadline=None, database=None)
     @given(line=mutated())
@@ -336,7 +336,7 @@ _PIECES = st.one_of(
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(_PIECES, min_size=1, max_size=14))
 def test_what_the_parser_accepts_bash_reads_the_same_way(recorder: Recorder, pieces: list[str]) -> None:
-    """SEC-11: not only harmless lines; a rule of the user's may allow any program."""
+    """Not only harmless lines; a rule of the user's may allow any program."""
     line = "".join(pieces)
     try:
         parsed = parse(line)

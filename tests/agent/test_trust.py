@@ -57,7 +57,7 @@ def test_the_store_is_for_its_owner_only(store: TrustStore, project: Path) -> No
 
 
 def test_trust_is_by_real_path_and_for_one_directory(store: TrustStore, project: Path) -> None:
-    """CFG-05: neither what lies below nor what points to it inherits anything but its own real path."""
+    """Neither what lies below nor what points to it inherits anything but its own real path."""
     link = project.parent / "link"
     os.symlink(project, link)
     store.trust(link)
@@ -75,7 +75,7 @@ def test_trust_is_by_real_path_and_for_one_directory(store: TrustStore, project:
 def test_a_git_file_that_points_to_a_trusted_repository_lends_no_trust(
     store: TrustStore, project: Path
 ) -> None:
-    """CFG-05, CVE-2026-40068: git's own files never take part."""
+    """CVE-2026-40068: git's own files never take part."""
     (project / ".git").mkdir()
     store.trust(project)
     evil = project.parent / "evil"
@@ -86,7 +86,7 @@ def test_a_git_file_that_points_to_a_trusted_repository_lends_no_trust(
 
 
 def test_a_store_inside_of_the_directory_is_not_read(project: Path) -> None:
-    """CFG-04: PRUNECLI_HOME or XDG_CONFIG_HOME from a repository's .env leads nowhere."""
+    """PRUNECLI_HOME or XDG_CONFIG_HOME from a repository's .env leads nowhere."""
     inside = TrustStore(project / ".config" / "trust.json")
     inside.path.parent.mkdir()
     inside.path.write_text(json.dumps({"version": 1, "directories": {str(project): digest(project)}}))
@@ -136,7 +136,7 @@ def test_a_damaged_store_trusts_nothing_and_is_not_overwritten(
 def test_a_store_that_others_can_write_or_that_is_a_link_trusts_nothing(
     store: TrustStore, project: Path
 ) -> None:
-    """LOG-27's rule for the store: planted files are refused."""
+    """'s rule for the store: planted files are refused."""
     store.trust(project)
     store.path.chmod(0o620)
     assert not store.is_trusted(project)
@@ -217,7 +217,6 @@ def test_settings_that_stay_the_same_are_not_asked_about_again(store: TrustStore
     ],
 )
 def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path, path: str) -> None:
-    """CFG-03."""
     store.trust(project)
     (project / path).parent.mkdir(exist_ok=True)
     with (project / path).open("a") as file:
@@ -230,7 +229,7 @@ def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path,
 
 
 def test_what_was_seen_is_what_is_trusted(store: TrustStore, project: Path) -> None:
-    """CFG-03: a change between the question and the answer is not covered by the answer."""
+    """A change between the question and the answer is not covered by the answer."""
     seen = digest(project)
     (project / "AGENTS.md").write_text("be evil\n")
     store.trust(project, seen)
@@ -238,7 +237,7 @@ def test_what_was_seen_is_what_is_trusted(store: TrustStore, project: Path) -> N
 
 
 def test_what_a_link_leads_to_counts(store: TrustStore, project: Path) -> None:
-    """CFG-03, CFG-10: settings behind links are settings."""
+    """Settings behind links are settings."""
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "x.md").write_text("one")

@@ -9,7 +9,7 @@ that changed is read again with the next request ("then"). It goes on for REQUES
 call and its result, the proposal applied each time: median and worst, and the median of those that a user message
 begins ("turn": every twentieth). The ledger is asked after each request. Times are in milliseconds; folding is not
 in them. Nothing here is asserted: machines differ. The garbage collector is off while the clock runs: its pauses
-grow with the heap, whoever allocates.
+grow with the whole heap.
 """
 
 import gc

@@ -1,8 +1,8 @@
-"""How long a key waits while every sync of the disk takes two seconds (LOG-36: p95 at most 50 ms).
+"""How long a key waits while every sync of the disk takes two seconds (goal: p95 at most 50 ms).
 
 `python -m tests.benchmarks.bench_slow_sync [runs]`: the program in a pseudo-terminal under strace, which lets each
-fdatasync and fsync return two seconds late; the demo model gives its tour, in which each
-tool call waits for a sync, and a key is typed every 60 ms. Beside it the same without the delay, in turns. Compile
+fdatasync and fsync return two seconds late; the demo model runs its tour, in which each
+tool call waits for a sync, and a key is typed every 60 ms. Runs with and without the delay take turns. Compile
 bytecode first.
 Nothing is asserted: machines differ.
 """

@@ -32,7 +32,6 @@ def test_help_names_flags_and_subcommands(environ: dict[str, str]) -> None:
 
 
 def test_without_a_terminal_the_hint_names_the_way_out(environ: dict[str, str]) -> None:
-    """TUI-06."""
     for words in ((), ("hello",)):
         done = prunecli(environ, *words)
         assert (done.returncode, done.stdout) == (2, "")

@@ -39,7 +39,7 @@ def seq_of(runtime: Runtime, kind: str) -> int:
 async def test_the_error_names_the_way_out_and_the_next_request_is_without_the_entry(
     tmp_path: Path, place: str, kind: str
 ) -> None:
-    """API-24: the session is usable again with the second request."""
+    """The session is usable again with the second request."""
     runtime, error = await refused(tmp_path, f"{place}: something nobody knows")
     seq = seq_of(runtime, kind)
     assert error.hint == f"/doctor {seq} to leave that content out"

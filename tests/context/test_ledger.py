@@ -1,4 +1,4 @@
-"""The ledger: what was scanned, withheld and spared, each token once (PRUNING.md section 10)."""
+"""The ledger: what was scanned, withheld and spared, each token once."""
 
 from typing import Any
 

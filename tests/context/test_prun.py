@@ -13,7 +13,7 @@ from tests.context.talk import Talk, talk_of
 
 @pytest.mark.parametrize("memo", [None, "what was learned"])
 def test_the_thinking_that_begins_the_open_loop_stays_and_nothing_is_pruned(memo: str | None) -> None:
-    """API-22: without it the request would be refused; it is the only exchange that could go."""
+    """Without it the request would be refused; it is the only exchange that could go."""
     events = [
         UserMessage((Text("go"),)),
         AssistantMessage((Thinking("hm", "sig"), ToolUse("t1", "read", {"path": "a.py"})), "m", "tool_use"),

@@ -260,7 +260,7 @@ def test_a_memo_that_costs_more_than_it_saves_is_not_made() -> None:
 
 
 def test_the_thinking_at_the_start_of_the_open_loop_is_not_promised_away() -> None:
-    """PRUNING.md section 9, rule 2: the drop stops one exchange earlier."""
+    """The drop stops one exchange earlier."""
     talk = Talk()
     talk.user()
     first = talk.step("read", tokens(60), path="a", before=(THOUGHT,))

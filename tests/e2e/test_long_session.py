@@ -26,7 +26,6 @@ def at_the_top(terminal: Terminal, screen: str) -> bool:
 
 
 def test_a_hundred_thousand_records_are_usable_at_once(tmp_path: Path) -> None:
-    """LOG-21."""
     work, data = tmp_path / "work", tmp_path / "data"
     work.mkdir()
     path = session_file(data, work, entries=48_900, result_bytes=3_200)

@@ -135,7 +135,6 @@ def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:
 
 
 def test_sigterm_restores_the_terminal(tmp_path: Path) -> None:
-    """TUI-04."""
     folder = project(tmp_path / "project")
     with (
         serve() as endpoint,

@@ -118,7 +118,6 @@ def test_killed_in_the_middle_and_resumed_it_sends_the_same_bytes(tmp_path: Path
 
 
 def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
-    """LOG-28."""
     folder = project(tmp_path / "project")
     script = [
         Reply([Call("bash", {"command": "echo once >> ran.txt; echo up > up.txt; sleep 60"})]),

@@ -70,7 +70,7 @@ def test_every_json_object_is_read_as_the_standard_library_reads_it(
     ids=lambda value: value[:24].decode("latin-1") if isinstance(value, bytes) else None,
 )
 def test_a_body_that_is_no_strict_json_is_refused(raw: bytes, message: str):
-    """API-25 and LOG-19: nothing lenient passes."""
+    """Nothing lenient passes."""
     assert message in refusal(raw)
 
 
@@ -86,7 +86,6 @@ def test_a_body_that_is_no_strict_json_is_refused(raw: bytes, message: str):
     ],
 )
 def test_half_a_surrogate_pair_is_refused_wherever_it_stands(text: str, message: str):
-    """API-25"""
     assert message in refusal(b'{"a": ' + text.encode() + b"}")
 
 

@@ -78,7 +78,6 @@ def said(events: list[Any]) -> str:
 async def test_the_sdk_raises_the_error_of_the_status(
     sdk: Any, status: int, kind: str, error: str, stream: bool
 ):
-    """API-08, API-19, API-26"""
     import anthropic
 
     async with Endpoint([HttpError(status)]) as endpoint, sdk(endpoint) as client:
@@ -93,7 +92,6 @@ async def test_the_sdk_raises_the_error_of_the_status(
 
 @pytest.mark.parametrize("after", [3, "120", "Wed, 21 Oct 2026 07:28:00 GMT", "soon"])
 async def test_retry_after_is_sent_as_it_is_written(connect: Any, after: str | int):
-    """API-09"""
     fault = HttpError(429, retry_after=after, headers={"x-should-retry": "true"})
     async with Endpoint([fault]) as endpoint, connect(endpoint) as client:
         client.send(body())
@@ -122,7 +120,7 @@ async def test_a_request_that_met_an_error_can_be_sent_again(sdk: Any):
 
 @pytest.mark.parametrize("after", range(14))
 async def test_an_error_event_ends_the_stream_at_its_place(sdk: Any, after: int):
-    """API-07: it arrives as an error with status 200."""
+    """It arrives as an error with status 200."""
     fault = ErrorEvent(after, "overloaded_error", "Overloaded")
     async with Endpoint([with_fault(fault)]) as endpoint, sdk(endpoint) as client:
         events, error = await streamed(client)
@@ -141,7 +139,7 @@ async def test_an_error_event_is_a_status_when_nothing_is_streamed(sdk: Any):
 
 @pytest.mark.parametrize("after", range(13))
 async def test_a_body_can_end_in_good_order_at_every_event(sdk: Any, after: int):
-    """API-05: the SDK raises nothing; only the missing message_stop tells."""
+    """The SDK raises nothing; only the missing message_stop tells."""
     async with Endpoint([with_fault(EndOfBody(after))]) as endpoint, sdk(endpoint) as client:
         events, error = await streamed(client)
     assert error is None
@@ -152,7 +150,6 @@ async def test_a_body_can_end_in_good_order_at_every_event(sdk: Any, after: int)
 @pytest.mark.parametrize("fault", [Close, Reset, BrokenChunk])
 @pytest.mark.parametrize("after", [0, 1, 5, 11])
 async def test_a_broken_body_is_an_error_of_the_connection(sdk: Any, fault: type, after: int):
-    """API-06"""
     async with Endpoint([with_fault(fault(after)), "next"]) as endpoint, sdk(endpoint) as client:
         events, error = await streamed(client)
         assert error is not None
@@ -211,7 +208,6 @@ async def test_a_kept_connection_can_go_at_once(connect: Any):
 
 
 async def test_a_stall_lasts_until_it_is_released(connect: Any):
-    """API-14"""
     async with Endpoint([with_fault(Stall(4))]) as endpoint, connect(endpoint) as client:
         client.send(body())
         await endpoint.stall_reached()
@@ -244,7 +240,7 @@ async def test_a_stall_can_hold_back_even_the_status_line(connect: Any):
 
 
 async def test_a_stall_with_pings_sends_nothing_else(connect: Any):
-    """API-14: pings only."""
+    """Pings only."""
     async with Endpoint([with_fault(Stall(1, ping_every=0.001))]) as endpoint, connect(endpoint) as client:
         client.send(body())
         await client.head()
@@ -266,7 +262,7 @@ async def test_a_release_ahead_of_time_counts_for_the_next_stall(connect: Any):
 
 
 async def test_a_client_that_leaves_during_a_stall_is_noticed(connect: Any):
-    """API-02: Esc at an exact place."""
+    """Esc at an exact place."""
     async with Endpoint([with_fault(Stall(5)), "next"]) as endpoint:
         async with connect(endpoint) as client:
             client.send(body())
@@ -279,7 +275,6 @@ async def test_a_client_that_leaves_during_a_stall_is_noticed(connect: Any):
 
 
 async def test_events_nobody_knows_can_be_inserted(connect: Any):
-    """API-18"""
     faults = [Insert(0), Insert(3, "content_block_delta", "not json"), Insert(99, "end", {"a": "ü"})]
     async with Endpoint([with_fault(*faults)]) as endpoint, connect(endpoint) as client:
         client.send(body())
@@ -297,7 +292,6 @@ async def test_an_unknown_event_does_not_disturb_the_sdk(sdk: Any):
 
 
 async def test_html_from_a_proxy_is_sent_with_status_200(connect: Any):
-    """API-27"""
     page = RawResponse(b"<html>Sign in</html>")
     garbage = RawResponse(
         b"not gzip", headers={"content-type": "text/event-stream", "content-encoding": "gzip"}
@@ -311,7 +305,7 @@ async def test_html_from_a_proxy_is_sent_with_status_200(connect: Any):
 
 
 async def test_a_flood_waits_for_a_client_that_does_not_read(connect: Any):
-    """API-27: a gigabyte is never in memory at once."""
+    """A gigabyte is never in memory at once."""
     flood = RawResponse(b"x" * 65_536, repeat=16_384)
     async with Endpoint([flood]) as endpoint:
         async with connect(endpoint) as client:
@@ -350,7 +344,6 @@ async def test_a_drip_writes_one_piece_after_the_other():
 @pytest.mark.parametrize("header", ["x_api_key", "authorization"])
 @pytest.mark.parametrize("after", [None, 2])
 async def test_an_error_can_repeat_the_key_of_the_request(connect: Any, header: str, after: int | None):
-    """API-29"""
     key = "sk-ant-api03-secret"
     sent = (
         {"x_api_key": key} if header == "x_api_key" else {"x_api_key": "", "authorization": f"Bearer {key}"}

@@ -224,7 +224,6 @@ def test_the_key_may_come_as_a_bearer_token_and_the_own_header_wins():
 
 
 def test_an_unknown_model_is_not_found_and_a_large_body_is_too_large():
-    """API-19"""
     with pytest.raises(RefusedError) as unknown:
         Judge(Rules()).judge(post(body(model="nope")))
     assert (unknown.value.status, unknown.value.kind) == (404, "not_found_error")

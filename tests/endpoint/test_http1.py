@@ -52,7 +52,7 @@ def test_two_requests_in_one_piece_come_out_one_by_one():
 
 @pytest.mark.parametrize("raw", [BY_LENGTH, CHUNKED], ids=["length", "chunks"])
 def test_a_body_over_the_limit_is_read_away_and_marked(raw: bytes):
-    """API-19: the client hears 413 instead of a broken connection."""
+    """The client hears 413 instead of a broken connection."""
     parser = fed([raw[:-9]], limit=5)
     assert parser.next() is None
     parser.feed(raw[-9:] + BY_LENGTH[: len(HEAD)] + b"\r\n")

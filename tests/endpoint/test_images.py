@@ -1,4 +1,4 @@
-"""Are images refused for what the service refuses them for? (API-20)"""
+"""Are images refused for what the service refuses them for?"""
 
 import base64
 import struct

@@ -231,7 +231,7 @@ def test_a_right_conversation_is_accepted(name: str):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_wrong_conversation_is_refused_with_the_place_named(name: str):
-    """API-01, API-13, API-21, API-24: each of these is what a faulty client has sent to the service."""
+    """Each of these is what a faulty client has sent to the service."""
     messages, message = REFUSED[name]
     found = verdict(body(*messages))
     assert found.startswith(message), found
@@ -257,7 +257,6 @@ def test_the_older_version_of_the_api_takes_citations_of_the_user():
 
 
 def test_a_prompt_over_the_window_is_refused_with_both_numbers():
-    """API-15"""
     long = body(user("x" * 4000))
     assert verdict(long, Rules(window=999)) == "prompt is too long: 1000 tokens > 999 maximum"
     assert verdict(long, Rules(window=1000)) == ""

@@ -150,7 +150,7 @@ async def test_a_refused_request_uses_up_no_reply(post_json: Any):
     ],
 )
 async def test_the_stop_reason_is_the_scripts(sdk: Any, reply: Reply, reason: str):
-    """API-17, API-18: also one that nobody knows."""
+    """Also one that nobody knows."""
     async with Endpoint([reply, reply]) as endpoint, sdk(endpoint) as client:
         events = await streamed(client)
         message = await client.messages.create(**ASK)
@@ -159,7 +159,6 @@ async def test_the_stop_reason_is_the_scripts(sdk: Any, reply: Reply, reason: st
 
 
 async def test_an_unknown_block_and_an_unknown_delta_reach_the_client(sdk: Any):
-    """API-18"""
     raw = Raw({"type": "hologram", "size": 3}, ({"type": "beam_delta", "beam": "x"},))
     async with Endpoint([Reply([raw, "words"])]) as endpoint, sdk(endpoint) as client:
         events = await streamed(client)
@@ -169,7 +168,7 @@ async def test_an_unknown_block_and_an_unknown_delta_reach_the_client(sdk: Any):
 
 
 async def test_unsigned_thinking_can_be_scripted(sdk: Any):
-    """API-22: the stream ends before the signature."""
+    """The stream ends before the signature."""
     async with Endpoint([Reply([Thinking("why", signature=""), "x"])]) as endpoint, sdk(endpoint) as client:
         events = await streamed(client)
     assert texts(events, "thinking") == "why"
@@ -177,7 +176,6 @@ async def test_unsigned_thinking_can_be_scripted(sdk: Any):
 
 
 async def test_a_surrogate_pair_is_split_over_two_deltas(connect: Any):
-    """LOG-17"""
     async with Endpoint([Reply("a🎉b", split_surrogates=True)]) as endpoint, connect(endpoint) as client:
         client.send(body())
         _, _, stream = await client.response()
@@ -189,7 +187,6 @@ async def test_a_surrogate_pair_is_split_over_two_deltas(connect: Any):
 
 @pytest.mark.parametrize("at", range(25))
 async def test_a_tool_input_can_be_cut_at_every_byte(sdk: Any, at: int):
-    """API-10"""
     whole = '{"path": "ä.txt", "n": 1}'
     reply = Reply(["x", Call("read", {"path": "ä.txt", "n": 1})], faults=CutToolJson(at))
     async with Endpoint([reply]) as endpoint, sdk(endpoint) as client:
@@ -200,7 +197,6 @@ async def test_a_tool_input_can_be_cut_at_every_byte(sdk: Any, at: int):
 
 
 async def test_a_tool_input_can_be_any_text(sdk: Any):
-    """API-11"""
     async with Endpoint([Reply(Call("read", json='{"path": }'))]) as endpoint, sdk(endpoint) as client:
         events = await streamed(client)
     assert texts(events, "partial_json") == '{"path": }'

@@ -134,7 +134,6 @@ async def test_a_client_that_waits_is_told_to_go_on(connect: Any):
 
 
 async def test_a_body_over_the_limit_is_answered_with_413(connect: Any):
-    """API-19"""
     async with Endpoint(rules=Rules(body_limit=10_000)) as endpoint, connect(endpoint) as client:
         client.send(body(user("x" * 3_000_000)))
         status, _, answer = await client.response()

@@ -156,7 +156,6 @@ def test_junk_is_no_signature(junk: str):
     ],
 )
 def test_thinking_that_this_server_did_not_sign_is_refused(block: dict[str, Any], message: str):
-    """API-22, API-23"""
     assert verdict(body(user("x"), assistant(block, "y"), user("z"))) == message
 
 
@@ -166,7 +165,7 @@ def test_thinking_without_signatures_passes_where_the_rules_say_so():
 
 
 def test_a_message_of_thinking_alone_is_refused():
-    """API-02: what is left when a stream is cut behind the thinking."""
+    """What is left when a stream is cut behind the thinking."""
     alone = body(user("x"), assistant(thinking("why")), user("z"))
     assert verdict(alone) == (
         "messages.1.content.0: The final block in an assistant message cannot be `thinking`."
@@ -215,7 +214,7 @@ class TestOrder:
         assert talk.refusal() == f"messages.1.content.0: {MODIFIED}"
 
     def test_an_interrupted_reply_may_end_before_its_later_thinking(self, talk: Conversation):
-        """API-02: the client cannot have what it did not read."""
+        """The client cannot have what it did not read."""
         talk.messages[1:] = [assistant(*talk.messages[1]["content"][:2]), user("go on")]
         assert talk.refusal() == ""
 

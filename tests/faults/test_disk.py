@@ -87,14 +87,14 @@ def encoded(one: Played) -> list[bytes]:
 
 @pytest.mark.parametrize("torn", [0, 7])
 def test_a_disk_that_is_full_at_appends(tmp_path: Path, torn: int) -> None:
-    """LOG-06, LOG-07: the short dose."""
+    """The short dose."""
     for number in range(1, uses(tmp_path / "dry", SHORT)["write"] + 1, 5):
         disk = Disk(write=number, code=FULL[number % 3], torn=torn)
         assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
 
 
 def test_a_sync_that_fails(tmp_path: Path) -> None:
-    """LOG-08: the short dose."""
+    """The short dose."""
     for number in range(1, uses(tmp_path / "dry", SHORT)["sync"], 4):
         disk = Disk(sync=number, code=errno.EIO)
         assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
@@ -103,7 +103,6 @@ def test_a_sync_that_fails(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("torn", [0, 7])
 def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn: int) -> None:
-    """LOG-06, LOG-07."""
     for number in range(1, uses(tmp_path / "dry", LONG)["write"] + 1):
         disk = Disk(write=number, code=FULL[number % 3], torn=torn)
         assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
@@ -111,14 +110,13 @@ def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn
 
 @pytest.mark.slow
 def test_a_sync_that_fails_at_each_of_200_records(tmp_path: Path) -> None:
-    """LOG-08."""
     for number in range(1, uses(tmp_path / "dry", LONG)["sync"]):
         disk = Disk(sync=number, code=errno.EIO)
         assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
 
 
 def test_a_failed_sync_is_not_simply_tried_again(tmp_path: Path) -> None:
-    """LOG-08: what the system may have dropped is written again, in place, before anything is called durable."""
+    """What the system may have dropped is written again, in place, before anything is called durable."""
     disk = Disk(sync=2, code=errno.EIO)
     one = played(tmp_path, SHORT, open_log=disk.open_log)
     with pytest.raises(StorageFailed):
@@ -137,7 +135,7 @@ def test_a_failed_sync_is_not_simply_tried_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(not can_mount(), reason="needs a file system of its own")
 @pytest.mark.parametrize("size", ["40k", "120k", "220k"])
 def test_a_real_file_system_that_is_full(tmp_path: Path, size: str) -> None:
-    """LOG-06: log and blobs on a small file system that is enlarged afterwards."""
+    """Log and blobs on a small file system that is enlarged afterwards."""
     with small_disk(tmp_path / "disk", size) as folder:
         one = played(folder, LONG)
         with pytest.raises(StorageFailed):
@@ -152,7 +150,7 @@ def test_a_real_file_system_that_is_full(tmp_path: Path, size: str) -> None:
 
 
 def test_writes_to_the_full_device_are_met(tmp_path: Path) -> None:
-    """LOG-07: the system's own full device."""
+    """The system's own full device."""
     with open("/dev/full", "wb", buffering=0) as device:
         disk = Disk(write=9, device=device.fileno())
         assert fails_and_recovers(tmp_path / "s", SHORT, disk) == len(SHORT.script)

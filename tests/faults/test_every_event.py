@@ -121,13 +121,13 @@ ERRORS = [ConnectionLost("gone"), Overloaded("busy"), RateLimited("slow", "", 3.
 
 
 def test_esc_at_events_of_a_session_leaves_a_valid_next_request() -> None:
-    """API-02: the short dose."""
+    """The short dose."""
     total = events(SHORT)
     assert sum(interrupted_at(SHORT, number) for number in range(1, total, 4)) >= total // 5
 
 
 def test_killed_at_events_of_a_session_it_goes_on_from_its_file(tmp_path: Path) -> None:
-    """LOG-28, LOG-29, API-02: the short dose."""
+    """The short dose."""
     for number in range(2, events(SHORT), 7):
         (tmp_path / f"{number}").mkdir()
         assert killed_at(tmp_path / f"{number}", SHORT, number) == len(SHORT.script)
@@ -135,7 +135,7 @@ def test_killed_at_events_of_a_session_it_goes_on_from_its_file(tmp_path: Path) 
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_stream_broken_at_events_says_nothing_twice(error: Exception) -> None:
-    """API-05, API-07: the short dose."""
+    """The short dose."""
     for number in range(1, streamed(SHORT), 4):
         broken, whole = broken_at(SHORT, number, error)
         assert broken == whole
@@ -143,7 +143,6 @@ def test_a_stream_broken_at_events_says_nothing_twice(error: Exception) -> None:
 
 @pytest.mark.slow
 def test_esc_at_every_event_of_a_long_session_leaves_a_valid_next_request() -> None:
-    """API-02."""
     total = events(LONG)
     assert sum(interrupted_at(LONG, number) for number in range(1, total + 1)) >= total * 4 // 5
     gc.collect()
@@ -151,7 +150,6 @@ def test_esc_at_every_event_of_a_long_session_leaves_a_valid_next_request() -> N
 
 @pytest.mark.slow
 def test_killed_at_every_event_of_a_long_session_it_goes_on_from_its_file(tmp_path: Path) -> None:
-    """LOG-28, LOG-29, API-02."""
     for number in range(2, events(LONG)):
         (tmp_path / f"{number}").mkdir()
         assert killed_at(tmp_path / f"{number}", LONG, number) == len(LONG.script)
@@ -160,7 +158,6 @@ def test_killed_at_every_event_of_a_long_session_it_goes_on_from_its_file(tmp_pa
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_stream_broken_at_every_event_of_a_long_session_says_nothing_twice(error: Exception) -> None:
-    """API-05, API-07."""
     for number in range(1, streamed(LONG) + 1):
         broken, whole = broken_at(LONG, number, error)
         assert broken == whole

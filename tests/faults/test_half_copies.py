@@ -105,18 +105,18 @@ def imports_are_whole(folder: Path, step: int) -> int:
 
 
 def test_a_copy_that_is_killed_is_whole_or_not_there(tmp_path: Path) -> None:
-    """LOG-01: the short dose."""
+    """The short dose."""
     assert copies_are_whole(tmp_path, 20) >= 4
 
 
 def test_an_import_that_is_killed_is_whole_or_not_there_and_can_be_done_again(tmp_path: Path) -> None:
-    """LOG-01: the short dose."""
+    """The short dose."""
     assert imports_are_whole(tmp_path, 40) >= 4
 
 
 @pytest.mark.slow
 def test_copies_and_imports_that_are_killed_anywhere_are_whole_or_not_there(tmp_path: Path) -> None:
-    """LOG-01: at every write, sync and renaming."""
+    """At every write, sync and renaming."""
     (tmp_path / "copies").mkdir()
     (tmp_path / "imports").mkdir()
     assert copies_are_whole(tmp_path / "copies", 1) >= 25

@@ -47,7 +47,7 @@ def prunecli(
 
 
 def test_bytes_that_are_no_text_are_no_traceback(tmp_path: Path) -> None:
-    """LOG-16: as an argument and piped in, in a locale that is strict."""
+    """As an argument and piped in, in a locale that is strict."""
     done = subprocess.run(
         [sys.executable, "-m", "prunecli", "-p", b"hi \xff\xed\xa0\x80", "--model", "demo"],
         cwd=tmp_path,
@@ -84,7 +84,6 @@ def logs(home: Path) -> list[Path]:
 
 @pytest.mark.parametrize("size", [1, 500, 4_000])
 def test_a_limit_of_file_sizes_is_no_death_by_signal(tmp_path: Path, size: int) -> None:
-    """LOG-07."""
     done = prunecli(
         tmp_path, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
     )
@@ -96,7 +95,6 @@ def test_a_limit_of_file_sizes_is_no_death_by_signal(tmp_path: Path, size: int) 
 
 @pytest.mark.skipif(not can_mount(), reason="needs a file system of its own")
 def test_a_full_file_system_is_said(tmp_path: Path) -> None:
-    """LOG-06."""
     with small_disk(tmp_path / "disk", "4k") as disk:
         said, hint = refused(prunecli(tmp_path / "w", home=disk), "No space left", "free some space")
     assert "No space left" in said
@@ -105,7 +103,6 @@ def test_a_full_file_system_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not can_mount(), reason="needs a file system of its own")
 def test_a_read_only_file_system_is_said_and_no_session_works(tmp_path: Path) -> None:
-    """LOG-10."""
     with small_disk(tmp_path / "disk", "100k") as disk:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         refused(prunecli(tmp_path / "w", home=disk), "Read-only file system", "--no-session")
@@ -113,7 +110,6 @@ def test_a_read_only_file_system_is_said_and_no_session_works(tmp_path: Path) ->
 
 
 def test_a_folder_that_can_not_be_made_is_said_and_no_session_works(tmp_path: Path) -> None:
-    """LOG-10."""
     (tmp_path / "taken").write_text("in the way")
     refused(prunecli(tmp_path / "w", home=tmp_path / "taken"), "Not a directory", "--no-session")
     assert prunecli(tmp_path / "w", "--no-session", home=tmp_path / "taken").returncode == 0
@@ -122,7 +118,7 @@ def test_a_folder_that_can_not_be_made_is_said_and_no_session_works(tmp_path: Pa
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_sync_that_the_system_fails_is_said(tmp_path: Path, number: int) -> None:
-    """LOG-08: the system's own answer."""
+    """The system's own answer."""
     inject = f"inject=fdatasync:error=EIO:when={number}+"
     under = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject)
     refused(prunecli(tmp_path, under=under), "cannot sync: Input/output error", "check the disk")
@@ -134,7 +130,7 @@ def test_a_sync_that_the_system_fails_is_said(tmp_path: Path, number: int) -> No
 
 @pytest.mark.parametrize("wanted", ["../../x", "/etc/passwd", "a\x01b", "x" * 300, "-rf", "%2e%2e", "*"])
 def test_a_hostile_id_is_no_session_and_makes_no_file(tmp_path: Path, wanted: str) -> None:
-    """LOG-26: as an argument of the program."""
+    """As an argument of the program."""
     done = prunecli(tmp_path / "w", f"--resume={wanted}")
     assert done.returncode in (2, 4), done.stderr
     assert "Traceback" not in done.stderr

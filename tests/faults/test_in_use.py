@@ -72,13 +72,12 @@ def races(path: Path, count: int) -> int:
 
 
 def test_of_two_that_open_a_session_at_once_one_wins(tmp_path: Path) -> None:
-    """LOG-11: the short dose."""
+    """The short dose."""
     assert races(tmp_path / "s.jsonl", 50) == 51
 
 
 @pytest.mark.slow
 def test_of_two_that_open_a_session_at_once_one_wins_a_thousand_times(tmp_path: Path) -> None:
-    """LOG-11."""
     assert races(tmp_path / "s.jsonl", 1_000) == 1_001
 
 
@@ -112,7 +111,7 @@ def a_session(folder: Path) -> Path:
 
 
 def test_headless_is_refused_with_the_way_out_and_a_copy_is_not(tmp_path: Path) -> None:
-    """LOG-11, LOG-12: exit 4, the process named; a copy is free, and so is the session when its process is gone."""
+    """Exit 4, the process named; a copy is free, and so is the session when its process is gone."""
     path = a_session(tmp_path)
     log = LogWriter(path)
     refused = prunecli(tmp_path, "-p", "more", "--model", "demo", "--resume", path.stem)
@@ -130,7 +129,7 @@ def test_headless_is_refused_with_the_way_out_and_a_copy_is_not(tmp_path: Path) 
 
 
 def test_a_view_is_read_and_never_written(tmp_path: Path) -> None:
-    """LOG-11: while another process writes."""
+    """While another process writes."""
     path = a_session(tmp_path)
     log = LogWriter(path)
     before = path.read_bytes(), sorted(path.parent.iterdir())
@@ -146,7 +145,7 @@ def test_a_view_is_read_and_never_written(tmp_path: Path) -> None:
 
 
 def test_a_long_session_in_use_can_be_looked_at_too(tmp_path: Path) -> None:
-    """LOG-11: one that is read in steps."""
+    """One that is read in steps."""
     path = a_session(tmp_path)
     log = LogWriter(path)
     seq = len(read_log(path).records)
@@ -179,7 +178,7 @@ def forking(path: str, pipe: Connection) -> None:
 
 
 def test_a_child_that_keeps_the_file_open_is_named(tmp_path: Path) -> None:
-    """LOG-13: the process that took the lock is gone, a child that it forked holds it."""
+    """The process that took the lock is gone, a child that it forked holds it."""
     path = tmp_path / "s.jsonl"
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=forking, args=(str(path), theirs))

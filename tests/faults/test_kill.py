@@ -111,13 +111,12 @@ def kill_everywhere(tmp_path: Path, play: Play, most: int | None) -> int:
 
 
 def test_killed_at_system_calls_of_a_session_it_loses_nothing_and_runs_nothing_twice(tmp_path: Path) -> None:
-    """LOG-01, LOG-28, LOG-29, LOG-30: the short dose."""
+    """The short dose."""
     assert kill_everywhere(tmp_path, Play(1, 0), 2) >= 10
 
 
 @pytest.mark.slow
 def test_killed_at_every_system_call_of_200_records_it_loses_nothing(tmp_path: Path) -> None:
-    """LOG-01, LOG-28, LOG-29, LOG-30."""
     assert kill_everywhere(tmp_path, Play(3, 5), None) >= 800
 
 

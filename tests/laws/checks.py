@@ -1,4 +1,4 @@
-"""The laws of PRUNING.md section 9 as checks of what was sent; each raises where it is broken.
+"""The laws of pruning as checks of what was sent; each raises if it is broken.
 
 They look at messages, not at how they were made, so that a planted mistake can be held against them too.
 """

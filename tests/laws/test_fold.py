@@ -34,7 +34,7 @@ def differing(records: list[Record]) -> list[int]:
 @given(logs())
 @settings(max_examples=300, deadline=None)
 def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
-    """LOG-31: prunes of prunes, memos of memos, unknown entries, in any order."""
+    """Prunes of prunes, memos of memos, unknown entries, in any order."""
     assert differing(records) == []
 
 
@@ -54,7 +54,6 @@ def test_a_repaired_summary_is_repaired_in_both() -> None:
 @given(logs())
 @settings(max_examples=10_000, deadline=None)
 def test_it_equals_the_projection_for_ten_thousand_logs(records: list[Record]) -> None:
-    """LOG-31."""
     assert differing(records) == []
 
 

@@ -127,7 +127,6 @@ def told(records: list[Record], acts: list[str]) -> Story:
 def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_word(
     records: list[Record], acts: list[str]
 ) -> None:
-    """API-01, API-03, API-04, LOG-31."""
     story = told(records, acts)
     assert story.context.messages() == project(story.records)
 
@@ -135,7 +134,7 @@ def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_wo
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_same_for_a_hundred_thousand_logs(part: int) -> None:
-    """API-01, API-03, API-04; in parts, so that several processes can share it."""
+    """In parts, so that several processes can share it."""
 
     @seed(part)
     @given(sessions(), ACTS)

@@ -92,7 +92,6 @@ def test_a_prompt_is_answered_in_whole_lines(tmp_path: Path, runner: asyncio.Run
 def test_a_call_is_asked_about_and_only_a_whole_y_allows_it(
     tmp_path: Path, runner: asyncio.Runner, answer: str, said: str
 ) -> None:
-    """SEC-16."""
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     printed = talked(runner, runtime, "go", answer)
     assert "Run this command?" in printed

@@ -50,7 +50,6 @@ def test_a_change_is_shown_with_its_signs_and_a_long_one_is_counted() -> None:
 
 
 def test_nothing_hostile_acts_on_the_terminal() -> None:
-    """TUI-01."""
     hostile = "a\x1b[31m\x9b\u202eb"
     for entry in (
         Prompt(hostile),
@@ -93,7 +92,6 @@ def test_a_choice_is_made_by_number_or_name() -> None:
 
 
 def test_a_question_shows_all_of_what_would_run_and_the_rule() -> None:
-    """SEC-15."""
     text = "\n".join(f"line {n}" for n in range(200))
     lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "bash(x)"))
     assert sum(line.startswith("  line ") for line in lines) == 200

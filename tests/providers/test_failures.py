@@ -58,7 +58,7 @@ def refused(status: int, message: str = "No.", kind: str = "x", **error: Any) ->
     ],
 )
 def test_a_status_says_whose_fault_it_is(status: int, kind: type[ProviderError]):
-    """API-26: 401, 402 and 403 are never tried again."""
+    """401, 402 and 403 are never tried again."""
     error = refused(status)
     assert type(error) is kind
     assert "https://api.example.com" in error.message
@@ -81,7 +81,6 @@ def test_a_status_says_whose_fault_it_is(status: int, kind: type[ProviderError])
 )
 @pytest.mark.parametrize("status", [400, 500])
 def test_a_prompt_that_does_not_fit_is_an_overflow_in_every_server_s_words(message: str, status: int):
-    """API-15."""
     assert type(refused(status, message)) is ContextOverflow
 
 
@@ -95,7 +94,6 @@ def test_a_prompt_that_does_not_fit_is_an_overflow_in_every_server_s_words(messa
     ],
 )
 def test_a_refused_signature_has_its_own_kind(message: str):
-    """API-23."""
     assert type(refused(400, message, "invalid_request_error")) is SignatureRejected
     event = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
     assert type(FAILURES.event(event)) is SignatureRejected
@@ -110,7 +108,6 @@ def test_a_refused_signature_has_its_own_kind(message: str):
     ],
 )
 def test_spent_money_is_the_account_s_fault(status: int, message: str, code: str | None):
-    """API-26."""
     assert (
         type(refused(status, message, "invalid_request_error", details={"error_code": code})) is Unauthorized
     )
@@ -144,7 +141,7 @@ def test_a_refusal_of_a_summary_without_a_code_is_told_by_its_words():
 
 
 def test_a_message_that_names_a_place_keeps_it():
-    """API-24: what is in messages.N can be dropped by the user."""
+    """What is in messages.N can be dropped by the user."""
     assert "messages.7.content.2" in refused(400, "messages.7.content.2: image exceeds 5 MB").message
 
 
@@ -165,7 +162,6 @@ def test_a_message_that_names_a_place_keeps_it():
     ],
 )
 def test_an_error_event_is_translated_by_its_type(name: str, kind: Any):
-    """API-07."""
     error = FAILURES.event({"type": "error", "error": {"type": name, "message": "Sorry."}})
     assert type(error) is kind
     assert "Sorry." in error.message
@@ -196,7 +192,6 @@ def test_an_error_event_without_an_error_is_one_all_the_same(data: Any):
     ],
 )
 def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], expected: float | None):
-    """API-09."""
     assert retry_after(headers, NOW) == expected
     for status in (429, 529):
         error = FAILURES.refused(status, headers, b"", NOW)
@@ -212,7 +207,6 @@ def test_no_retry_after_header_is_too_odd(value: str):
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN, "sk-ant-another_key-99"])
 def test_no_message_shows_a_key(secret: str):
-    """API-29."""
     errors = [
         refused(401, f"invalid x-api-key: {secret}."),
         FAILURES.refused(500, {}, f"<title>{secret}</title>".encode(), NOW),
@@ -228,7 +222,7 @@ def test_no_message_shows_a_key(secret: str):
 
 
 def test_a_key_is_not_shown_where_a_message_is_cut():
-    """API-29: what is shortened is shortened after the key was taken out."""
+    """What is shortened is shortened after the key was taken out."""
     for length in range(440, 520):
         assert KEY[:12] not in FAILURES.shown("x" * length + KEY)
     assert KEY[:12] not in FAILURES.shown(" " * 19_990 + KEY)
@@ -241,7 +235,6 @@ def test_a_password_in_the_address_is_not_shown():
 
 
 def test_a_page_of_a_proxy_becomes_its_title():
-    """API-27."""
     page = b"<html><head><title>502 Bad\n Gateway</title></head><body>" + b"x" * 60_000
     error = FAILURES.refused(502, {"content-type": "text/html"}, page, NOW)
     assert error.message == "https://api.example.com: 502: an HTML page: 502 Bad Gateway"
@@ -256,7 +249,6 @@ def test_a_page_without_a_title_becomes_its_first_words():
     "body", [b"", b"\xff\xfe\x00", b"{", b"[" * 100_000, b"null", b'"text"', b"x" * 1_000_000]
 )
 def test_every_body_gives_a_short_message_of_one_line(body: bytes):
-    """API-27."""
     for error in (FAILURES.refused(400, {}, body, NOW), FAILURES.no_stream("", body)):
         assert type(error) is BadRequest
         assert len(error.message) < 700
@@ -268,7 +260,6 @@ def test_control_characters_of_a_server_are_taken_out():
 
 
 def test_an_error_in_the_clothes_of_a_success_is_what_it_says():
-    """API-27."""
     body = b'{"type": "error", "error": {"type": "authentication_error", "message": "bad key"}}'
     assert type(FAILURES.no_stream("application/json", body)) is Unauthorized
 

@@ -96,7 +96,7 @@ print(json.dumps(sorted(sys.modules)))
 
 
 def test_the_environment_changes_neither_address_nor_headers_nor_proxy():
-    """API-28: what an environment or a repository's .env says reaches the SDK by no way but ours."""
+    """What an environment or a repository's .env says reaches the SDK by no way but ours."""
     environ = {
         "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
         "ANTHROPIC_API_KEY": "another-key",

@@ -48,7 +48,7 @@ def bomb() -> bytes:
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("packed", [False, True])
 async def test_a_flood_takes_less_than_fifty_megabytes(status: int, packed: bool) -> None:
-    """API-27: a gigabyte as it is, or 200 MB packed; as an answer and as an error."""
+    """A gigabyte as it is, or 200 MB packed; as an answer and as an error."""
     kind = {"content-type": "text/event-stream" if status == 200 else "text/html"}
     flood = fake.RawResponse(b"x" * 65_536, status, kind, repeat=16_384)
     if packed:

@@ -112,7 +112,7 @@ async def test_without_a_credential_none_is_sent():
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-6", "claude-haiku-4-5"])
 @pytest.mark.parametrize("budget", [0, 1024])
 async def test_the_betas_of_a_request_go_with_it(model: str, budget: int):
-    """API-22: the endpoint refuses `block_binding` without its header."""
+    """The endpoint refuses `block_binding` without its header."""
     config = thinking_config(model, budget)
     betas = betas_for(config)
     async with provided() as (provider, endpoint):
@@ -131,7 +131,7 @@ async def test_one_connection_serves_one_request_after_the_other():
 
 
 async def test_a_redirect_is_never_followed():
-    """API-28: neither the key nor the conversation goes to another address than the one that was set."""
+    """Neither the key nor the conversation goes to another address than the one that was set."""
     away = fake.RawResponse(b"", 307, {"location": "http://127.0.0.1:9/v1/messages"})
     async with provided([away]) as (provider, endpoint):
         error, _ = await error_of(provider)
@@ -150,7 +150,6 @@ def test_an_address_that_is_none_is_refused(base_url: str):
 
 @pytest.mark.parametrize("key", ["my secret key", "secret\n", "schlüssel", "secret\x00"])
 def test_a_key_that_can_t_stand_in_a_header_is_refused_without_being_shown(key: str):
-    """API-29."""
     with pytest.raises(ConfigError) as caught:
         Endpoint(key)
     assert key not in str(caught.value)
@@ -158,7 +157,6 @@ def test_a_key_that_can_t_stand_in_a_header_is_refused_without_being_shown(key: 
 
 
 def test_no_representation_shows_a_credential():
-    """API-29."""
     assert "secret" not in repr(Endpoint("secret-key", "secret-token"))
 
 
@@ -189,7 +187,7 @@ async def test_a_reply_comes_as_deltas_and_a_response():
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 async def test_the_response_is_the_same_however_the_bytes_are_cut(size: int):
-    """LOG-17: also in the middle of a character and between the halves of a pair."""
+    """Also in the middle of a character and between the halves of a pair."""
     words = "Grüße 漢字 😀🎉 ende"
     reply = fake.Reply([words], split_surrogates=True, faults=fake.Drip(size))
     async with provided([reply]) as (provider, _):
@@ -204,7 +202,6 @@ async def test_a_server_without_cache_fields_and_pings_is_understood():
 
 
 async def test_unknown_events_blocks_and_reasons_do_no_harm():
-    """API-18."""
     raw = fake.Raw({"type": "hologram", "x": 1}, ({"type": "hologram_delta"},))
     faults = [
         fake.Insert(at, data=data)
@@ -218,7 +215,6 @@ async def test_unknown_events_blocks_and_reasons_do_no_harm():
 
 
 async def test_a_tool_input_that_was_cut_is_never_a_call():
-    """API-10."""
     call = fake.Call("bash", {"command": "rm -rf /tmp/x"})
     cuts = range(len('{"command": "rm -rf /tmp/x"}') - 1)
     script = [fake.Reply(call, faults=fake.CutToolJson(at)) for at in cuts]
@@ -237,7 +233,7 @@ N_EVENTS = 13
 
 @pytest.mark.parametrize("fault", [fake.EndOfBody, fake.Close, fake.Reset, fake.BrokenChunk])
 async def test_a_stream_that_ends_before_its_end_is_never_a_response(fault: Any):
-    """API-05, API-06: at every event, in good order or broken; behind the last one nothing is lost."""
+    """At every event, in good order or broken; behind the last one nothing is lost."""
     script = [fake.Reply(REPLY.content, faults=fault(at)) for at in range(1, N_EVENTS + 1)]
     async with provided(script) as (provider, endpoint):
         for _ in script[:-1]:
@@ -259,7 +255,6 @@ async def test_a_stream_that_ends_before_its_first_event_is_a_cut_that_is_tried_
 
 @pytest.mark.parametrize("at", [0, 1, 3, 6])
 async def test_an_error_event_ends_the_stream_with_its_own_kind(at: int):
-    """API-07."""
     kinds = {
         "overloaded_error": Overloaded,
         "rate_limit_error": RateLimited,
@@ -275,7 +270,6 @@ async def test_an_error_event_ends_the_stream_with_its_own_kind(at: int):
 
 
 async def test_a_signature_refused_in_the_middle_of_a_stream_has_its_own_kind():
-    """API-23."""
     fault = fake.ErrorEvent(3, "invalid_request_error", fake.SIGNATURE_MESSAGE)
     async with provided([fault, fake.SIGNATURE_ERROR]) as (provider, _):
         assert type((await error_of(provider))[0]) is SignatureRejected
@@ -299,7 +293,7 @@ async def test_a_broken_event_ends_the_stream():
 
 @pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(0), fake.Stall(4)])
 async def test_silence_is_a_lost_connection(fault: fake.Fault):
-    """API-14: before the answer, before its first event, in its middle."""
+    """Before the answer, before its first event, in its middle."""
     async with provided([fake.Reply(REPLY.content, faults=fault)], HURRIED) as (provider, endpoint):
         error, _ = await error_of(provider)
         await endpoint.client_left()
@@ -308,7 +302,6 @@ async def test_silence_is_a_lost_connection(fault: fake.Fault):
 
 
 async def test_pings_are_signs_of_life_but_not_for_ever():
-    """API-14."""
     fault = fake.Stall(2, ping_every=0.02)
     async with provided([fake.Reply("Hi", faults=fault)], HURRIED) as (provider, endpoint):
         error, _ = await error_of(provider)
@@ -336,7 +329,6 @@ def test_a_local_server_is_given_more_time_than_anthropic():
 
 @pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(3)])
 async def test_cancelling_closes_the_connection(fault: fake.Fault):
-    """API-02."""
     async with provided([fake.Reply(REPLY.content, faults=fault)]) as (provider, endpoint):
         answer = asyncio.create_task(response_of(provider))
         await endpoint.stall_reached()
@@ -367,7 +359,7 @@ async def test_leaving_the_stream_early_closes_the_connection():
      (429, RateLimited), (500, Overloaded), (529, Overloaded)],
 )  # fmt: skip
 async def test_a_refusal_is_one_request_and_one_error(status: int, kind: type[ProviderError]):
-    """API-08, API-26: whether to try again is not decided here."""
+    """Whether to try again is not decided here."""
     async with provided([fake.HttpError(status)]) as (provider, endpoint):
         error, _ = await error_of(provider)
         assert type(error) is kind
@@ -376,14 +368,13 @@ async def test_a_refusal_is_one_request_and_one_error(status: int, kind: type[Pr
 
 
 async def test_a_prompt_beyond_the_window_is_an_overflow():
-    """API-15."""
     async with provided(rules=fake.Rules(window=10)) as (provider, _):
         assert type((await error_of(provider))[0]) is ContextOverflow
 
 
 @pytest.mark.parametrize(("header", "expected"), [("3", 3.0), ("86400", 86400.0), ("soon", None)])
 async def test_the_time_to_wait_is_handed_on(header: str, expected: float | None):
-    """API-09: never waited here."""
+    """Never waited here."""
     async with provided([fake.HttpError(429, retry_after=header)]) as (provider, _):
         error, _ = await error_of(provider)
     assert isinstance(error, RateLimited)
@@ -392,7 +383,6 @@ async def test_the_time_to_wait_is_handed_on(header: str, expected: float | None
 
 @pytest.mark.parametrize("fault", [fake.EchoKey(), fake.EchoKey(after=2)])
 async def test_a_key_that_comes_back_is_not_shown(fault: fake.Fault):
-    """API-29."""
     async with provided([fault]) as (provider, _):
         error, _ = await error_of(provider)
     assert KEY not in error.message
@@ -400,7 +390,6 @@ async def test_a_key_that_comes_back_is_not_shown(fault: fake.Fault):
 
 
 async def test_a_page_in_place_of_a_stream_is_an_error_of_one_line():
-    """API-27."""
     async with provided([fake.RawResponse(b"<html><title>Welcome to the hotel</title>")]) as (provider, _):
         error, _ = await error_of(provider)
     assert type(error) is BadRequest
@@ -410,7 +399,7 @@ async def test_a_page_in_place_of_a_stream_is_an_error_of_one_line():
 @pytest.mark.parametrize("status", [200, 502])
 @pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "application/json"])
 async def test_a_flood_is_left_before_it_fills_the_memory(status: int, kind: str):
-    """API-27: 200 MB without a line end."""
+    """200 MB without a line end."""
     flood = fake.RawResponse(b"x" * 100_000, status, {"content-type": kind}, repeat=2_000)
     async with provided([flood]) as (provider, endpoint):
         error, _ = await error_of(provider)
@@ -421,7 +410,6 @@ async def test_a_flood_is_left_before_it_fills_the_memory(status: int, kind: str
 @pytest.mark.parametrize("body", [b"\x1f\x8b\x08garbage", gzip.compress(b"x" * 50_000_000, mtime=0)])
 @pytest.mark.parametrize("status", [200, 500])
 async def test_compressed_garbage_is_an_error(body: bytes, status: int):
-    """API-27."""
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     async with provided([fake.RawResponse(body, status, headers)]) as (provider, _):
         error, _ = await error_of(provider)
@@ -511,7 +499,6 @@ async def test_tls_that_is_none_is_a_lost_connection():
     "answer", [b"", b"\x00" * 100, b"HTTP/9.9 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx" * 9]
 )
 async def test_what_is_not_http_is_a_lost_connection(answer: bytes):
-    """API-06."""
     async with saying(answer) as address:
         provider = AnthropicProvider(Endpoint("key", base_url=f"http://{address}"))
         error, _ = await error_of(provider)

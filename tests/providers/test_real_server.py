@@ -102,7 +102,6 @@ async def test_a_request_with_tools_is_answered(provider: AnthropicProvider):
 
 
 async def test_a_prompt_beyond_the_window_is_an_overflow(provider: AnthropicProvider):
-    """API-15."""
     with pytest.raises(ContextOverflow, match="context size"):
         await response_to(provider, asked("word " * 2 * WINDOW))
 
@@ -114,7 +113,7 @@ async def test_the_model_is_listed_with_its_window(provider: AnthropicProvider):
 
 
 async def test_a_cancelled_reply_frees_the_server(provider: AnthropicProvider):
-    """API-02: the server has one slot; it answers the next request only because the first one is gone."""
+    """The server has one slot; it answers the next request only because the first one is gone."""
 
     async def first_delta() -> None:
         async for _ in provider.stream(asked("Tell a very long story.", 1500)):

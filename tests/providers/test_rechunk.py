@@ -74,7 +74,7 @@ def test_half_a_chunk_is_passed_on_at_once() -> None:
 )
 @pytest.mark.parametrize("cuts", [[], list(range(1, 2_500, 3))])
 def test_what_is_no_chunk_goes_through_for_the_parser_to_refuse(broken: bytes, cuts: list[int]) -> None:
-    """API-06: a broken chunk ends the answer with an error, as without joining."""
+    """A broken chunk ends the answer with an error, as without joining."""
     out = b"".join(fed(HEAD + b"3\r\nabc\r\n" + broken, cuts))
     with pytest.raises(h11.RemoteProtocolError):
         bodies(out, 1)

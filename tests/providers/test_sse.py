@@ -53,7 +53,6 @@ def test_bytes_that_are_no_utf8_become_replacement_characters():
 
 
 def test_an_event_that_never_ends_is_refused_before_it_fills_the_memory():
-    """API-27."""
     with pytest.raises(ValueError, match="more than 1,000 bytes"):
         decoded([b"data: " + b"x" * 400] * 3)
     with pytest.raises(ValueError, match="more than 1,000 bytes"):

@@ -85,7 +85,6 @@ def test_an_empty_text_block_is_no_content():
 
 
 def test_there_is_no_response_before_message_stop():
-    """API-05."""
     assembly = Assembly(str)
     for event in [START, *text("Hello"), ending()[0]]:
         assembly.feed(event)
@@ -107,13 +106,12 @@ def test_a_whole_input_is_the_call():
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("cut", range(len(INPUT)))
 def test_a_cut_input_is_never_executed(cut: int, closed: bool):
-    """API-10: at every byte, also at the first, where nothing but the name has come."""
+    """At every byte, also at the first, where nothing but the name has come."""
     (found,) = content(call(INPUT[:cut], closed=closed), ending("max_tokens"))
     assert found.input == {INVALID_INPUT: INPUT[:cut]}
 
 
 def test_an_input_that_was_never_closed_is_not_executed_though_it_parses():
-    """API-10."""
     (found,) = content(call(INPUT, closed=False), ending("max_tokens"))
     assert found.input == {INVALID_INPUT: INPUT}
 
@@ -130,7 +128,6 @@ def test_a_call_before_the_cut_one_stands():
     ['{"a": 1,}', '{"a": 1} x', '{"a": NaN}', '{"a": 1, "a": 2}', "[1]", '"x"', "null", "7", "{" * 5000],
 )
 def test_an_input_that_is_no_json_object_is_not_executed(raw: str):
-    """API-11, API-12."""
     (found,) = content(call(raw), ending("tool_use"))
     assert found.input == {INVALID_INPUT: raw}
 
@@ -139,7 +136,7 @@ def test_an_input_that_is_no_json_object_is_not_executed(raw: str):
     ("levels", "is_read"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False), (700, False), (99_999, False)]
 )
 def test_objects_nested_too_deeply_are_not_executed(levels: int, is_read: bool):
-    """API-12. The limit is the same on every Python."""
+    """The limit is the same on every Python."""
     raw = '{"a":' * levels + "1" + "}" * levels
     (found,) = content(call(raw), ending("tool_use"))
     assert (INVALID_INPUT in found.input) is (levels > MAX_DEPTH)
@@ -148,7 +145,6 @@ def test_objects_nested_too_deeply_are_not_executed(levels: int, is_read: bool):
 
 
 def test_an_input_in_the_start_event_that_nests_too_deeply_is_not_executed():
-    """API-12."""
     deep: dict[str, Any] = {}
     for _ in range(MAX_DEPTH + 1):
         deep = {"a": deep, "b": 1}
@@ -168,7 +164,6 @@ def test_an_input_in_the_start_event_counts_where_no_deltas_follow():
 
 
 def test_ids_are_unique_within_a_response_and_never_empty():
-    """API-13."""
     events = [
         call("{}", index=at, tool_id=given) for at, given in enumerate(["a", "a", "", "a_2", "x|y", ""])
     ]
@@ -193,14 +188,12 @@ def test_ids_are_unique_within_a_response_and_never_empty():
     ],
 )
 def test_names_of_tools_are_made_of_the_allowed_characters(given: str, expected: str):
-    """API-13."""
     deltas, response = played(call("{}", name=given) + ending("tool_use"))
     assert response.content == (ToolUse("toolu_1", expected, {}),)
     assert {delta.name for delta in deltas if isinstance(delta, ToolCallDelta)} == {expected}
 
 
 def test_thinking_keeps_its_signature_byte_for_byte():
-    """API-22."""
     deltas, response = played(thinking("Hm, 漢字.", "Eq+/==") + text("So.", index=1) + ending())
     assert deltas[0] == ThinkingDelta("Hm, 漢字.")
     assert response.content == (Thinking("Hm, 漢字.", "Eq+/=="), Text("So."))
@@ -227,7 +220,6 @@ def test_thinking_of_a_server_that_signs_nothing_is_kept_unsigned():
     ],
 )
 def test_thinking_that_was_cut_before_its_signature_is_never_replayable(events: list[Any]):
-    """API-22."""
     assert content(events, ending("max_tokens")) == ()
 
 
@@ -239,7 +231,7 @@ def test_redacted_thinking_is_kept_as_it_came():
 
 @given(st.text(st.characters() | st.characters(categories=["Cs"]), min_size=1), st.data())
 def test_surrogate_pairs_that_are_split_across_deltas_are_joined(words: str, data: st.DataObject):
-    """LOG-16, LOG-17: however the UTF-16 units fall into deltas, the text is the same and can be encoded."""
+    """However the UTF-16 units fall into deltas, the text is the same and can be encoded."""
     units = words.encode("utf-16-le", "surrogatepass")
     halves = [units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2)]
     cuts = sorted(data.draw(st.sets(st.integers(0, len(halves)))))
@@ -254,7 +246,6 @@ def test_surrogate_pairs_that_are_split_across_deltas_are_joined(words: str, dat
 
 
 def test_pairs_in_a_tool_input_are_joined_whether_they_are_escaped_or_not():
-    """LOG-16."""
     first = content(call('{"a": "\\ud83d', '\\ude00 \\ud83d"}'), ending("tool_use"))
     second = content(call('{"a": "\ud83d', '\ude00 \ud83d"}'), ending("tool_use"))
     assert first == second == (ToolUse("toolu_1", "bash", {"a": "😀 \ufffd"}),)
@@ -274,7 +265,6 @@ def test_pairs_in_a_tool_input_are_joined_whether_they_are_escaped_or_not():
     ],
 )
 def test_what_is_not_known_is_passed_over(event: dict[str, Any]):
-    """API-18."""
     start, *rest = text("Hello")
     deltas, response = played([start, event, *rest, *ending()])
     assert (deltas, response.content) == ([TextDelta("Hello")], (Text("Hello"),))
@@ -309,7 +299,6 @@ def test_text_for_a_block_that_never_began_is_kept():
 
 
 def test_a_block_of_an_unknown_kind_is_carried_along_with_its_input():
-    """API-18."""
     head = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}, "caller": {"a": [1]}}
     piece = {"type": "input_json_delta", "partial_json": '{"query": "x"}'}
     deltas, response = played(block(0, head, piece) + ending("pause_turn"))
@@ -351,12 +340,10 @@ def test_a_missing_stop_reason_follows_from_the_content(events: list[Any], expec
 
 @pytest.mark.parametrize("reason", ["refusal", "model_context_window_exceeded", "something_new"])
 def test_every_stop_reason_is_handed_on(reason: str):
-    """API-17, API-18."""
     assert played(text("x") + ending(reason))[1].stop_reason == reason
 
 
 def test_a_response_beyond_all_bounds_is_refused():
-    """API-27."""
     assembly = Assembly(str)
     piece = "x" * 1_000_000
     for event in text(*[piece] * (stream.MAX_RESPONSE_CHARS // len(piece))):

@@ -66,7 +66,6 @@ def test_the_shipped_one_is_loaded_once_whichever_thread_asks_first(counter: Tok
 
 
 def test_half_a_pair_is_counted_like_its_replacement(counter: Tokenizer):
-    """LOG-16."""
     assert counter.count("a \ud83d b") == counter.count("a \ufffd b")
 
 

@@ -63,7 +63,7 @@ def test_leftovers_of_a_killed_edit_are_cleared_at_resume(
 
 @pytest.mark.parametrize("how", [{"writable": False}, {"fork": True}])
 def test_a_copy_or_a_view_touches_no_file(tmp_path: Path, how: dict[str, bool]) -> None:
-    """EXE-16: the session may be at work in another process."""
+    """The session may be at work in another process."""
     path, temporary, kept = killed_in_an_edit(tmp_path)
     runtime = taken_up(tmp_path, path, **how)
     assert temporary.exists()

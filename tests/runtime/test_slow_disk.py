@@ -1,4 +1,4 @@
-"""A disk whose syncs take long (LOG-36): whatever waits for it, the loop goes on."""
+"""A disk whose syncs take long: whatever waits for it, the loop goes on."""
 
 import asyncio
 import threading

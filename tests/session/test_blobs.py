@@ -32,7 +32,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_no_text_over_the_limit_stands_in_the_log(tmp_path: Path) -> None:
-    """LOG-20: what is larger than 64 KiB lies beside it."""
+    """What is larger than 64 KiB lies beside it."""
     session = new(tmp_path / "s.jsonl")
     for size in (INLINE_BYTES, INLINE_BYTES + 1, 5_000_000):
         session.emit(ToolResult("t", "bash", (Text("x" * size),)))
@@ -43,7 +43,6 @@ def test_no_text_over_the_limit_stands_in_the_log(tmp_path: Path) -> None:
 
 
 def test_blobs_are_the_users_alone_whatever_the_umask(tmp_path: Path) -> None:
-    """LOG-27."""
     before = os.umask(0)
     try:
         session = new(tmp_path / "deep" / "er" / "s.jsonl")
@@ -57,7 +56,7 @@ def test_blobs_are_the_users_alone_whatever_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_blob_is_durable_before_the_record_that_names_it(tmp_path: Path) -> None:
-    """LOG-33, as far as it can be played: the order of the syncs."""
+    """As far as it can be played: the order of the syncs."""
     order: list[str] = []
 
     def sync(what: str) -> Callable[[int], None]:
@@ -82,7 +81,7 @@ def test_a_blob_is_durable_before_the_record_that_names_it(tmp_path: Path) -> No
 
 
 def test_what_is_acknowledged_is_in_what_was_synced_last(tmp_path: Path) -> None:
-    """LOG-33, as far as it can be played: of the file only what the last sync saw is left."""
+    """As far as it can be played: of the file only what the last sync saw is left."""
     path, synced = tmp_path / "s.jsonl", [b""]
 
     def sync(_: int) -> None:
@@ -102,7 +101,6 @@ def test_what_is_acknowledged_is_in_what_was_synced_last(tmp_path: Path) -> None
 
 
 def test_a_failed_sync_of_a_blob_is_written_anew_before_it_counts(tmp_path: Path) -> None:
-    """LOG-08."""
     broken = [True]
 
     def sync(descriptor: int) -> None:
@@ -123,7 +121,6 @@ def test_a_failed_sync_of_a_blob_is_written_anew_before_it_counts(tmp_path: Path
 
 @pytest.mark.skipif(not can_mount(), reason="needs a file system of its own")
 def test_a_blob_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
-    """LOG-06."""
     with small_disk(tmp_path / "disk", "64k") as folder:
         session = new(folder / "s.jsonl")
         session.emit(UserMessage((Text("hi"),)))
@@ -150,7 +147,6 @@ def test_what_a_killed_process_had_begun_is_cleared_away(tmp_path: Path) -> None
 
 
 def test_a_blob_that_was_altered_is_stored_anew_when_it_is_said_again(tmp_path: Path) -> None:
-    """LOG-32."""
     session = new(tmp_path / "s.jsonl")
     session.emit(UserMessage((LONG,)))
     (blob,) = (tmp_path / "blobs").iterdir()
@@ -173,7 +169,6 @@ def test_an_image_whose_text_is_no_base64_stays_as_it_is(tmp_path: Path) -> None
     "name", ["../../secret", "/etc/passwd", "a" * 64, "A" * 64, "²" * 64, "", "x\0y", "a" * 63, ".."]
 )
 def test_a_hostile_name_of_a_blob_leads_nowhere(tmp_path: Path, name: str) -> None:
-    """LOG-32, LOG-26."""
     (tmp_path / "secret").write_text("a secret")
     folder = tmp_path / "x" / "blobs"
     folder.mkdir(parents=True)
@@ -200,7 +195,6 @@ def test_an_image_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_bytes_are_kept_as_they_are(tmp_path: Path) -> None:
-    """LOG-18."""
     session = new(tmp_path / "s.jsonl")
     block = session.keep_bytes(b"\xff\0")
     assert block["sha256"] == sha256(b"\xff\0").hexdigest()

@@ -133,37 +133,36 @@ def hole_everywhere(path: Path, count: int, step: int, lengths: Callable[[int], 
 
 
 def test_a_file_cut_anywhere_keeps_its_complete_records_and_is_appended_to(tmp_path: Path) -> None:
-    """LOG-02: every byte of eight records."""
+    """Every byte of eight records."""
     assert cut_everywhere(tmp_path / "s.jsonl", 8) > 1_000
 
 
 def test_a_flipped_bit_in_any_byte_is_never_accepted(tmp_path: Path) -> None:
-    """LOG-03: two bits of every byte."""
+    """Two bits of every byte."""
     assert flip_everywhere(tmp_path / "s.jsonl", 5, lambda at: random.Random(at).sample(range(8), 2)) <= 2
 
 
 def test_a_hole_of_zero_bytes_anywhere_is_noticed(tmp_path: Path) -> None:
-    """LOG-04: the short dose."""
+    """The short dose."""
     assert hole_everywhere(tmp_path / "s.jsonl", 6, 5, lambda _: range(1, 300, 41)) <= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_file_of_200_records_is_cut_at_every_byte(tmp_path: Path, part: int) -> None:
-    """LOG-02; in parts, so that several processes can share it."""
+    """In parts, so that several processes can share it."""
     assert cut_everywhere(tmp_path / "s.jsonl", 200, lambda size: size % PARTS == part) > 30_000 // PARTS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bit", range(8))
 def test_this_bit_is_flipped_in_every_byte_of_200_records(tmp_path: Path, bit: int) -> None:
-    """LOG-03."""
     assert flip_everywhere(tmp_path / "s.jsonl", 200, lambda _: (bit,)) <= 2
 
 
 @pytest.mark.slow
 def test_holes_of_zero_bytes_from_every_byte_on(tmp_path: Path) -> None:
-    """LOG-04: of a hundred lengths in 8 records, and of one length at each byte of 200 records."""
+    """Of a hundred lengths in 8 records, and of one length at each byte of 200 records."""
     assert hole_everywhere(tmp_path / "s.jsonl", 8, 1, lambda _: range(1, 300, 3)) <= 1
     assert hole_everywhere(tmp_path / "s.jsonl", 200, 1, lambda at: [1 + at * 37 % 400]) <= 1
 
@@ -171,7 +170,7 @@ def test_holes_of_zero_bytes_from_every_byte_on(tmp_path: Path) -> None:
 @given(logs(max_steps=10, rare=True), st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_damage_to_any_log_gives_a_part_of_it(records: list[Record], data: st.DataObject) -> None:
-    """LOG-02, LOG-03, LOG-05: bytes replaced, removed, inserted, lines repeated and moved."""
+    """Bytes replaced, removed, inserted, lines repeated and moved."""
     lines = [encode_record(one) for one in records]
     damage = data.draw(st.sampled_from(["replace", "remove", "insert", "repeat", "swap"]))
     at = data.draw(st.integers(0, len(lines) - 1))
@@ -240,7 +239,6 @@ def fuzz(count: int, seed: int) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1e400"])
 def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
-    """LOG-19."""
     for payload in (
         f'"type":"RequestSent","model":"m","tokens":{number},"sha256":"x"',
         f'"type":"ToolResult","tool_use_id":"t","tool_name":"b","content":[],"details":{{"x":{number}}}',
@@ -251,7 +249,7 @@ def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
 
 
 def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path) -> None:
-    """LOG-04: from the end of one record to the end of the file."""
+    """From the end of one record to the end of the file."""
     records, data = whole(4)
     begin = lines_of(data)[2][1] - 1
     loaded = load(tmp_path / "s.jsonl", data[:begin] + b"\0" * (len(data) - begin))
@@ -260,7 +258,7 @@ def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path
 
 
 def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason() -> None:
-    """LOG-19: the short dose."""
+    """The short dose."""
     read, reasons = fuzz(5_000, 1)
     assert read + len(reasons) == 5_000
     assert reasons
@@ -269,7 +267,7 @@ def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason() -> Non
 
 @pytest.mark.slow
 def test_half_a_million_hostile_records_are_refused_with_a_reason() -> None:
-    """LOG-19: 500,000; ten million were not run."""
+    """500,000; ten million were not run."""
     read, reasons = fuzz(500_000, 2)
     assert read + len(reasons) == 500_000
     assert reasons

@@ -1,4 +1,4 @@
-"""Folders of sessions: private, and their names as durable as what lies behind them (LOG-33)."""
+"""Folders of sessions: private, and their names as durable as what lies behind them."""
 
 import errno
 import os
@@ -64,7 +64,6 @@ def test_the_name_of_a_session_whose_maker_died_is_durable_with_the_next_commit(
 
 
 def test_a_name_that_can_not_be_made_durable_is_a_failure_until_it_can(tmp_path: Path) -> None:
-    """LOG-08."""
     path, names = tmp_path / "s.jsonl", Names(errno.EIO)
     log = LogWriter(path, sync_names=names.sync)
     log.append(FIRST)

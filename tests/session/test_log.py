@@ -54,7 +54,6 @@ def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
 
 
 def test_folder_and_file_are_the_users_alone(tmp_path: Path) -> None:
-    """LOG-27."""
     path = tmp_path / "deep" / "s.jsonl"
     written(path)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -62,7 +61,6 @@ def test_folder_and_file_are_the_users_alone(tmp_path: Path) -> None:
 
 
 def test_a_planted_link_is_refused(tmp_path: Path) -> None:
-    """LOG-27."""
     (tmp_path / "s.jsonl").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageFailed, match="is a symbolic link") as refused:
         LogWriter(tmp_path / "s.jsonl")
@@ -71,7 +69,6 @@ def test_a_planted_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_cut_at_any_byte_keeps_its_complete_records(tmp_path: Path) -> None:
-    """LOG-02."""
     records = written(tmp_path / "s.jsonl", 3)
     whole = (tmp_path / "s.jsonl").read_bytes()
     ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
@@ -87,7 +84,6 @@ def test_a_file_cut_at_any_byte_keeps_its_complete_records(tmp_path: Path) -> No
 
 
 def test_no_flipped_bit_is_ever_accepted(tmp_path: Path) -> None:
-    """LOG-03."""
     records = written(tmp_path / "s.jsonl", 3)
     whole = (tmp_path / "s.jsonl").read_bytes()
     bad = tmp_path / "bad.jsonl"
@@ -104,7 +100,6 @@ def test_no_flipped_bit_is_ever_accepted(tmp_path: Path) -> None:
 
 
 def test_a_hole_of_zero_bytes_is_noticed_and_the_rest_kept(tmp_path: Path) -> None:
-    """LOG-04."""
     records = written(tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[2] = b"\0" * len(lines[2])
@@ -115,14 +110,13 @@ def test_a_hole_of_zero_bytes_is_noticed_and_the_rest_kept(tmp_path: Path) -> No
 
 
 def test_a_good_record_behind_a_stub_is_salvaged(tmp_path: Path) -> None:
-    """LOG-05."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(encode_record(record(0)) + b'{"seq":1,"timestamp":5,"ty' + encode_record(record(1)))
     assert [one.seq for one in read_log(path).records] == [0, 1]
 
 
 def test_short_writes_of_any_length_are_completed(tmp_path: Path) -> None:
-    """LOG-09: of every length that a record can be cut at."""
+    """Of every length that a record can be cut at."""
     for kept in range(1, len(encode_record(record(1))) + 1):
         path = tmp_path / f"{kept}.jsonl"
         log = LogWriter(path, write=lambda fd, data, kept=kept: os.write(fd, data[:kept]))  # type: ignore[misc]
@@ -133,7 +127,7 @@ def test_short_writes_of_any_length_are_completed(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_after_any_number_of_bytes_is_rolled_back(tmp_path: Path) -> None:
-    """LOG-09, LOG-06: nothing of the record stays, and it can be written again."""
+    """Nothing of the record stays, and it can be written again."""
     for kept in range(1, len(encode_record(record(1)))):
         path = tmp_path / f"{kept}.jsonl"
         room = [10**6, kept, 0, 10**6]
@@ -156,7 +150,6 @@ def test_a_write_that_fails_after_any_number_of_bytes_is_rolled_back(tmp_path: P
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
 def test_a_full_disk_leaves_the_file_as_it_was_and_the_writer_usable(tmp_path: Path, code: int) -> None:
-    """LOG-06, LOG-07."""
     room = [10**6, 10, 0, 10**6]
 
     def write(fd: int, data: bytes) -> int:
@@ -175,8 +168,6 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_the_writer_usable(tmp_path: P
 
 
 def test_after_a_failed_sync_nothing_is_accepted(tmp_path: Path) -> None:
-    """LOG-08."""
-
     def sync(_: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -189,7 +180,6 @@ def test_after_a_failed_sync_nothing_is_accepted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    """LOG-10."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFailed) as caught:
         LogWriter(tmp_path / "file" / "s.jsonl")
@@ -204,7 +194,6 @@ def hold(path: str, ready: Event, release: Event) -> None:
 
 
 def test_a_second_writer_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
-    """LOG-11, LOG-12."""
     spawn = multiprocessing.get_context("spawn")
     ready, release = spawn.Event(), spawn.Event()
     path = tmp_path / "s.jsonl"
@@ -228,7 +217,6 @@ HARD_TEXT = st.text(
 @given(HARD_TEXT)
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_one_line_and_reads_back(words: str) -> None:
-    """LOG-15."""
     line = encode_record(Record(1, 2, UserMessage((Text(words),))))
     assert line.count(b"\n") == 1
     assert line.isascii()
@@ -238,7 +226,6 @@ def test_any_text_is_one_line_and_reads_back(words: str) -> None:
 @given(st.text(st.characters(categories=["Cs", "L"]), max_size=20))
 @settings(deadline=None)
 def test_lone_surrogates_become_replacement_characters(words: str) -> None:
-    """LOG-16."""
     back = decode_record(encode_record(Record(1, 2, UserMessage((Text(words),))))[:-1]).event
     assert isinstance(back, UserMessage)
     text = back.content[0]
@@ -265,7 +252,6 @@ def test_lone_surrogates_become_replacement_characters(words: str) -> None:
     ],
 )
 def test_a_record_with_a_good_crc_and_a_bad_content_is_set_aside(tmp_path: Path, payload: str) -> None:
-    """LOG-19."""
     from zlib import crc32
 
     body = ('{"seq":1,"timestamp":2000,' + payload).encode()
@@ -281,7 +267,6 @@ def test_a_record_with_a_good_crc_and_a_bad_content_is_set_aside(tmp_path: Path,
 
 
 def test_unknown_records_are_kept_and_have_no_effect(tmp_path: Path) -> None:
-    """LOG-22."""
     path = tmp_path / "s.jsonl"
     strange = Record(1, 2_000, Unknown("HologramShown", {"depth": [1, {"x": None}]}))
     path.write_bytes(encode_record(record(0)) + encode_record(strange))
@@ -293,7 +278,6 @@ def test_unknown_records_are_kept_and_have_no_effect(tmp_path: Path) -> None:
 
 
 def test_byte_order_mark_carriage_returns_and_a_missing_last_newline_are_no_matter(tmp_path: Path) -> None:
-    """LOG-25."""
     path = tmp_path / "s.jsonl"
     records = written(path, 3)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n").rstrip())
@@ -312,7 +296,6 @@ def test_damaged_lines_are_copied_once_and_the_log_is_never_rewritten(tmp_path: 
 
 
 def test_a_file_that_was_replaced_is_noticed(tmp_path: Path) -> None:
-    """LOG-34."""
     path = tmp_path / "s.jsonl"
     log = LogWriter(path)
     assert not log.lost

@@ -74,7 +74,6 @@ def test_every_kind_of_event_can_be_written_and_read() -> None:
 
 @pytest.mark.parametrize("payload", FOREIGN)
 def test_a_record_with_foreign_things_can_be_written_again_with_all_of_them(payload: str) -> None:
-    """LOG-22."""
     given_line = line(1, payload)
     again = encode_record(decode_record(given_line[:-1]))
     before, after = strict_loads(given_line), strict_loads(again)
@@ -92,7 +91,7 @@ def covers(after: object, before: object) -> bool:
 
 
 def test_foreign_things_stay_in_the_file_and_go_into_a_copy(tmp_path: Path) -> None:
-    """LOG-22: appending changes no byte; a fork has every type and key."""
+    """Appending changes no byte; a fork has every type and key."""
     store = Store(tmp_path)
     path = foreign_log(store.new_path(Path("/w"), "s"))
     before = path.read_bytes()
@@ -112,7 +111,7 @@ def test_foreign_things_stay_in_the_file_and_go_into_a_copy(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("examples", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_a_clock_that_jumps_changes_neither_order_nor_context(examples: int) -> None:
-    """LOG-14: a day back, a day ahead, the same millisecond, under any log."""
+    """A day back, a day ahead, the same millisecond, under any log."""
 
     @given(logs(max_steps=12), st.lists(st.integers(-DAY, DAY) | st.just(0), min_size=1, max_size=12))
     @settings(max_examples=examples, deadline=None)
@@ -136,7 +135,6 @@ def test_a_clock_that_jumps_changes_neither_order_nor_context(examples: int) -> 
 
 
 def test_a_session_goes_on_a_day_before_it_ended(tmp_path: Path) -> None:
-    """LOG-14."""
     path = tmp_path / "s.jsonl"
     first = new(path, lambda: 1_700_086_400_000)
     first.emit(said("tomorrow"))
@@ -151,7 +149,6 @@ def test_a_session_goes_on_a_day_before_it_ended(tmp_path: Path) -> None:
 def test_a_lost_file_is_noticed_at_the_next_record_and_a_new_one_holds_everything(
     tmp_path: Path, how: str
 ) -> None:
-    """LOG-34."""
     path = tmp_path / "x" / "s.jsonl"
     session = new(path)
     told: list[object] = []
@@ -190,7 +187,6 @@ def test_a_lost_file_is_noticed_at_the_next_record_and_a_new_one_holds_everythin
 
 
 def test_a_lost_file_that_can_not_be_made_anew_is_a_failure_like_any_other(tmp_path: Path) -> None:
-    """LOG-34, LOG-06."""
     path = tmp_path / "x" / "s.jsonl"
     session = new(path)
     session.emit(said("one"))
@@ -206,7 +202,6 @@ def test_a_lost_file_that_can_not_be_made_anew_is_a_failure_like_any_other(tmp_p
 
 
 def test_a_link_planted_in_place_of_the_open_file_is_not_followed(tmp_path: Path) -> None:
-    """LOG-27, LOG-34."""
     path, target = tmp_path / "s.jsonl", tmp_path / "target"
     target.write_text("precious")
     session = new(path)
@@ -220,7 +215,6 @@ def test_a_link_planted_in_place_of_the_open_file_is_not_followed(tmp_path: Path
 
 @pytest.mark.parametrize("kind", ["fifo", "folder"])
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
-    """LOG-27."""
     path = tmp_path / "s.jsonl"
     os.mkfifo(path) if kind == "fifo" else path.mkdir()
     with pytest.raises(StorageFailed, match=r"s\.jsonl"):
@@ -228,7 +222,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
-    """LOG-27: a file that some tool copied here."""
+    """A file that some tool copied here."""
     path = foreign_log(tmp_path / "s.jsonl")
     path.chmod(0o644)
     LogWriter(path).close()
@@ -236,7 +230,7 @@ def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None
 
 
 def test_a_stale_handle_is_said_and_nothing_is_torn(tmp_path: Path) -> None:
-    """LOG-35: what a network file system answers when it was away."""
+    """What a network file system answers when it was away."""
     errors = [None, OSError(116, "Stale file handle"), None]
 
     def write(descriptor: int, data: bytes) -> int:
@@ -268,7 +262,7 @@ log.commit()
 
 
 def test_a_process_that_is_stopped_keeps_its_lock_and_goes_on(tmp_path: Path) -> None:
-    """LOG-35: stopped and continued; an hour of it was not waited for."""
+    """Stopped and continued; an hour of it was not waited for."""
     path = tmp_path / "s.jsonl"
     process = subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], cwd=ROOT)
     _, status = os.waitpid(process.pid, os.WUNTRACED)
@@ -282,7 +276,7 @@ def test_a_process_that_is_stopped_keeps_its_lock_and_goes_on(tmp_path: Path) ->
 
 
 def test_a_session_of_the_first_version_gives_the_context_that_it_gave_then(tmp_path: Path) -> None:
-    """LOG-24: a file written by version 1 and what it meant, kept for good."""
+    """A file written by version 1 and what it meant, kept for good."""
     import shutil
 
     shutil.copytree(ROOT / "tests" / "session" / "v1", tmp_path / "v1")
@@ -295,7 +289,6 @@ def test_a_session_of_the_first_version_gives_the_context_that_it_gave_then(tmp_
 
 
 def test_a_session_that_is_looked_at_is_not_written(tmp_path: Path) -> None:
-    """LOG-11."""
     path = foreign_log(tmp_path / "s.jsonl")
     path.write_bytes(path.read_bytes() + b"garbage\n")
     before = path.read_bytes()

@@ -68,7 +68,6 @@ def test_what_a_reader_is_told_is_in_the_file_already(tmp_path: Path) -> None:
 
 
 def test_timestamps_increase_whatever_the_clock_does() -> None:
-    """LOG-14."""
     session = new(None, [5_000, 5_000, 4_000, 90, 9_000])
     stamps = [session.emit(said(f"{n}")).timestamp for n in range(4)]
     assert stamps == sorted(set(stamps))
@@ -76,8 +75,6 @@ def test_timestamps_increase_whatever_the_clock_does() -> None:
 
 
 def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
-    """LOG-06."""
-
     def write(fd: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
@@ -107,7 +104,6 @@ def test_large_texts_and_images_lie_beside_the_log_and_come_back(tmp_path: Path)
 def test_a_missing_or_altered_blob_is_noticed_and_the_request_stays_valid(
     tmp_path: Path, damage: str
 ) -> None:
-    """LOG-32."""
     session = new(tmp_path / "s.jsonl")
     session.emit(UserMessage((Text("see:"), Text("x" * 70_000))))
     session.close()
@@ -133,7 +129,6 @@ def crashed(path: Path) -> Session:
 def test_what_a_crash_left_open_is_answered_by_records_that_say_the_same_as_a_reader_derives(
     tmp_path: Path,
 ) -> None:
-    """LOG-28, LOG-29."""
     crashed(tmp_path / "s.jsonl").close()
     derived = loaded(tmp_path / "s.jsonl").context.messages()
     resumed = loaded(tmp_path / "s.jsonl", writable=True)
@@ -150,7 +145,6 @@ def test_what_a_crash_left_open_is_answered_by_records_that_say_the_same_as_a_re
 
 
 def test_only_one_process_writes(tmp_path: Path) -> None:
-    """LOG-11."""
     first = new(tmp_path / "s.jsonl")
     first.emit(said("hi"))
     with pytest.raises(SessionLocked):
@@ -165,7 +159,6 @@ def test_only_one_process_writes(tmp_path: Path) -> None:
     [SessionStarted("s", "/w", "m", requires=("time-travel",)), SessionStarted("s", "/w", "m", version=99)],
 )
 def test_a_session_that_needs_what_we_lack_can_only_be_read(tmp_path: Path, started: SessionStarted) -> None:
-    """LOG-23."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(encode_record(Record(0, 1, started)) + encode_record(Record(1, 2, said("hi"))))
     session = loaded(path, writable=True)
@@ -211,7 +204,7 @@ def test_a_copy_has_a_name_of_its_own_so_that_each_is_found_by_its_name(tmp_path
 
 @pytest.mark.parametrize("number", range(2, 8))
 def test_of_a_copy_that_can_not_be_written_whole_nothing_is_left(tmp_path: Path, number: int) -> None:
-    """LOG-06: at each of its records; the original goes on."""
+    """At each of its records; the original goes on."""
     store, writes = Store(tmp_path), [0]
 
     def write(descriptor: int, data: bytes) -> int:
@@ -299,6 +292,5 @@ def test_sessions_are_found_by_id_prefix_and_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wanted", ["../../x", "/etc/passwd", "a\0b", "x" * 300, "-rf", "", "."])
 def test_no_id_leads_out_of_the_folder(tmp_path: Path, wanted: str) -> None:
-    """LOG-26."""
     with pytest.raises(SessionNotFound):
         Store(tmp_path).find(wanted)

@@ -53,7 +53,6 @@ ACTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("what", ACTS)
 def test_a_session_that_somebody_writes_to_is_left_alone(store: Store, tmp_path: Path, what: str) -> None:
-    """LOG-11."""
     path = session(store, tmp_path, "a", [prompt("hi")])
     before = path.read_bytes()
     log = LogWriter(path)

@@ -70,7 +70,7 @@ def test_whatever_changed_comes_back_and_goes_again(tmp_path: Path) -> None:
 
 
 def test_bytes_are_saved_whatever_attributes_say_and_no_filter_runs(tmp_path: Path) -> None:
-    """CFG-08: a repository's attributes, hooks, monitor and filters start nothing and change nothing."""
+    """A repository's attributes, hooks, monitor and filters start nothing and change nothing."""
     work = repository(tmp_path / "work")
     marker = tmp_path / "marker"
     evil = work / "evil.sh"
@@ -100,7 +100,6 @@ def test_bytes_are_saved_whatever_attributes_say_and_no_filter_runs(tmp_path: Pa
 
 
 def test_a_nested_repository_is_left_out_and_nothing_of_it_runs(tmp_path: Path) -> None:
-    """CFG-08."""
     work = repository(tmp_path / "work")
     inner = repository(work / "vendor" / "inner")
     marker = tmp_path / "marker"
@@ -283,7 +282,7 @@ def test_a_file_that_changed_at_that_moment_is_left(tmp_path: Path) -> None:
 
 
 def test_no_link_is_followed_out_of_the_workspace(tmp_path: Path) -> None:
-    """SBX-09: what was planted meanwhile leads nowhere."""
+    """What was planted meanwhile leads nowhere."""
     work = workspace(tmp_path)
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -149,7 +149,6 @@ def test_a_session_whose_first_record_is_damaged_is_listed_and_found(store: Stor
     "change", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: b"\xef\xbb\xbf" + data]
 )
 def test_a_converted_file_is_listed_too(store: Store, cwd: Path, change) -> None:
-    """LOG-25."""
     path = session(store, cwd, "conv", [prompt("hello"), answer()])
     path.write_bytes(change(path.read_bytes()).rstrip(b"\r\n"))
     (one,) = store.list()
@@ -214,7 +213,6 @@ def test_an_id_that_is_the_beginning_of_another_is_found(store: Store, cwd: Path
 
 @pytest.mark.parametrize("wanted", ["../../etc/passwd", "/etc/passwd", "a\0b", "x" * 300, "-rf", "."])
 def test_no_id_leads_out_of_the_folder(store: Store, cwd: Path, wanted: str) -> None:
-    """LOG-26."""
     session(store, cwd, "abc")
     with pytest.raises(SessionNotFound):
         store.find(wanted)
@@ -312,7 +310,6 @@ def test_rows_that_make_no_sense_are_read_again(store: Store, cwd: Path) -> None
 
 
 def test_the_index_is_for_its_owner_only_and_never_a_link(store: Store, cwd: Path, tmp_path: Path) -> None:
-    """LOG-27."""
     session(store, cwd, "one", [prompt("secret")])
     store.list()
     assert index_of(store).stat().st_mode & 0o777 == 0o600

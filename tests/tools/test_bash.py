@@ -42,7 +42,6 @@ async def test_nothing_printed_is_said(tools: Caller) -> None:
 async def test_a_failure_is_an_error_result_that_ends_with_how(
     tools: Caller, command: str, last_line: str
 ) -> None:
-    """EXE-12"""
     output = await tools.output("bash", command=command)
     assert output.is_error
     assert (await tools.text("bash", command=command)).splitlines()[-1] == last_line
@@ -56,7 +55,7 @@ async def test_the_exit_code_and_the_size_are_details(tools: Caller) -> None:
 
 
 async def test_without_bash_the_command_is_run_by_sh(tools: Caller) -> None:
-    """EXE-12: only where the system has no /bin/bash; elsewhere bash is used."""
+    """Only where the system has no /bin/bash; elsewhere bash is used."""
     text = await tools.text("bash", command='echo "${BASH_VERSION:-none}"')
     assert (text.strip() == "none") == (not os.access("/bin/bash", os.X_OK))
 
@@ -70,13 +69,12 @@ async def test_a_command_that_looks_like_an_option_is_a_command(tools: Caller, c
 
 
 async def test_standard_input_is_empty_and_there_is_no_terminal(tools: Caller) -> None:
-    """EXE-08"""
     text = await tools.text("bash", command="cat; read x; echo $?; (: < /dev/tty) 2>/dev/null; echo $?; tty")
     assert text.splitlines()[:3] == ["1", "1", "not a tty"]
 
 
 async def test_nothing_waits_for_a_person(tools: Caller, workspace: Path) -> None:
-    """EXE-08: pagers print, editors fail, git does not ask for a password."""
+    """Pagers print, editors fail, git does not ask for a password."""
     await tools.text("bash", command="git init -q . && git config user.email a@b && git config user.name n")
     editor = await tools.output("bash", command="touch f; git add f; git commit")
     assert editor.is_error
@@ -87,7 +85,6 @@ async def test_nothing_waits_for_a_person(tools: Caller, workspace: Path) -> Non
 
 
 async def test_the_environment_is_the_given_one_and_the_fixed_words(tools: Caller) -> None:
-    """EXE-13, SEC-14"""
     given = {"PATH": os.environ["PATH"], "ONLY": "this"}
     text = await tools.with_(env=given).text("bash", command="env -0 | tr '\\0' '\\n'")
     names = {line.partition("=")[0] for line in text.splitlines()}
@@ -106,7 +103,6 @@ async def test_the_environment_is_the_given_one_and_the_fixed_words(tools: Calle
 
 
 async def test_nothing_set_in_a_call_is_there_in_the_next(tools: Caller, workspace: Path) -> None:
-    """SEC-12, SEC-14"""
     (workspace / "sub").mkdir()
     await tools.text("bash", command="cd sub; export PATH=/evil; alias ls=evil; umask 000")
     assert await tools.text("bash", command="pwd; echo ${PATH%%:*} | grep -c evil") != ""
@@ -115,7 +111,6 @@ async def test_nothing_set_in_a_call_is_there_in_the_next(tools: Caller, workspa
 
 @linux_only
 async def test_a_command_holds_only_its_three_descriptors(tools: Caller) -> None:
-    """EXE-13"""
     text = await tools.text("bash", command="exec ls /proc/self/fd")
     assert text.split() == ["0", "1", "2", "3"]  # 3 is ls reading the folder
 
@@ -126,7 +121,7 @@ def _oom_score() -> str:
 
 @linux_only
 async def test_memory_running_out_takes_the_command_and_not_the_agent(tools: Caller) -> None:
-    """EXE-11: as far as it can be told without a hog."""
+    """As far as it can be told without a hog."""
     ours = int(_oom_score())
     assert int(await tools.text("bash", command="cat /proc/self/oom_score_adj")) > ours
 
@@ -145,7 +140,6 @@ async def test_a_sandbox_stands_before_the_shell(tools: Caller) -> None:
 
 
 async def test_a_working_directory_that_is_gone_is_an_error_result(tools: Caller, workspace: Path) -> None:
-    """EXE-10"""
     gone = workspace / "gone"
     assert "no longer exists" in await tools.with_(cwd=gone).error("bash", command="echo")
     (workspace / "file").touch()
@@ -155,7 +149,6 @@ async def test_a_working_directory_that_is_gone_is_an_error_result(tools: Caller
 async def test_a_working_directory_that_goes_while_a_command_runs_does_no_harm(
     tools: Caller, workspace: Path
 ) -> None:
-    """EXE-10"""
     folder = workspace / "sub"
     folder.mkdir()
     inside = tools.with_(cwd=folder)
@@ -172,7 +165,6 @@ async def test_a_command_that_is_too_long_says_what_to_do(tools: Caller) -> None
 
 
 async def test_half_a_surrogate_pair_is_replaced(tools: Caller) -> None:
-    """LOG-16"""
     assert await tools.text("bash", command="echo a\ud800b") == "a\ufffdb\n"
 
 
@@ -185,7 +177,6 @@ async def test_a_timeout_outside_its_range_is_refused(tools: Caller, seconds: fl
 
 
 async def test_bytes_that_are_no_text_are_visible_and_kept(tools: Caller) -> None:
-    """EXE-09, LOG-18"""
     output = await tools.output("bash", command=r"printf '\xff\0a'")
     assert output.raw == b"\xff\0a"
     assert await tools.text("bash", command=r"printf '\xff\0a'") == "\ufffd\ufffda"
@@ -205,7 +196,6 @@ async def test_a_character_split_between_two_writes_is_whole(tools: Caller) -> N
 async def test_long_output_keeps_its_head_and_its_tail_and_says_what_is_missing(
     tools: Caller, limit: int
 ) -> None:
-    """EXE-06"""
     text = await tools.limited(limit).text("bash", command="seq 100000")
     assert text.startswith("1\n2\n")
     assert text.endswith("100000\n" + TRUNCATION_MARKER)
@@ -227,7 +217,7 @@ async def test_the_exit_code_comes_after_the_truncation_marker(tools: Caller) ->
 
 
 async def test_output_that_grows_when_it_is_decoded_stays_within_the_limit(tools: Caller) -> None:
-    """EXE-09: a byte that is no text takes three."""
+    """A byte that is no text takes three."""
     text = await tools.limited(3_000).text("bash", command="head -c 2500 /dev/zero")
     assert len(text.encode()) <= 3_000
     assert "bytes left out" in text
@@ -242,7 +232,6 @@ async def test_output_that_grows_when_it_is_decoded_stays_within_the_limit(tools
     ],
 )
 async def test_memory_does_not_grow_with_the_output(tools: Caller, command: str) -> None:
-    """EXE-06, EXE-07"""
     before = _resident()
     output = await tools.output("bash", command=command)
     assert output.details["truncated"]
@@ -251,7 +240,6 @@ async def test_memory_does_not_grow_with_the_output(tools: Caller, command: str)
 
 @pytest.mark.slow
 async def test_ten_gigabytes_leave_memory_flat_and_the_loop_alive(tools: Caller) -> None:
-    """EXE-06"""
     before, beats = _resident(), 0
 
     async def beat() -> None:

@@ -1,4 +1,4 @@
-"""The bash tool: nothing that a command started is left when its call is over (EXE-01 to EXE-05)."""
+"""The bash tool: nothing that a command started is left when its call is over."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ def mark() -> str:
 
 
 async def test_a_background_process_does_not_keep_the_call_waiting(tools: Caller, mark: str) -> None:
-    """EXE-01: it holds the pipe for two days; the call is over long before its timeout."""
+    """It holds the pipe for two days; the call is over long before its timeout."""
     text = await asyncio.wait_for(tools.text("bash", command=f"sleep {mark} & echo hi"), DEADLINE)
     assert text == f"hi\n[1 background process was ended: sleep {mark}]"
     assert processes_with(mark) == []
@@ -46,7 +46,6 @@ async def test_a_background_process_does_not_keep_the_call_waiting(tools: Caller
     ],
 )
 async def test_nothing_escapes_the_end_of_a_call(tools: Caller, mark: str, command: str) -> None:
-    """EXE-02"""
     text = await tools.text("bash", command=command.format(mark))
     assert "ended: " in text
     assert processes_with(mark) == []
@@ -58,7 +57,6 @@ async def test_output_of_a_straggler_that_ends_soon_is_not_lost(tools: Caller) -
 
 
 async def test_a_process_that_ignores_term_is_killed(tools: Caller, mark: str) -> None:
-    """EXE-03"""
     command = f"trap '' TERM; echo begun; while :; do sleep {mark}; done"
     output = await tools.output("bash", command=command, timeout=0.3)
     assert output.details["timed_out"]
@@ -66,7 +64,7 @@ async def test_a_process_that_ignores_term_is_killed(tools: Caller, mark: str) -
 
 
 async def test_a_command_may_clean_up_when_its_time_is_up(tools: Caller, workspace: Path) -> None:
-    """EXE-03: TERM comes first."""
+    """TERM comes first."""
     command = "trap 'echo cleaned > done; exit' TERM; while :; do sleep 0.01; done"
     await tools.output("bash", command=command, timeout=0.3)
     assert (workspace / "done").read_text() == "cleaned\n"
@@ -100,7 +98,7 @@ _TREE = "sleep {0} & setsid sleep {0} & (sleep {0} &) ; sleep {0}"
 
 
 async def test_esc_ends_everything_whenever_it_comes(tools: Caller, mark: str) -> None:
-    """EXE-04, the short dose."""
+    """The short dose."""
     chance = random.Random(4)
     for _ in range(8):
         assert await _left(tools, mark, chance.uniform(0, 0.06), _TREE.format(mark)) == []
@@ -108,14 +106,12 @@ async def test_esc_ends_everything_whenever_it_comes(tools: Caller, mark: str) -
 
 @pytest.mark.slow
 async def test_esc_ends_everything_two_hundred_times(tools: Caller, mark: str) -> None:
-    """EXE-04"""
     chance = random.Random(5)
     for _ in range(200):
         assert await _left(tools, mark, chance.uniform(0, 0.12), _TREE.format(mark)) == []
 
 
 async def test_esc_twice_ends_what_ignores_term_as_well(tools: Caller, mark: str, workspace: Path) -> None:
-    """EXE-04"""
     command = f"trap '' TERM; touch begun; while :; do sleep {mark}; done"
     call = asyncio.create_task(tools.output("bash", command=command))
     await until((workspace / "begun").exists)
@@ -136,7 +132,6 @@ def _has_zombies() -> bool:
 
 
 async def test_no_descriptor_and_no_zombie_is_left(tools: Caller, mark: str) -> None:
-    """EXE-11"""
     await tools.text("bash", command="true")
     before = sorted(os.listdir("/proc/self/fd"))
     for command in ("true", f"sleep {mark} &", "exit 3"):
@@ -161,7 +156,6 @@ def _started(source: str) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.parametrize("ignores_term", [False, True])
 async def test_a_killed_agent_takes_its_tools_with_it(mark: str, workspace: Path, ignores_term: bool) -> None:
-    """EXE-05"""
     trap = "trap '' TERM HUP; " if ignores_term else ""
     command = f"{trap}{_TREE.format(mark)}"
     root = str(Path(__file__).parents[2])
@@ -206,7 +200,6 @@ async def test_a_reader_that_has_enough_ends_the_command(workspace: Path, mark: 
 
 
 async def test_a_program_that_is_not_there_is_an_error(workspace: Path) -> None:
-    """EXE-12"""
     with pytest.raises(ToolError, match="No such file"):
         await running.run(
             ["/no/such/program"], cwd=workspace, env={}, take=lambda _: True, time_limit=10, grace=0
@@ -214,7 +207,6 @@ async def test_a_program_that_is_not_there_is_an_error(workspace: Path) -> None:
 
 
 async def test_a_process_that_waits_for_a_pipe_is_ended(tools: Caller, workspace: Path) -> None:
-    """EXE-03"""
     output = await tools.output("bash", command="mkfifo pipe; cat pipe", timeout=0.2)
     assert output.details["timed_out"]
     assert processes_with("cat pipe") == []

@@ -1,4 +1,4 @@
-"""The edit tool: what it changes, what it keeps, what it refuses (EXE-14, 15, 17, 18, 21)."""
+"""The edit tool: what it changes, what it keeps, what it refuses."""
 
 import asyncio
 import os
@@ -46,7 +46,6 @@ async def test_replace_all_says_how_many(tools: Caller, workspace: Path) -> None
     ],
 )
 async def test_every_other_byte_stays(tools: Caller, workspace: Path, data: bytes) -> None:
-    """EXE-18"""
     (workspace / "f").write_bytes(data)
     wide = data.startswith(b"\xff\xfe")
     old, new = ("one".encode("utf-16-le"), "1".encode("utf-16-le")) if wide else (b"one", b"1")
@@ -69,7 +68,6 @@ async def test_every_other_byte_stays(tools: Caller, workspace: Path, data: byte
 async def test_a_refused_edit_changes_nothing(
     tools: Caller, workspace: Path, given: dict[str, str], hint: str
 ) -> None:
-    """EXE-19"""
     file = workspace / "f"
     file.write_text("one two")
     before = file.stat()
@@ -87,7 +85,6 @@ async def test_a_file_that_is_not_there_is_named_with_its_nearest(tools: Caller,
 
 
 async def test_folders_pipes_and_binaries_are_refused(tools: Caller, workspace: Path) -> None:
-    """EXE-20"""
     (workspace / "folder").mkdir()
     os.mkfifo(workspace / "pipe")
     (workspace / "binary").write_bytes(b"a\0b")
@@ -102,7 +99,6 @@ async def test_a_file_too_large_for_memory_is_refused(tools: Caller, workspace: 
 
 
 async def test_a_read_only_file_is_refused_also_for_root(tools: Caller, workspace: Path) -> None:
-    """EXE-17"""
     (workspace / "f").write_text("one")
     (workspace / "f").chmod(0o444)
     assert "read-only" in await tools.error("edit", path="f", old_string="one", new_string="two")
@@ -114,7 +110,6 @@ async def test_a_read_only_file_is_refused_also_for_root(tools: Caller, workspac
 
 @pytest.mark.parametrize("mode", [0o644, 0o755, 0o600, 0o4755, 0o2755, 0o6711, 0o1644, 0o666])
 async def test_the_mode_stays(tools: Caller, workspace: Path, mode: int) -> None:
-    """EXE-17"""
     (workspace / "f").write_text("one")
     (workspace / "f").chmod(mode)
     await tools.text("edit", path="f", old_string="one", new_string="two")
@@ -123,7 +118,6 @@ async def test_the_mode_stays(tools: Caller, workspace: Path, mode: int) -> None
 
 @linux_only
 async def test_extended_attributes_stay(tools: Caller, workspace: Path) -> None:
-    """EXE-17"""
     file = workspace / "f"
     file.write_text("one")
     try:
@@ -156,7 +150,6 @@ def _with_access_lists(workspace: Path) -> None:
 async def test_access_lists_stay_and_none_is_inherited_from_the_folder(
     tools: Caller, workspace: Path
 ) -> None:
-    """EXE-17"""
     _with_access_lists(workspace)
     before = {name: _lists_of(workspace / name) for name in ("listed", "plain")}
     for name in before:
@@ -171,7 +164,6 @@ def _lists_of(path: Path) -> dict[str, bytes]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 async def test_the_owner_stays(tools: Caller, workspace: Path) -> None:
-    """EXE-17"""
     (workspace / "f").write_text("one")
     os.chown(workspace / "f", 1234, 4321)
     (workspace / "f").chmod(0o6755)
@@ -181,7 +173,6 @@ async def test_the_owner_stays(tools: Caller, workspace: Path) -> None:
 
 
 async def test_hard_links_stay_links(tools: Caller, workspace: Path) -> None:
-    """EXE-17"""
     (workspace / "f").write_text("one and more")
     os.link(workspace / "f", workspace / "other")
     await tools.text("edit", path="f", old_string="one and", new_string="two")
@@ -192,7 +183,6 @@ async def test_hard_links_stay_links(tools: Caller, workspace: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "-rf", "é" * 127, "\u202egnp.exe", " ", "*?[x]"])
 async def test_odd_names_work(tools: Caller, workspace: Path, name: str) -> None:
-    """EXE-22"""
     await tools.text("write", path=name, content="one")
     await tools.text("edit", path=name, old_string="one", new_string="two")
     assert (workspace / name).read_text() == "two"
@@ -203,7 +193,6 @@ async def test_odd_names_work(tools: Caller, workspace: Path, name: str) -> None
 
 
 async def test_a_file_that_changed_since_it_was_read_is_a_conflict(tools: Caller, workspace: Path) -> None:
-    """EXE-15"""
     file = workspace / "f"
     file.write_text("one two")
     await tools.text("read", path="f")
@@ -215,7 +204,6 @@ async def test_a_file_that_changed_since_it_was_read_is_a_conflict(tools: Caller
 
 
 async def test_an_editor_that_saves_by_renaming_is_noticed(tools: Caller, workspace: Path) -> None:
-    """EXE-15"""
     (workspace / "f").write_text("one two")
     await tools.text("read", path="f")
     (workspace / "new").write_text("one TWO")
@@ -224,7 +212,7 @@ async def test_an_editor_that_saves_by_renaming_is_noticed(tools: Caller, worksp
 
 
 async def test_no_false_alarm(tools: Caller, workspace: Path) -> None:
-    """EXE-15: a touched file, our own edits, a rename with the same content, a reused inode."""
+    """A touched file, our own edits, a rename with the same content, a reused inode."""
     file = workspace / "f"
     file.write_text("one two three")
     await tools.text("read", path="f")
@@ -241,7 +229,6 @@ async def test_no_false_alarm(tools: Caller, workspace: Path) -> None:
 
 
 async def test_a_file_never_read_may_be_edited_by_an_exact_match(tools: Caller, workspace: Path) -> None:
-    """EXE-15"""
     (workspace / "f").write_text("one")
     await tools.text("edit", path="f", old_string="one", new_string="two")
     assert (workspace / "f").read_text() == "two"
@@ -266,12 +253,11 @@ async def _lost(tools: Caller, workspace: Path, rounds: int) -> list[str]:
 
 
 async def test_eight_edits_at_once_all_take_place(tools: Caller, workspace: Path) -> None:
-    """EXE-14, the short dose."""
+    """The short dose."""
     assert await _lost(tools, workspace, 10) == []
 
 
 async def test_eight_edits_of_a_file_with_two_names_all_take_place(tools: Caller, workspace: Path) -> None:
-    """EXE-14, EXE-17"""
     (workspace / "f").touch()
     os.link(workspace / "f", workspace / "other")
     assert await _lost(tools, workspace, 3) == []
@@ -280,12 +266,10 @@ async def test_eight_edits_of_a_file_with_two_names_all_take_place(tools: Caller
 
 @pytest.mark.slow
 async def test_a_thousand_edits_at_once_all_take_place(tools: Caller, workspace: Path) -> None:
-    """EXE-14"""
     assert await _lost(tools, workspace, 125) == []
 
 
 async def test_a_cancelled_edit_has_happened_or_not(tools: Caller, workspace: Path) -> None:
-    """EXE-04, EXE-16"""
     file = workspace / "f"
     for number in range(30):
         file.write_text("one")

@@ -72,7 +72,6 @@ async def test_at_most_a_thousand_paths(tools: Caller, workspace: Path) -> None:
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="other systems refuse such names")
 async def test_odd_names_are_one_line_each(tools: Caller, workspace: Path) -> None:
-    """EXE-22"""
     for name in (b"a\nb", b"c\x1b[31m", b"-rf", b"\xff\xfe", b"d" * 255, "\u202egnp".encode(), b"e\r"):
         os.close(os.open(os.path.join(os.fsencode(workspace), name), os.O_CREAT))
     text = await tools.text("find", pattern="*")
@@ -98,7 +97,6 @@ async def test_bad_input_is_refused(tools: Caller, tree: Path, given: dict[str, 
 
 
 async def test_a_cancelled_search_leaves_no_process(tools: Caller, tree: Path) -> None:
-    """EXE-23"""
     call = asyncio.create_task(tools.output("find", pattern="*", path="/"))
     await asyncio.sleep(0)
     call.cancel()

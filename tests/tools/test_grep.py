@@ -1,4 +1,4 @@
-"""The grep tool: what it finds, in what order, and that ripgrep and our own search agree (EXE-23)."""
+"""The grep tool: what it finds, in what order, and that ripgrep and our own search agree."""
 
 import asyncio
 import os
@@ -154,7 +154,6 @@ async def test_the_output_limit_holds(either: Caller, workspace: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["-e", "--pre=touch hacked", "-f/etc/passwd", "--", "--files"])
 async def test_a_pattern_is_never_an_option(either: Caller, workspace: Path, pattern: str) -> None:
-    """SEC-10"""
     (workspace / "f").write_text(f"x {pattern} y\n")
     assert await either.text("grep", pattern=pattern) == f"f:1:x {pattern} y"
     assert os.listdir(workspace) == ["f"]
@@ -162,7 +161,6 @@ async def test_a_pattern_is_never_an_option(either: Caller, workspace: Path, pat
 
 @pytest.mark.parametrize("name", ["--pre=touch hacked", "-rf", "a:b", "\x1b[31m"])
 async def test_a_path_is_never_an_option(either: Caller, workspace: Path, name: str) -> None:
-    """SEC-10, EXE-22"""
     (workspace / name).write_text("x\n")
     assert (await either.text("grep", pattern="x", path=name)).endswith(":1:x")
 
@@ -182,7 +180,6 @@ async def test_the_configuration_of_ripgrep_is_not_read(workspace: Path) -> None
 
 
 async def test_a_ripgrep_of_the_repository_is_not_run(workspace: Path) -> None:
-    """CFG-07"""
     (workspace / "bin").mkdir()
     (workspace / "bin/rg").write_text("#!/bin/sh\ntouch hacked\n")
     (workspace / "bin/rg").chmod(0o755)
@@ -245,7 +242,7 @@ async def _evil(tools: Caller, workspace: Path) -> asyncio.Task[str]:
 async def test_a_pattern_that_never_ends_is_cut_short_with_what_was_found(
     tools: Caller, workspace: Path
 ) -> None:
-    """EXE-23. What was not searched to its end is not said to hold nothing."""
+    """What was not searched to its end is not said to hold nothing."""
     call = await _evil(tools, workspace)
     nothing = without_ripgrep(tools).text("grep", pattern="^(a+)+b$", path="evil")
     found, not_found = await asyncio.gather(call, nothing)
@@ -256,7 +253,7 @@ async def test_a_pattern_that_never_ends_is_cut_short_with_what_was_found(
 
 
 async def test_a_search_is_cancelled_at_once(tools: Caller, workspace: Path) -> None:
-    """EXE-23: nothing of it is left when the call is over; KILL needs no patience."""
+    """Nothing of it is left when the call is over; KILL needs no patience."""
     call = await _evil(tools, workspace)
     await until(lambda: any("scan" in _line(pid) for pid in processes_with(str(workspace))))
     call.cancel()
@@ -336,5 +333,4 @@ def test_any_output_of_a_search_is_understood_or_left(data: bytes, size: int) ->
 
 
 def test_searches_are_bounded_to_the_seconds_of_the_rule() -> None:
-    """EXE-23"""
     assert search.MAX_SECONDS <= 5

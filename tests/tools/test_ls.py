@@ -50,7 +50,6 @@ async def test_at_most_five_hundred_names(tools: Caller, workspace: Path) -> Non
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="other systems refuse such names")
 async def test_odd_names_are_one_line_each(tools: Caller, workspace: Path) -> None:
-    """EXE-22"""
     for name in (b"a\nb", b"\xff", b"\x1b[2J"):
         os.close(os.open(os.path.join(os.fsencode(workspace), name), os.O_CREAT))
     assert await tools.text("ls") == "\\x1b[2J\na\\x0ab\n\ufffd"

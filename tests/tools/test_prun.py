@@ -46,7 +46,6 @@ async def test_a_memo_is_not_blank(memo: object) -> None:
 
 
 async def test_a_memo_over_its_limit_is_an_error_that_counts_it() -> None:
-    """INJ-02."""
     with pytest.raises(ToolError, match="2,001 characters"):
         await PrunWithMemo().run(parse(PrunWithMemo.Input, {"tokens": 5, "memo": "x" * 2_001}), CONTEXT)
     output = await PrunWithMemo().run(parse(PrunWithMemo.Input, {"tokens": 5, "memo": "x" * 2_000}), CONTEXT)

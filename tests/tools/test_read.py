@@ -1,4 +1,4 @@
-"""The read tool: pages, pictures, and what is refused (EXE-20)."""
+"""The read tool: pages, pictures, and what is refused."""
 
 import base64
 import os
@@ -101,7 +101,6 @@ async def test_a_line_longer_than_the_limit_is_cut_and_said_to_be(tools: Caller,
 
 
 async def test_bytes_that_are_no_text_are_visible_and_kept(tools: Caller, workspace: Path) -> None:
-    """EXE-09, LOG-18"""
     (workspace / "f").write_bytes(b"caf\xe9 ok\n")
     output = await tools.output("read", path="f")
     assert output.raw == b"caf\xe9 ok\n"
@@ -110,7 +109,6 @@ async def test_bytes_that_are_no_text_are_visible_and_kept(tools: Caller, worksp
 
 
 async def test_marks_and_utf_16_are_read(tools: Caller, workspace: Path) -> None:
-    """EXE-18"""
     (workspace / "mark").write_bytes(b"\xef\xbb\xbfabc")
     (workspace / "wide").write_bytes("é\r\n".encode("utf-16"))
     assert await tools.text("read", path="mark") == "abc"
@@ -140,7 +138,6 @@ async def test_a_binary_is_refused_with_its_kind_and_size(
 
 
 async def test_what_is_no_regular_file_is_refused_at_once(tools: Caller, workspace: Path) -> None:
-    """EXE-20"""
     os.mkfifo(workspace / "pipe")
     server = socket.socket(socket.AF_UNIX)
     os.chdir(workspace)
@@ -158,7 +155,6 @@ async def test_what_is_no_regular_file_is_refused_at_once(tools: Caller, workspa
 
 @pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="needs /proc")
 async def test_files_of_the_kernel_are_read_or_refused_but_never_waited_for(tools: Caller) -> None:
-    """EXE-20"""
     assert "read" in await tools.error("read", path="/proc/kmsg")
     assert "Name:" in await tools.text("read", path="/proc/self/status")
     assert await tools.error("read", path="/proc/self/mem")
@@ -194,7 +190,7 @@ def _mostly_a_hole(path: Path) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 async def test_a_large_file_is_paged_without_loading_it(tools: Caller, workspace: Path) -> None:
-    """EXE-20: the figure of 10 GB is measured by hand; here 300 MB, mostly a hole."""
+    """The figure of 10 GB is measured by hand; here 300 MB, mostly a hole."""
     size = _mostly_a_hole(workspace / "big")
     await tools.text("read", path="big", limit=5)
     before = _resident()
@@ -206,7 +202,6 @@ async def test_a_large_file_is_paged_without_loading_it(tools: Caller, workspace
 
 
 async def test_a_sparse_terabyte_is_refused(tools: Caller, workspace: Path) -> None:
-    """EXE-20"""
     (workspace / "sparse").touch()
     try:
         os.truncate(workspace / "sparse", 1 << 40)
@@ -216,7 +211,6 @@ async def test_a_sparse_terabyte_is_refused(tools: Caller, workspace: Path) -> N
 
 
 async def test_a_file_too_large_to_compare_is_not_noted_as_seen(tools: Caller, workspace: Path) -> None:
-    """EXE-15"""
     (workspace / "big").write_bytes(b"line\n" * (reading.MAX_BYTES // 5 + 1_000))
     await tools.text("read", path="big", limit=1)
     assert "too large" in await tools.error("write", path="big", content="x")
@@ -255,7 +249,6 @@ async def test_a_picture_is_shown_whatever_its_name(
 async def test_a_picture_that_the_endpoint_would_refuse_is_refused(
     tools: Caller, workspace: Path, data: bytes, hint: str
 ) -> None:
-    """API-20"""
     (workspace / "f.png").write_bytes(data)
     assert hint in await tools.error("read", path="f.png")
 

@@ -44,7 +44,6 @@ def test_the_originals_names_work(alias: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "tool", "registry", "../evil", "os", "__init__", "Bash", "bash.py"])
 def test_an_unknown_name_is_refused(name: str) -> None:
-    """API-13"""
     with pytest.raises(ToolError, match="no tool"):
         load(name)
 
@@ -95,7 +94,6 @@ values = st.recursive(
 
 @given(st.sampled_from(SEVEN), st.data())
 def test_any_input_is_a_value_or_an_error_result(name: str, data: st.DataObject) -> None:
-    """API-12"""
     tool = load(name)
     fields = schema(tool.Input)["properties"]
     raw = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys([*fields, "extra"], values)))
@@ -115,7 +113,6 @@ def test_any_input_is_a_value_or_an_error_result(name: str, data: st.DataObject)
 
 
 def test_null_stands_for_an_optional_input_that_was_not_given() -> None:
-    """API-12"""
     tool = load("grep")
     assert parse(tool.Input, {"pattern": "x", "path": None, "context": None}) == parse(
         tool.Input, {"pattern": "x"}

@@ -7,7 +7,6 @@ ONE, TWO = (1, 1), (1, 2)
 
 
 def test_a_file_is_seen_changed_or_unseen() -> None:
-    """EXE-15"""
     seen = FilesSeen()
     assert seen.state(ONE, "/a", b"1") == "unseen"
     seen.note(ONE, b"1", "/a")
@@ -17,7 +16,6 @@ def test_a_file_is_seen_changed_or_unseen() -> None:
 
 
 def test_a_file_saved_by_renaming_is_known_by_its_path() -> None:
-    """EXE-15"""
     seen = FilesSeen()
     seen.note(ONE, b"1", "/a")
     assert seen.state(TWO, "/a", b"2") == "changed"
@@ -25,7 +23,6 @@ def test_a_file_saved_by_renaming_is_known_by_its_path() -> None:
 
 
 def test_a_moved_file_is_known_and_a_reused_inode_is_not_taken_for_it() -> None:
-    """EXE-15"""
     seen = FilesSeen()
     seen.note(ONE, b"1", "/a")
     assert seen.state(ONE, "/b", b"1") == "seen"
@@ -33,7 +30,6 @@ def test_a_moved_file_is_known_and_a_reused_inode_is_not_taken_for_it() -> None:
 
 
 def test_a_file_noted_without_a_path_is_known_by_its_inode() -> None:
-    """EXE-15"""
     seen = FilesSeen()
     seen.note(ONE, b"1")
     assert seen.state(ONE, "/a", b"2") == "changed"
@@ -41,7 +37,6 @@ def test_a_file_noted_without_a_path_is_known_by_its_inode() -> None:
 
 
 def test_bounding_an_output_keeps_its_pictures_and_its_bytes() -> None:
-    """LOG-18"""
     image = Image("image/png", "AAAA")
     output = ToolOutput((Text("x" * 100), image, Text("y")), is_error=True, details={"a": 1}, raw=b"\xff")
     bounded = bounded_output(output, 50)

@@ -41,7 +41,7 @@ async def test_an_existing_file_must_have_been_read(tools: Caller, workspace: Pa
 
 
 async def test_what_was_written_may_be_written_again(tools: Caller, workspace: Path) -> None:
-    """EXE-15: our own write counts as seen."""
+    """Our own write counts as seen."""
     for content in ("one", "two", "three"):
         await tools.text("write", path="f", content=content)
     await tools.text("edit", path="f", old_string="three", new_string="four")
@@ -56,7 +56,6 @@ async def test_an_empty_file_has_nothing_to_lose(tools: Caller, workspace: Path)
 
 
 async def test_a_file_that_changed_since_it_was_read_is_a_conflict(tools: Caller, workspace: Path) -> None:
-    """EXE-15"""
     (workspace / "f").write_text("one")
     await tools.text("read", path="f")
     (workspace / "f").write_text("two")
@@ -89,7 +88,6 @@ async def test_reading_a_part_is_reading_the_file(tools: Caller, workspace: Path
 async def test_encoding_and_line_ends_of_a_file_stay(
     tools: Caller, workspace: Path, before: bytes, content: str, after: bytes
 ) -> None:
-    """EXE-18"""
     (workspace / "f").write_bytes(before)
     await tools.text("read", path="f")
     await tools.text("write", path="f", content=content)
@@ -114,14 +112,11 @@ async def test_a_name_that_is_a_folder_or_below_a_file_is_refused(tools: Caller,
 
 
 async def test_half_a_surrogate_pair_is_written_as_a_replacement(tools: Caller, workspace: Path) -> None:
-    """LOG-16"""
     await tools.text("write", path="f", content="a\ud800b")
     assert (workspace / "f").read_text() == "a\ufffdb"
 
 
 async def test_of_two_new_files_of_one_name_one_is_refused(tools: Caller, workspace: Path) -> None:
-    """EXE-14"""
-
     async def write(content: str) -> str | None:
         try:
             await tools.with_(files_seen=type(tools.context.files_seen)()).output(

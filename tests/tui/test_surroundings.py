@@ -49,7 +49,6 @@ def test_the_locale_says_what_the_terminal_speaks(environ: dict[str, str], utf8:
 
 
 def test_our_signs_have_readable_stand_ins_of_the_same_width() -> None:
-    """TUI-11."""
     assert ascii_letters("❯ 🔪 ✓ ─│┌ ▓░ é … ×") == "> %% v -|+ #. e ~ x"
 
 

@@ -1,4 +1,4 @@
-"""PRUNING.md section 4 read once more, on plain messages: what each strategy with an original must answer.
+"""A second implementation of the rules, on plain messages: what each strategy with an original must answer.
 
 Written from the text alone, with lists and loops, and without anything of the engine: tokens are characters / 4,
 recall and gate are off, nothing was pruned before.

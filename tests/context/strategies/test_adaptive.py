@@ -1,4 +1,4 @@
-"""adaptive: long old results are trimmed as the context fills, the oldest cleared as it fills more (PRUNING.md 4)."""
+"""Adaptive: long old results are trimmed as the context fills, the oldest cleared as it fills more."""
 
 from typing import Any
 

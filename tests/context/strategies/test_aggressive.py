@@ -1,4 +1,4 @@
-"""aggressive: every old result is cleared, whatever the ratios say (PRUNING.md section 4)."""
+"""Aggressive: every old result is cleared, whatever the ratios say."""
 
 from prunecli.context.strategies.adaptive import HardClear, Tools
 from tests.context.talk import PICTURE, Talk, seqs, talk_of, texts, tokens

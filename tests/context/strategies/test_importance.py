@@ -1,4 +1,4 @@
-"""importance: the n exchanges with the highest score are kept (PRUNING.md sections 4 and 10; context/evidence.py)."""
+"""Importance: the n exchanges with the highest score are kept."""
 
 from typing import Any
 

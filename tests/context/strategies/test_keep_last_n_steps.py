@@ -1,4 +1,4 @@
-"""keep_last_n_steps: all but the last n exchanges are dropped, the user's words stay (PRUNING.md section 4)."""
+"""Keep_last_n_steps: all but the last n exchanges are dropped, the user's words stay."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""opencode: everything older than the newest results within a budget is cleared (PRUNING.md section 4)."""
+"""Opencode: everything older than the newest results within a budget is cleared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""pi: the newest results up to a budget are kept, the rest is cleared once it is worth it (PRUNING.md section 4)."""
+"""Pi: the newest results up to a budget are kept, the rest is cleared once it is worth it."""
 
 import pytest
 

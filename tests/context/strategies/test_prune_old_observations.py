@@ -1,4 +1,4 @@
-"""prune_old_observations: in older exchanges long results become their beginning (PRUNING.md section 4)."""
+"""Prune_old_observations: in older exchanges long results become their beginning."""
 
 import pytest
 

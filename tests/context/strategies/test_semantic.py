@@ -1,4 +1,4 @@
-"""semantic: exchanges close to the prompt and unlike each other are kept (PRUNING.md sections 4 and 10)."""
+"""Semantic: exchanges close to the prompt and unlike each other are kept."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""superseded: what a later result replaces is cleared (PRUNING.md section 4)."""
+"""Superseded: what a later result replaces is cleared."""
 
 from typing import Any
 

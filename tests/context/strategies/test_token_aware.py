@@ -1,4 +1,4 @@
-"""token_aware: the newest exchanges that fit a budget stay, the rest is dropped (PRUNING.md sections 4 and 10)."""
+"""Token_aware: the newest exchanges that fit a budget stay, the rest is dropped."""
 
 import pytest
 

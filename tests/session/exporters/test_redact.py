@@ -1,4 +1,4 @@
-"""Secrets of known shapes do not leave with an export (SEC-19)."""
+"""Secrets of known shapes do not leave with an export."""
 
 import random
 import string
@@ -88,7 +88,7 @@ def made() -> list[tuple[str, str]]:
 
 
 def test_nearly_all_of_two_hundred_secrets_are_replaced() -> None:
-    """SEC-19: at least 99 % of 200 token samples."""
+    """At least 99 % of 200 token samples."""
     samples = made()
     assert len(samples) >= 200
     missed = []

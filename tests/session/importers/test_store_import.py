@@ -137,7 +137,6 @@ def test_nothing_is_left_of_an_import_that_cannot_be_written(tmp_path: Path) -> 
 
 
 def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    """LOG-10."""
     source = read_source(SAMPLES[0])
     (tmp_path / "sessions").write_text("in the way")
     with pytest.raises(StorageFailed, match="Not a directory"):

@@ -1,4 +1,4 @@
-"""A file has its old content or its new one, whatever happens in between (EXE-16, EXE-17, EXE-21)."""
+"""A file has its old content or its new one, whatever happens in between."""
 
 import errno
 import os
@@ -109,14 +109,13 @@ def _check_after_a_kill(workspace: Path, links: int) -> None:
 
 @pytest.mark.parametrize("links", [1, 2])
 def test_killed_while_editing_leaves_the_old_or_the_new_content(workspace: Path, links: int) -> None:
-    """EXE-16, the short dose."""
+    """The short dose."""
     assert _kill_everywhere(workspace, links, SHORT, 1) >= 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("links", [1, 2])
 def test_killed_at_every_system_call_leaves_the_old_or_the_new_content(workspace: Path, links: int) -> None:
-    """EXE-16"""
     assert _kill_everywhere(workspace, links, CALLS, 50) >= 25
 
 
@@ -125,7 +124,6 @@ def test_killed_at_every_system_call_leaves_the_old_or_the_new_content(workspace
 
 @given(st.binary(max_size=30), st.binary(max_size=30), st.data())
 def test_a_mixture_is_known_from_every_other_content(old: bytes, new: bytes, data: st.DataObject) -> None:
-    """EXE-16"""
     written = data.draw(st.integers(0, len(new)))
     torn = new[:written] + old[written:]
     assert journal._is_mixture(torn, old, new) == (torn not in (old, new))
@@ -148,7 +146,6 @@ def _torn(workspace: Path, content: bytes, *, journal_bytes: bytes | None = None
 
 
 def test_a_half_written_file_gets_its_old_content_back(workspace: Path) -> None:
-    """EXE-16"""
     _torn(workspace, NEW[:7_000] + OLD[7_000:])
     clear_leftovers("f", workspace, workspace)
     assert (workspace / "f").read_bytes() == OLD
@@ -157,7 +154,6 @@ def test_a_half_written_file_gets_its_old_content_back(workspace: Path) -> None:
 
 @pytest.mark.parametrize("content", [OLD, NEW, b"written by an editor since"])
 def test_a_journal_never_undoes_what_is_no_mixture(workspace: Path, content: bytes) -> None:
-    """EXE-16"""
     _torn(workspace, content)
     clear_leftovers("f", workspace, workspace)
     assert (workspace / "f").read_bytes() == content
@@ -168,7 +164,6 @@ def test_a_journal_never_undoes_what_is_no_mixture(workspace: Path, content: byt
     "damage", [b"", b"prunecli journal 1\n", b"prunecli journal 1\n1 1\nxy", b"\0" * 100]
 )
 def test_a_journal_that_was_not_finished_is_only_cleared_away(workspace: Path, damage: bytes) -> None:
-    """EXE-16"""
     _torn(workspace, OLD, journal_bytes=damage)
     clear_leftovers("f", workspace, workspace)
     assert (workspace / "f").read_bytes() == OLD
@@ -176,7 +171,6 @@ def test_a_journal_that_was_not_finished_is_only_cleared_away(workspace: Path, d
 
 
 async def test_leftovers_of_a_new_file_are_cleared_by_the_next_write(workspace: Path) -> None:
-    """EXE-16"""
     names_of(workspace)[0].write_text("half a fi")
     await Caller(workspace).text("write", path="f", content="new")
     assert os.listdir(workspace) == ["f"]
@@ -187,7 +181,6 @@ async def test_leftovers_of_a_new_file_are_cleared_by_the_next_write(workspace: 
 
 
 async def test_a_link_in_place_of_the_temporary_file_is_not_followed(workspace: Path, tmp_path: Path) -> None:
-    """SEC-02"""
     victim = tmp_path / "victim"
     victim.write_text("untouched")
     tools = Caller(workspace)
@@ -229,7 +222,6 @@ def remounted_read_only(disk: Path) -> None:
 @needs_root
 @pytest.mark.parametrize("links", [1, 2])
 async def test_a_full_disk_leaves_the_file_as_it_was(small_disk: Path, links: int) -> None:
-    """EXE-21"""
     (small_disk / "f").write_bytes(b"x" * 150_000)
     if links == 2:
         os.link(small_disk / "f", small_disk / "other")
@@ -246,7 +238,7 @@ async def test_a_full_disk_leaves_the_file_as_it_was(small_disk: Path, links: in
 async def test_a_disk_that_fills_while_a_file_is_written_in_place_leaves_it_as_it_was(
     small_disk: Path,
 ) -> None:
-    """EXE-21: the folder can't hold a journal, so the file is written without one."""
+    """The folder can't hold a journal, so the file is written without one."""
     (small_disk / "f").write_bytes(b"x" * 100_000)
     with (
         opened_place("f", small_disk, small_disk) as place,
@@ -260,7 +252,6 @@ async def test_a_disk_that_fills_while_a_file_is_written_in_place_leaves_it_as_i
 
 @needs_root
 async def test_a_read_only_file_system_is_said(small_disk: Path) -> None:
-    """EXE-21"""
     (small_disk / "f").write_text("one")
     remounted_read_only(small_disk)
     tools = Caller(small_disk)
@@ -287,7 +278,7 @@ asyncio.run(main())
 
 @needs_root
 def test_without_rights_a_file_is_refused_or_written_where_it_is(tmp_path: Path) -> None:
-    """EXE-17, EXE-21: the owner of a file that only its group may write stays its owner."""
+    """The owner of a file that only its group may write stays its owner."""
     if not os.access(ROOT, os.R_OK) or not all(part.stat().st_mode & 1 for part in Path(ROOT).parents):
         pytest.skip("the package is not readable by other users here")
     for folder in (tmp_path, *tmp_path.parents):
@@ -314,7 +305,6 @@ def test_without_rights_a_file_is_refused_or_written_where_it_is(tmp_path: Path)
 
 
 def test_a_file_that_changes_at_the_last_moment_is_not_clobbered(workspace: Path) -> None:
-    """EXE-15"""
     (workspace / "f").write_text("one")
     with opened_place("f", workspace, workspace) as place, locked(place, threading.Event()) as current:
         (workspace / "f").write_text("somebody else's")
@@ -325,7 +315,6 @@ def test_a_file_that_changes_at_the_last_moment_is_not_clobbered(workspace: Path
 
 
 def test_a_file_that_appears_at_the_last_moment_is_not_clobbered(workspace: Path) -> None:
-    """EXE-15"""
     with opened_place("f", workspace, workspace) as place:
         (workspace / "f").write_text("somebody else's")
         with pytest.raises(ToolError, match="just now"):

@@ -20,7 +20,6 @@ from prunecli.tools.files.encoding import encoding_of, is_binary
     ],
 )
 def test_the_encoding_is_found(data: bytes, codec: str) -> None:
-    """EXE-18"""
     assert encoding_of(data).codec == codec
 
 

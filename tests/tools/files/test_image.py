@@ -1,4 +1,4 @@
-"""The header of a picture: kinds, sizes, damage (API-20)."""
+"""The header of a picture: kinds, sizes, damage."""
 
 import struct
 import zlib
@@ -58,7 +58,7 @@ def test_kind_and_size_are_read(data: bytes, media_type: str) -> None:
 
 @pytest.mark.parametrize(("data", "media_type"), PICTURES)
 def test_a_picture_that_is_cut_short_is_refused(data: bytes, media_type: str) -> None:
-    """API-20: at every byte."""
+    """At every byte."""
     for end in range(len(data)):
         with pytest.raises(ValueError):
             header_of(data[:end])

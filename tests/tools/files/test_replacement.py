@@ -1,4 +1,4 @@
-"""An edit is a splice of bytes (EXE-18), and what can't be done is said precisely (EXE-19)."""
+"""An edit is a splice of bytes, and what can't be done is said precisely."""
 
 import unicodedata
 
@@ -26,7 +26,6 @@ letters = st.text(st.sampled_from("ab é\t\n\r"), max_size=12)
 def test_an_edit_changes_no_byte_but_those_of_its_match(
     before: str, old: str, after: str, new: str, codec: str
 ) -> None:
-    """EXE-18"""
     text = before + old + after
     data = written(text, codec)
     starts = [at for at in range(len(text)) if text.startswith(old, at)]
@@ -42,7 +41,6 @@ def test_an_edit_changes_no_byte_but_those_of_its_match(
 @example(b"\xff\xfea\0b\0", "a", "b")
 @example(b"caf\xe9 a", "caf", "b")
 def test_whatever_the_file_holds_the_bytes_around_the_match_stay(data: bytes, old: str, new: str) -> None:
-    """EXE-18"""
     assume(old != new)
     try:
         done = replaced(data, old, new, everywhere=False)
@@ -68,7 +66,6 @@ def test_whatever_the_file_holds_the_bytes_around_the_match_stay(data: bytes, ol
 
 @given(letters, st.text(st.sampled_from("ab\n"), min_size=1, max_size=2), letters)
 def test_replace_all_is_what_bytes_replace_does(text: str, old: str, new: str) -> None:
-    """EXE-18"""
     assume(old in text and old != new and not has_only_crlf(text))
     done = replaced(text.encode(), old, new, everywhere=True)
     assert done.data == text.encode().replace(old.encode(), new.encode())
@@ -82,7 +79,6 @@ def refused(data: bytes, old: str, new: str = "new", *, everywhere: bool = False
 
 
 def test_lf_text_finds_crlf_lines_and_what_is_put_in_gets_crlf() -> None:
-    """EXE-18"""
     assert (
         replaced(b"a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n", everywhere=False).data == b"x\r\ny\r\nz\r\nc\r\n"
     )
@@ -90,31 +86,27 @@ def test_lf_text_finds_crlf_lines_and_what_is_put_in_gets_crlf() -> None:
 
 
 def test_in_a_file_of_mixed_line_ends_the_exact_match_comes_first() -> None:
-    """EXE-18"""
     assert replaced(b"a\nb\r\nx\r\na\r\nb", "a\nb", "a\nc", everywhere=False).data == b"a\nc\r\nx\r\na\r\nb"
     assert replaced(b"x\na\r\nb\n", "a\nb", "c\nd", everywhere=False).data == b"x\nc\r\nd\n"
 
 
 def test_no_final_newline_stays_none() -> None:
-    """EXE-18"""
     assert replaced(b"a\nb", "b", "c", everywhere=False).data == b"a\nc"
 
 
 def test_a_mark_at_the_start_stays_and_is_not_part_of_the_text() -> None:
-    """EXE-18"""
     assert replaced(b"\xef\xbb\xbfabc", "abc", "x", everywhere=False).data == b"\xef\xbb\xbfx"
     assert replaced(b"\xef\xbb\xbfabc", "\ufeffabc", "x", everywhere=False).data == b"x"
 
 
 def test_utf_16_is_matched_on_its_units() -> None:
-    """EXE-18: U+0061 U+6100 holds the bytes of U+6161 at an odd offset."""
+    """U+0061 U+6100 holds the bytes of U+6161 at an odd offset."""
     data = b"\xff\xfe" + "\u0061\u6100".encode("utf-16-le")
     assert b"\x00\x00" in data
     assert "0 matches" in refused(data, "\u0000")
 
 
 def test_absent_is_said_with_the_count_and_the_nearest_line() -> None:
-    """EXE-19"""
     text = b"import os\n\ndef total(items):\n    return sum(items)\n"
     message = refused(text, "def totals(item):")
     assert "0 matches" in message
@@ -134,12 +126,10 @@ def test_absent_is_said_with_the_count_and_the_nearest_line() -> None:
     ],
 )
 def test_a_near_miss_is_explained(data: bytes, old: str, hint: str) -> None:
-    """EXE-19"""
     assert hint in refused(data, old)
 
 
 def test_many_are_counted_with_their_lines() -> None:
-    """EXE-19"""
     assert "matches 3 places (lines 1, 3, 4)" in refused(b"x\ny\nx\nx\n", "x")
     assert "matches 12 places (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)" in refused(b"x\n" * 12, "x")
 
@@ -149,26 +139,22 @@ def test_very_many_are_not_all_counted() -> None:
 
 
 def test_overlapping_matches_are_ambiguous() -> None:
-    """EXE-19"""
     assert "matches 2 places" in refused(b"aaa", "aa")
     assert replaced(b"aaa", "aa", "b", everywhere=True).data == b"ba"
 
 
 def test_empty_and_equal_are_refused() -> None:
-    """EXE-19"""
     assert "empty" in refused(b"x", "")
     assert "the same" in refused(b"x", "x", "x")
     assert "0 matches" in refused(b"", "x")
 
 
 def test_a_character_that_the_encoding_lacks_is_named() -> None:
-    """EXE-18, EXE-19"""
     assert "latin-1, which has no '→' (U+2192)" in refused(b"caf\xe9", "caf", "→")
     assert "0 matches" in refused(b"caf\xe9", "→")
 
 
 def test_nothing_is_normalised() -> None:
-    """EXE-18, EXE-19"""
     nfd = unicodedata.normalize("NFD", "é")
     data = f"a {nfd} é b".encode()
     assert replaced(data, "é", "e", everywhere=False).data == f"a {nfd} e b".encode()

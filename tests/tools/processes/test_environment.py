@@ -1,4 +1,4 @@
-"""Which environment children get, and how ours is hidden from them (EXE-13)."""
+"""Which environment children get, and how ours is hidden from them."""
 
 import json
 import os
@@ -91,7 +91,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 
 @needs_proc
 def test_a_child_cannot_read_the_key_from_its_parent() -> None:
-    """EXE-13: root can read the file, but the value is not in it any more."""
+    """Root can read the file, but the value is not in it any more."""
     seen = hidden()
     assert KEY not in seen["environ"] + seen["args"] + seen["inherited"]
     assert seen["ours"] == KEY
@@ -104,7 +104,6 @@ def test_a_child_cannot_read_the_key_from_its_parent() -> None:
 @needs_proc
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, which only root can")
 def test_without_root_nothing_of_the_parent_can_be_read(tmp_path: Path) -> None:
-    """EXE-13"""
     if shutil.which("setpriv") is None:
         pytest.skip("needs setpriv")
     if not os.access(ROOT, os.R_OK) or not all(part.stat().st_mode & 1 for part in Path(ROOT).parents):

@@ -11,7 +11,6 @@ pieces = st.lists(st.one_of(st.binary(max_size=60), st.text(max_size=40).map(str
 
 @given(pieces, st.integers(1, 400))
 def test_what_is_kept_is_the_start_and_the_end(chunks: list[bytes], limit: int) -> None:
-    """EXE-06"""
     output, whole = HeadAndTail(limit), b"".join(chunks)
     for chunk in chunks:
         output.add(chunk)
@@ -25,7 +24,6 @@ def test_what_is_kept_is_the_start_and_the_end(chunks: list[bytes], limit: int) 
 
 @given(pieces, st.integers(70, 400))
 def test_the_text_fits_and_counts_what_it_leaves_out(chunks: list[bytes], limit: int) -> None:
-    """EXE-06, EXE-09"""
     output, whole = HeadAndTail(limit), b"".join(chunks)
     for chunk in chunks:
         output.add(chunk)
