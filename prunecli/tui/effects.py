@@ -182,9 +182,7 @@ class Effects:
         from prunecli.tui.screens.context import ContextScreen
 
         program, prompt = self._program, self._port.prompt
-        self._port.push_screen(
-            ContextScreen(self._runtime, lambda: program.palette, lambda: prompt.question is not None)
-        )
+        self._port.push_screen(ContextScreen(self._runtime, lambda: program.palette, prompt))
 
     def _choose(self, choose: Choose) -> None:
         """A list to choose from; themes are tried on while one looks through them."""
