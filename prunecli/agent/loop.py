@@ -30,10 +30,10 @@ from prunecli.agent.decide import (
 )
 from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
+from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
-from prunecli.context.oversize import way_around
 from prunecli.context.repair import (
     leave_out_images,
     named_entry,

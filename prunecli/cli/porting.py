@@ -80,8 +80,7 @@ def export(
     ] = False,
 ) -> None:
     """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
-    from prunecli.session.exporters.formats import exported
-    from prunecli.session.exporters.output import write_new
+    from prunecli.session.exporters.formats import exported, write_new
 
     path = Path(session) if Path(session).is_file() else _store().find(session)
     source = _read(path)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import CompactNow, Effect, Say
 from prunecli.model.messages import Json
 from prunecli.runtime import Runtime
-from prunecli.runtime.thinking_cost import thinking_cost
+from prunecli.runtime.entry_numbers import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

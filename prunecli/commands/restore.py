@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
 from prunecli.figures import short
-from prunecli.inspector.cost_words import bill_forms, cache_forms
+from prunecli.inspector.labels import bill_forms, cache_forms
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, bring_back, entries_of
 

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from prunecli import __version__
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
+from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
-from prunecli.model.planning import APPROVED
+from prunecli.model.notes import APPROVED
 from prunecli.plain.activity import Doing
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
@@ -23,7 +24,6 @@ from prunecli.presentation.questions import sheet_of
 from prunecli.runtime import Runtime, outside
 from prunecli.runtime.counting import teller
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source

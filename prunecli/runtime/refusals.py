@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
-from prunecli.session.clock import Clock
+from prunecli.session.completing import Clock
 
 LASTS_MS = 30 * 24 * 3600 * 1000
 """How long a refusal is remembered."""

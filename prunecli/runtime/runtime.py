@@ -30,7 +30,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text
-from prunecli.model.planning import PLAN_NOTE
+from prunecli.model.notes import PLAN_NOTE
 from prunecli.model.signals import SessionEvent
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
@@ -41,10 +41,9 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.leftovers import clear_half_done
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
-from prunecli.runtime.resuming import Resuming
+from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
 from prunecli.session.loading import LONG_BYTES

@@ -11,7 +11,7 @@ from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.paths import Places
-from prunecli.session.clock import Clock, system_clock
+from prunecli.session.completing import Clock, system_clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ class Actions:
             self._port.prompt.give_back(text)
 
     def _open_palette(self) -> None:
-        from prunecli.tui.screens.palette import palette
+        from prunecli.tui.screens.keys import palette
 
         frame = self._frame
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions.judge import Mode
 from prunecli.commands.command import Choose
-from prunecli.model.planning import APPROVED
+from prunecli.commands.plan import plan_of
+from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime, outside
-from prunecli.runtime.plan import plan_of
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.port import Port
@@ -17,6 +18,14 @@ from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question
+
+
+_PLAN_ANSWERS: tuple[tuple[str, str, Mode | None], ...] = (
+    ("1y", "Yes, and ask before each change", "ask"),
+    ("2e", "Yes, and edit without asking", "edits"),
+    ("3n", "No, and say what to change", None),
+)
+"""Keys, label and the mode to continue in; None to keep planning."""
 
 
 class Asking:
@@ -83,9 +92,12 @@ class Planning:
         """Asks about the plan, if the last answer ended in one."""
         if self._panel is not None or not plan_of(self._runtime):
             return
-        from prunecli.tui.widgets.plan_question import plan_question
+        from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
-        self._panel = plan_question(self._answered)
+        rows = [Row(keys, (label,)) for keys, label, _ in _PLAN_ANSWERS]
+        self._panel = Question(
+            "Carry out this plan?", rows, self._answered, for_text=2, leave=2, hints=KEYS_TEXT
+        )
         self._port.ask(self._panel)
         self._program.notify_user("has a plan ready")
 
@@ -96,10 +108,8 @@ class Planning:
             self._port.answered(panel)
 
     def _answered(self, row: int, text: str) -> None:
-        from prunecli.tui.widgets.plan_question import MODES
-
         self.withdraw()
-        if mode := MODES[row]:
+        if mode := _PLAN_ANSWERS[row][2]:
             self._runtime.set_mode(mode)
             self._port.show_status()
             self._submit(APPROVED)

@@ -8,7 +8,7 @@ import pytest
 
 from prunecli.errors import ConnectionLost
 from prunecli.model.messages import ToolUse
-from prunecli.model.planning import APPROVED
+from prunecli.model.notes import APPROVED
 from prunecli.model.signals import (
     RetryScheduled,
     StreamDiscarded,

@@ -25,7 +25,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Image, Json, Text, ToolUse, Usage
-from prunecli.session.clock import next_timestamp
+from prunecli.session.completing import next_timestamp
 from prunecli.session.importers.names import ours
 from prunecli.session.importers.origin import Origin
 

@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from prunecli.commands.command import Table
 from prunecli.context.impact import Impact
 from prunecli.figures import money, share, short
-from prunecli.inspector.cost_words import bill_forms, cache_forms
-from prunecli.inspector.labels import Key
+from prunecli.inspector.labels import Key, bill_forms, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan
 from prunecli.inspector.nodes import Node
 from prunecli.inspector.tool_totals import ToolSum

@@ -187,7 +187,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def warn(self, text: str) -> None:
         """Show a banner until it changes; "" removes it."""
-        from prunecli.tui.widgets.banner import Banner
+        from prunecli.tui.widgets.masthead import Banner
 
         self.query(Banner).remove()
         if text:

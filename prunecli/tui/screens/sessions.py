@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 SEARCH_AFTER_SECONDS = 0.25
 """Seconds without typing before a search starts."""
-DETAIL_ROWS = 5
 HELPS = (
     "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N rename · Ctrl+X remove · Esc close",
     "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N rename · ^X remove",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from prunecli.figures import duration
 from prunecli.presentation.entries import (
     Assistant,
     Diff,
@@ -20,7 +21,6 @@ from prunecli.presentation.entries import (
 )
 from prunecli.sanitize import one_line
 from prunecli.tui.transcript.chunks import Chunk, Kind
-from prunecli.tui.transcript.figures import duration
 from prunecli.tui.transcript.headers import (
     PRUNE_MARK,
     SPINNER,

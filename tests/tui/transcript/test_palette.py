@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rich.style import Style
 
-from prunecli.tui.transcript.figures import duration, tokens
+from prunecli.figures import duration, short
 from prunecli.tui.transcript.palette import Palette, inks, mix
 
 
@@ -59,7 +59,7 @@ def test_styles_are_made_once():
 def test_tokens_are_written_short():
     written = {0: "0", 850: "850", 999: "999", 1000: "1.0K", 1449: "1.4K", 45_200: "45.2K", 99_949: "99.9K"}
     written |= {99_950: "100K", 128_000: "128K", 999_499: "999K", 999_500: "1.0M", 1_250_000: "1.2M"}
-    assert {count: tokens(count) for count in written} == written
+    assert {count: short(count) for count in written} == written
 
 
 def test_times_are_written_short():
