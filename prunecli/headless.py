@@ -80,7 +80,7 @@ class Printer:
                     type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
                 )
             case SummaryStarted():
-                self.err("summarising the older part of the session …")
+                self.err("summarizing the older part of the session …")
             case _:
                 pass
         if notice := notice_of(event, self.runtime):

@@ -116,7 +116,7 @@ class GoOn:
 
 @dataclass(frozen=True, slots=True)
 class CompactNow:
-    """Summarise the older part of the session, with this focus."""
+    """Summarize the older part of the session, with this focus."""
 
     focus: str = ""
 

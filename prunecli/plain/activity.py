@@ -73,7 +73,7 @@ class Doing:
                 case RewindNow():
                     self._rewind(effect)
                 case SetTheme(name):
-                    talk.out(f"Theme {name} is set, but plain output has no colours.")
+                    talk.out(f"Theme {name} is set, but plain output has no colors.")
                 case SetMouse() | Reconfigured():
                     pass
                 case _:

@@ -22,7 +22,7 @@ async def shell(
 ) -> str:
     """Run the user's own command; the model sees it and its output unless `!!` was typed.
 
-    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it when it is cut. Cancelled,
+    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it when it is cut. Canceled,
     the command is recorded with what it had printed. Raises ToolError where it can't be run, StorageFailed.
     """
     tool = runtime.tools.get("bash") or load_tools(("bash",))["bash"]

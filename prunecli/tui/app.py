@@ -1,4 +1,4 @@
-"""The application around the frame: colours, terminal, signals, and everything after the first frame."""
+"""The application around the frame: colors, terminal, signals, and everything after the first frame."""
 
 import asyncio
 import gc
@@ -115,7 +115,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def palette(self) -> "Palette":
-        """The transcript's colours."""
+        """The transcript's colors."""
         if self._chosen is None:
             raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
@@ -153,10 +153,10 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._driver.set_mouse(runtime.config.ui.mouse)
         self.frame.keys.use(runtime.config.ui.keys)
 
-    # Colours -------------------------------------------------------------------------------------------------
+    # Colors -------------------------------------------------------------------------------------------------
 
     def use_theme(self, name: str, *, configured: bool = False) -> None:
-        """Switch colours. A theme the user did not just choose is limited to the terminal's colours."""
+        """Switch colors. A theme the user did not just choose is limited to the terminal's colors."""
         from prunecli.tui import themes
 
         try:
@@ -191,7 +191,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _wear(self, theme: TextualTheme) -> None:
         self.register_theme(theme)
         self.theme = theme.name
-        self.refresh_css(animate=False)  # needed even if only the colours of the same theme changed
+        self.refresh_css(animate=False)  # needed even if only the colors of the same theme changed
 
     def _wear_first(self, theme: TextualTheme) -> None:
         """Apply a theme while nothing is on the screen. Setting `theme` would parse the style sheets twice."""
@@ -296,7 +296,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if self.runtime is not None:
             await self.runtime.close()
 
-    def signalled(self, number: int) -> None:
+    def signaled(self, number: int) -> None:
         """Handle a terminating signal: exit with the terminal restored."""
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
@@ -337,7 +337,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
 
 def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
-    """The look before any saved look or theme exists, and whenever the terminal has few colours."""
+    """The look before any saved look or theme exists, and whenever the terminal has few colors."""
     from prunecli.tui import themes
 
     return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
@@ -357,7 +357,7 @@ async def run(
     app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        loop.add_signal_handler(number, app.signalled, number)
+        loop.add_signal_handler(number, app.signaled, number)
     try:
         code = await app.run_async(mouse=app.mouse and not inline, inline=inline)
     finally:

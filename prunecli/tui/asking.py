@@ -29,7 +29,7 @@ _PLAN_ANSWERS: tuple[tuple[str, str, Mode | None], ...] = (
 
 
 class Asking:
-    """The questions of one conversation; cancelling one takes its panel away."""
+    """The questions of one conversation; canceling one takes its panel away."""
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._cwd = runtime.setup.cwd

@@ -1,4 +1,4 @@
-"""Messages between the parts of the screen: small values without behaviour.
+"""Messages between the parts of the screen: small values without behavior.
 
 Defined without `eq` and `repr`, which nothing uses: that takes a third of the time, and every start waits for it.
 """

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """What `app.PrunecliApp` does for the parts: the terminal, the colours, the end."""
+    """What `app.PrunecliApp` does for the parts: the terminal, the colors, the end."""
 
     theme: str
     """The name of the theme that is worn."""
@@ -20,7 +20,7 @@ class Program(Protocol):
 
     @property
     def palette(self) -> "Palette":
-        """The colours of the transcript."""
+        """The colors of the transcript."""
 
     @property
     def keys_wait(self) -> bool:
@@ -42,7 +42,7 @@ class Program(Protocol):
         """By OSC 52."""
 
     def use_theme(self, name: str) -> None:
-        """Other colours from now on."""
+        """Other colors from now on."""
 
     def use_mouse(self, on: bool) -> None:
         """Listens to the mouse from now on, or leaves it to the terminal."""

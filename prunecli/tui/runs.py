@@ -14,7 +14,7 @@ from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageF
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
 from prunecli.presentation import file_list as files
-from prunecli.presentation.activity import SUMMARISING
+from prunecli.presentation.activity import SUMMARIZING
 from prunecli.presentation.entries import Level
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
@@ -115,13 +115,13 @@ class Runs:
         self._start("Reading the session", run)
 
     def compact(self, focus: str) -> None:
-        """Has the model summarise the older part of the session."""
+        """Has the model summarize the older part of the session."""
 
         async def run() -> Done | None:
             await self._runtime.compact(focus)
             return None
 
-        self._start(SUMMARISING, run)
+        self._start(SUMMARIZING, run)
 
     def rewind(self, asked: "RewindNow") -> None:
         """Goes back or forward, and fills the prompt with what was said there."""

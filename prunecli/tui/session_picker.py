@@ -65,7 +65,7 @@ class Picking:
     ) -> None:
         """Tells `show` what is found in these sessions, and which share of them was looked through, 0 to 1.
 
-        Cancelled, it stops.
+        Canceled, it stops.
         """
         found: list[Hit] = []
         total = max(1, sum(one.size for one in among))

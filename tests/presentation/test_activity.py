@@ -2,7 +2,7 @@
 
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
-from prunecli.presentation.activity import SUMMARISING, WAITING, Doing
+from prunecli.presentation.activity import SUMMARIZING, WAITING, Doing
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 
@@ -55,13 +55,13 @@ def test_a_summary_says_how_much_of_it_is_written_and_begins_again_where_its_str
         TextDelta("I"),
     )
     assert words(*told) == [
-        SUMMARISING,
-        SUMMARISING,
-        f"{SUMMARISING} · 900 characters",
-        f"{SUMMARISING} · 1.8K characters",
+        SUMMARIZING,
+        SUMMARIZING,
+        f"{SUMMARIZING} · 900 characters",
+        f"{SUMMARIZING} · 1.8K characters",
         "Retry 1",
-        SUMMARISING,
-        f"{SUMMARISING} · 1 characters",
+        SUMMARIZING,
+        f"{SUMMARIZING} · 1 characters",
         "Working",
         WAITING,
         "Writing",
