@@ -160,7 +160,7 @@ def test_a_users_theme_counts_more_than_a_shipped_one_of_its_name(places):
         ("[colors]\naccent = '#fff'", "colors.accent: expected a color like \"#82aaff\", got '#fff'"),
         ("[colors]\naccent = 3", 'colors.accent: expected a color like "#82aaff", got 3'),
         ("[colors]\nacent = '#112233'", "colors.acent: unknown key (did you mean accent?)"),
-        ("[colors]\naccent = '#112233'", "colors: unknown key (did you mean colors?)"),
+        ("[colours]\naccent = '#112233'", "colours: unknown key (did you mean colors?)"),
         ("colors = 3", "colors: expected a table, got 3"),
         ("dark = 'yes'", "dark: expected true or false, got 'yes'"),
         ('description = "\\u001b[31m"', "description: expected one line of text, got '\\x1b[31m'"),

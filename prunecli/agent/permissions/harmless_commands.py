@@ -88,7 +88,7 @@ _SUM = Form("bt", long="binary text", least=1)
 _NAMES_ONLY = _only(r"[\w.+-]+", "it uses the name")
 
 _GREP_LONG = (
-    "ignore-case invert-match word-regexp line-regexp count color? color? files-with-matches files-without-match "
+    "ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match "
     "max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab "
     "null after-context= before-context= context= text binary-files= exclude= exclude-dir= include= recursive "
     "extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data"
