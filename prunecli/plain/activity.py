@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from prunecli.plain.talk import Talk
 
 
-class Doing:
+class CurrentActivity:
     """Runs commands and carries out their effects."""
 
     def __init__(self, talk: "Talk") -> None:

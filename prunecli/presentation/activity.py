@@ -18,7 +18,7 @@ WAITING = "Waiting for the model"
 SUMMARIZING = "Summarizing the older part"
 
 
-class Doing:
+class CurrentActivity:
     """The current words. `retry` is (seconds, reason) from the moment a retry was scheduled, else None."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
-from prunecli.tui.startup import Beginning
+from prunecli.tui.startup import Startup
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -79,7 +79,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.environ = environ
         self.has_few_colors = look.has_few_colors(environ)
         super().__init__(driver_class=terminal.TerminalDriver)
-        self._beginning = Beginning(self, make, prompt)
+        self._startup = Startup(self, make, prompt)
         self._places = places
         self._cwd = cwd
         self._chosen: Theme | None = None
@@ -120,7 +120,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
 
-    # Beginning -----------------------------------------------------------------------------------------------
+    # Startup -----------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
         """Start everything the first frame does not need, after the keys that are waiting."""
@@ -135,11 +135,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         sys.setswitchinterval(SWITCH_SECONDS)
         self._tell(terminal.KEEP_TITLE)
         self.show_state("")
-        self.run_worker(self._begin(self._beginning), group="begin")
+        self.run_worker(self._begin(self._startup), group="begin")
 
-    async def _begin(self, beginning: Beginning) -> None:
+    async def _begin(self, startup: Startup) -> None:
         try:
-            await beginning.run()
+            await startup.run()
         except PrunecliError as error:
             self.failure = error
             self.exit()
@@ -167,7 +167,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
                 self.conversation.complain(error)
 
     def use_configured(self) -> None:
-        """Theme, mouse and keys as they are configured now."""
+        """Apply the configured theme, mouse and keys."""
         if self.runtime is not None:
             ui = self.runtime.config.ui
             self.use_theme(ui.theme, configured=True)
@@ -288,7 +288,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     async def _settle(self, seconds: float) -> None:
         if self.conversation is not None:
             await self.conversation.runs.stopped(seconds)
-            await self.conversation.keeping.close()
+            await self.conversation.prompt_store.close()
 
     async def close(self) -> None:
         """Stop the work and close the session file, however the program ends."""

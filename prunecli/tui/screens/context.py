@@ -184,7 +184,7 @@ class ContextScreen(ModalScreen[None]):
             return
         found, outline = self.inspecting.map, self.inspecting.outline
         doing = (
-            "the agent needs an answer: Esc" if self._asking() else "working" if self._runtime.running else ""
+            "answer needed · Esc to return" if self._asking() else "working" if self._runtime.running else ""
         )
         self.query_one(MapView).show(
             found,
@@ -357,7 +357,7 @@ class ContextScreen(ModalScreen[None]):
         if asked is not None and event.value.strip():
             self._act("memo", asked, event.value.strip())
         elif asked is not None:
-            self._say("No memo written: it was empty")
+            self._say("No memo written: the text was empty")
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
