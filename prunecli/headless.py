@@ -1,6 +1,6 @@
 """Headless runs: one run per prompt, printed as text, json or stream-json, then an exit code.
 
-Reads the session's event stream like the screen does; never asks the user anything.
+Reads the session's event stream as the screen does. Never asks the user anything.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Makes text from models, tools, files and servers safe for a terminal.
 
-Replaces every code point that moves the cursor, changes the writing direction or is invisible with a visible one. The
-length stays the same, so offsets stay valid. prunecli adds its own colors and cursor movement afterwards.
+Replaces code points that move the cursor, change the writing direction or are invisible with visible ones. The length
+stays the same, so offsets stay valid. prunecli adds its own colors and cursor movement afterwards.
 """
 
 import re
@@ -62,7 +62,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Replace everything in `text` that acts or hides; the length stays the same.
+    """Replace all active and invisible characters in `text`; the length stays the same.
 
     Line feeds stay. Other ASCII controls, including the tab, become their Unicode symbol (ESC: ␛). C1 controls,
     bidirectional and invisible code points, tags, lone surrogates and non-characters become U+FFFD. Joiners and

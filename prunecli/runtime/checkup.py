@@ -1,7 +1,7 @@
 """The checks of `doctor`: terminal, configuration, credential, endpoint, sandbox, rg, session folder.
 
-Each gives one line. The machine comes in as a `Patient`, so that each answer can be tested. Run them in a thread: one
-waits for the endpoint.
+Each check gives one line. A `Patient` describes the machine, so that every result can be tested. Run the checks in a
+thread, because one waits for the endpoint.
 """
 
 import asyncio

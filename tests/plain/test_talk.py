@@ -318,4 +318,4 @@ def test_plain_text_says_where_a_lost_file_goes_on(runner: asyncio.Runner, tmp_p
     assert runtime.session.path is not None
     runtime.session.path.unlink()
     printed = "\n".join(talked(runner, runtime, prompt="more"))
-    assert "The session's file was deleted while it was open. It goes on in " in printed
+    assert "The session file was deleted while it was open. Now writing to " in printed

@@ -199,7 +199,7 @@ async def test_a_session_in_use_can_be_looked_at_read_only(tmp_path: Path, way: 
         if way == "command":
             s.conversation.command(f"/resume {path.stem}")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.until_shown("is in use by process", "Open a copy", "Look at it")
+        await s.until_shown("is in use by process", "Open a copy", "View it")
         await s.pilot.press("down", "enter")
         await s.until_shown("the first answer", "Read-only")
         assert s.frame.prompt.placeholder != PLACEHOLDER
