@@ -1,6 +1,6 @@
 """Headless runs: one run per prompt, printed as text, json or stream-json, then an exit code.
 
-Reads the session's event stream like the screen does; never asks the user anything.
+Reads the session's event stream as the screen does. Never asks the user anything.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class Printer:
                     type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
                 )
             case SummaryStarted():
-                self.err("summarising the older part of the session …")
+                self.err("summarizing the older part of the session …")
             case _:
                 pass
         if notice := notice_of(event, self.runtime):

@@ -302,7 +302,7 @@ class Run:
         return self.policy().view(self.session.context)
 
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
-        """Ask for a summary and record it. A failed, cancelled or useless one changes nothing.
+        """Ask for a summary and record it. A failed, canceled or useless one changes nothing.
 
         `short` leaves the messages that stay out of the request, because the whole is too long.
         """
@@ -311,7 +311,7 @@ class Run:
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
 
         try:
-            event = await self._summarised(plan, short=short)
+            event = await self._summarized(plan, short=short)
         except ProviderError as error:
             self.session.tell(Notice(f"compaction failed: {error}", "warning"))
             return
@@ -325,7 +325,7 @@ class Run:
             return
         self.session.keep(event)
 
-    async def _summarised(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
+    async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
         """The event of a summary by the endpoint, or by the model if the plan says so or the endpoint makes none.
 
         None for an empty summary. Its usage covers all attempts.

@@ -73,7 +73,7 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarised.")
+        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarized.")
     ] = False,
     keep_secrets: Annotated[
         bool, typer.Option("--keep-secrets", help="Keep text that looks like a key or token.")

@@ -74,7 +74,7 @@ def _parent(member: Member) -> dict[str, object] | None:
 
 @app.command("search")
 def search(
-    words: Annotated[list[str], typer.Argument(help="Words that one message or output must all contain.")],
+    words: Annotated[list[str], typer.Argument(help="Words to find, all in one message or output.")],
     here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""/compact: summarise the older part of the session."""
+"""/compact: summarize the older part of the session."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from prunecli.runtime.entry_numbers import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Summarise the older part of the session, with an optional focus: /compact the parser."""
+    """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [Say("The agent is working. Esc to stop it.", "warning")]
     plan = runtime.policy.plan_compaction(runtime.session.context, arguments)

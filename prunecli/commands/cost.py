@@ -37,7 +37,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
     note = _note(books, responses)
     if (lost := context.unseen.cost_of_edits()).blocks:
-        note += f"\nEdits cost {lost}."
+        note += f"\nPruning cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 

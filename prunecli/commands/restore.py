@@ -9,7 +9,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, bring_back, entries_of
 
 IN_PLACE = "in-place"
-USAGE = f"/restore 17 20-24 brings them back at the end, /restore 17 {IN_PLACE} where it was"
+USAGE = f"/restore 17 20-24 restores at the end, /restore 17 {IN_PLACE} where it was"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

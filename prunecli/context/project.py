@@ -233,7 +233,7 @@ def _assistant(
 
 
 class _Messages:
-    """Messages under construction: results come first, neighbours of one role are merged."""
+    """Messages under construction: results come first, neighbors of one role are merged."""
 
     def __init__(self) -> None:
         self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []

@@ -13,7 +13,7 @@ from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
 from prunecli.model.notes import APPROVED
-from prunecli.plain.activity import Doing
+from prunecli.plain.activity import CurrentActivity
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.presentation import prompt_history as history
@@ -49,7 +49,7 @@ class Talk:
         self.proposed = ""
         self._runner = runner
         self._task: asyncio.Task[Any] | None = None
-        self._doing = Doing(self)
+        self._doing = CurrentActivity(self)
         self._can_go_on = False
         self._leave_session: Callable[[], object] = lambda: None
         runtime.asker = self._ask

@@ -10,7 +10,7 @@ from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
 from prunecli.presentation.entries import Diff, Output, ToolState
 
-Summarise: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
 
 OUTCOME_CHARS = 60
@@ -29,14 +29,14 @@ _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from out
 _FRAMES = "=-_*# \t"
 
 
-def argument_of(name: str, given: Mapping[str, Json], summarise: Summarise) -> str:
+def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> str:
     """Return the argument that identifies a call: its command, else the tool's summary, else the input."""
     command = given.get("command")
     if isinstance(command, str):
         return command
     if INVALID_INPUT in given:
         return str(given[INVALID_INPUT])
-    return summarise(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
+    return summarize(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
 
 
 def state_of(result: ToolResult) -> ToolState:

@@ -62,7 +62,7 @@ class Provider(Protocol):
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Send the request once. Yields a `Begun` if possible, deltas, and exactly one `Response`, last.
 
-        Never retries (the loop does, visibly). Cancelling closes the connection. Raises a `ProviderError`: a
+        Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`: a
         stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.
         """
         ...

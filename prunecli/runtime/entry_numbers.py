@@ -58,6 +58,6 @@ def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:
 
 
 def thinking_cost(runtime: Runtime, *events: Event) -> str:
-    """A sentence to append, with a leading space, or "" if the events change no thinking."""
+    """The sentence, with a leading space, that says what the events do to thinking; "" if nothing."""
     words = impact(runtime.session.context, events, runtime.policy.market).thinking
     return f" {words[:1].upper()}{words[1:]}." if words else ""

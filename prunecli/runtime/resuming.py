@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Resuming:
-    """Reads one session file. The lock is taken when it is made, unless it is to be copied (`fork`).
+    """Reads one session file. Takes the lock at once, except for a copy (`fork`).
 
     Raises SessionLocked, StorageFailed, OSError.
     """
@@ -96,8 +96,8 @@ class Resuming:
 
 
 def clear_half_done(session: Session, cwd: Path) -> None:
-    """Remove temporary files, and undo half-written ones, of calls without a result. What can't be cleared
-    is among the session's notices. Nothing is touched for a session that is only looked at."""
+    """Remove temporary files and undo half-written ones of calls without a result. Failures become notices of the
+    session. Does nothing for a read-only session."""
     for given in () if session.read_only else _half_done(session):
         try:
             clear_leftovers(given, cwd, cwd)

@@ -124,7 +124,8 @@ class Runtime:
         return session
 
     def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
-        """As `open_session`, but the front end loads a long one, through `resuming`. Raises SessionError, OSError."""
+        """As `open_session`, but leaves loading a long session to the front end, through `resuming`. Raises
+        SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
             self.open_session(path, writable=writable, fork=fork)
@@ -138,7 +139,7 @@ class Runtime:
             self.resuming = None
 
     def switch(self, session: Session, bill: Bill | None = None) -> None:
-        """Switch to another loaded session; `bill` saves summing it up again."""
+        """Switch to another loaded session; `bill` is its bill if known."""
         self.session.close()
         self.resuming = None
         self.mailbox = Mailbox()
@@ -184,7 +185,7 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Cancelling interrupts.
+        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
@@ -271,7 +272,7 @@ class Runtime:
         """The context of the next tool call."""
         return toolbox.tool_context(self.setup, self.session, self.files_seen, lambda: self.choices, approved)
 
-    # What holds now ------------------------------------------------------------------------------------------
+    # In force now --------------------------------------------------------------------------------------------
 
     @property
     def choices(self) -> Choices:
@@ -313,7 +314,7 @@ class Runtime:
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
         return standing.status(*parts, self.bill, self.running)
 
-    # What commands do ----------------------------------------------------------------------------------------
+    # Called by commands --------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
         """Record an event by the user: a setting, an undo, a pin."""

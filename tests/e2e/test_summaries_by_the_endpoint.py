@@ -278,7 +278,7 @@ async def test_an_exported_session_comes_back_equal(tmp_path: Path, format_: str
     assert sent(read_source(tmp_path / "file").records) == whole
 
 
-async def test_one_long_turn_is_summarised_by_our_own_question(tmp_path: Path) -> None:
+async def test_one_long_turn_is_summarized_by_our_own_question(tmp_path: Path) -> None:
     sets = ("compaction.max_context_tokens=2000", "compaction.compact_at_pct=0.5")
     async with Endpoint([*turn(0, 1, 2, 3, 4, 5)[:-1], Reply("Our own gist."), *turn(6)]) as endpoint:
         async with session(tmp_path, endpoint, *sets) as runtime:

@@ -187,7 +187,7 @@ class ContextScreen(ModalScreen[None]):
             return
         found, outline = self.inspecting.map, self.inspecting.outline
         asked = self._prompt is not None and self._prompt.question is not None
-        doing = "the agent needs an answer: Esc" if asked else "working" if self._runtime.running else ""
+        doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,
             title(found, self._runtime.model_name, outline.rides.requests, doing),
@@ -359,7 +359,7 @@ class ContextScreen(ModalScreen[None]):
         if asked is not None and event.value.strip():
             self._act("memo", asked, event.value.strip())
         elif asked is not None:
-            self._say("No memo written: it was empty")
+            self._say("No memo written: the text was empty")
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()

@@ -26,7 +26,7 @@ LETTERS: dict[Part, str] = {
     "free": "·",
     "reserve": "/",
 }
-"""The letter of each part in a map cell, so that the map is readable without colours."""
+"""The letter of each part in a map cell, so that the map is readable without colors."""
 
 NAMES: dict[Part, str] = {
     "system": "system",

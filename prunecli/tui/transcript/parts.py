@@ -1,6 +1,6 @@
 """Parts: the contents of a block, which can guess their height and make their rows.
 
-A part is laid out when it comes into view, and again when the width or the colours change. Until then its height is a
+A part is laid out when it comes into view, and again when the width or the colors change. Until then its height is a
 guess.
 """
 
@@ -287,7 +287,7 @@ class NoticePart(Part):
         return _wrapped(self.notice.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the text in the colour of its level."""
+        """Lay out the text in the color of its level."""
         inks = sheet.inks
         style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
         text = clean(self.notice.text)

@@ -66,11 +66,11 @@ class Prompt(Editor):
         return text
 
     def give_back(self, text: str) -> None:
-        """What could not be said, or is taken back, stands in front of what is typed."""
+        """Put an unsent or withdrawn text in front of the typed text."""
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """A text to be changed and sent, behind what is typed."""
+        """Add a text to edit and send after the typed text."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 

@@ -24,7 +24,7 @@ DOCTOR = Table(
     ("", "what", "how it is"),
     (
         ("ok", "prunecli", "0.1.0, Python 3.11.7, linux"),
-        ("ok", "terminal", "xterm-256color, 80x24, 256 colours"),
+        ("ok", "terminal", "xterm-256color, 80x24, 256 colors"),
         ("ok", "configuration", "built-in values; `prunecli config init` makes a file"),
         ("note", "credentials", "no API key"),
         ("ok", "model", "demo, window 200K tokens"),

@@ -1,4 +1,4 @@
-"""The colours and figures the transcript is drawn with."""
+"""The colors and figures the transcript is drawn with."""
 
 from dataclasses import replace
 
@@ -8,9 +8,9 @@ from prunecli.figures import duration, short
 from prunecli.tui.transcript.palette import Palette, inks, mix
 
 
-def luminance(colour: str) -> float:
+def luminance(color: str) -> float:
     """WCAG 2.2, relative luminance."""
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -38,7 +38,7 @@ def test_text_stays_readable_under_marks():
     assert contrast(palette.diff_removed, palette.diff_removed_strong) >= 4.5
 
 
-def test_every_ink_names_both_colours_but_those_that_are_laid_over_others():
+def test_every_ink_names_both_colors_but_those_that_are_laid_over_others():
     made = inks(Palette())
     over = {"inline_code", "added_ground", "added_strong", "removed_ground", "removed_strong"}
     over |= {"selection", "hit", "cursor"}
