@@ -15,6 +15,7 @@ from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     PrunApplied,
     Record,
@@ -99,6 +100,8 @@ class Printer:
                 self.usage.append(event.usage)
                 self.calls |= {call.id: call for call in tool_uses(event.content)}
                 self._message("assistant", content_to_json(event.content), model=event.model)
+            case AttemptBilled(usage=usage):
+                self.usage.append(usage)
             case ToolResult():
                 if event.details.get("denied"):
                     self._denied(event)

@@ -69,7 +69,7 @@ def _total(responses: Sequence[Paid]) -> str:
 
 def _when(one: Paid, zone: tzinfo | None) -> str:
     when = datetime.fromtimestamp(one.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S")
-    return when + (" summary" if one.summary else "")
+    return when + ("" if one.kind == "answer" else f" {one.kind}")
 
 
 def _note(found: Pruning, responses: Sequence[Paid]) -> str:

@@ -12,6 +12,7 @@ from prunecli.context.wire_calls import wire_ids
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -29,7 +30,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 
-_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded, FilesSaved)
+_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded, FilesSaved)
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:

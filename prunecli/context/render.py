@@ -29,6 +29,8 @@ CONTINUES = "[session continues]"
 SUMMARIZED = "[Earlier messages were replaced by this summary.]"
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
 """The result of a call that has none, because of a crash or Esc."""
+NOT_RUN = "[interrupted before the call started: nothing was run]"
+"""The same for a call that is known not to have started."""
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

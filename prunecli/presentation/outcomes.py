@@ -13,7 +13,9 @@ from prunecli.presentation.entries import Diff, Output, ToolState
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
 
-OUTCOME_CHARS = 60
+OUTCOME_CHARS = 200
+"""Longer outcomes are cut whatever the width; the screen cuts them to the room there is."""
+NOT_RUN = "not run"
 
 _LANGUAGES = {
     "yml": "yaml",
@@ -68,7 +70,7 @@ def outcome_of(result: ToolResult) -> str:
     details, text = result.details, text_of(result.content)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
-        return ""
+        return NOT_RUN if details.get("started") is False else ""
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
     if "exit_code" in details:

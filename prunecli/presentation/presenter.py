@@ -10,6 +10,7 @@ from prunecli.figures import short
 from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -179,7 +180,9 @@ class Presenter:
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
                 return ended
-            case SessionStarted() | Pinned() | RequestSent() | FilesSaved() | SettingChanged() | Unknown():
+            case AttemptBilled() | SessionStarted() | Pinned() | RequestSent() | FilesSaved():
+                return []
+            case SettingChanged() | Unknown():
                 return []
             case _:
                 assert_never(event)

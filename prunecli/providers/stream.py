@@ -142,6 +142,7 @@ class Assembly:
                 self._merge_usage(event.get("usage"))
                 self._transformed(event.get("input_transformations"))
                 self._edited(event.get("context_management"))
+                return [Begun(usage_from_json(self._usage))] if event.get("usage") else []
             case "message_stop":
                 self.complete = True
         return []

@@ -91,8 +91,8 @@ def long_argument(call: ToolCall) -> bool:
 
 
 def header_cells(call: ToolCall) -> int:
-    """The width of everything but the argument in a call's line, on a screen that is not narrow."""
-    return 4 + max(_NAME, width_of(call.name)) + width_of(call.outcome) + 4 + _TIME + _TOKENS + 2
+    """The width of a call's line without argument and outcome, on a screen that is not narrow."""
+    return 4 + max(_NAME, width_of(call.name)) + 4 + _TIME + _TOKENS + 2
 
 
 def _first_line(text: str) -> str:
