@@ -103,7 +103,7 @@ def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None
     `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every given strategy that has it.
     """
     config = configured(ctx)
-    names = _real(strategy.split(",")) if strategy else []
+    names = strategy.split(",") if strategy else []
     if options and not names:
         raise UsageError("-o: no strategy given", "name one with --strategy")
     for option in options:
@@ -120,15 +120,8 @@ def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None
     return config
 
 
-def _real(names: Sequence[str]) -> list[str]:
-    """The strategies behind the names; `auto` stands for several."""
-    from prunecli.runtime.choices import AUTO
-
-    return [one for name in names for one in (AUTO if name == "auto" else (name,))]
-
-
 def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
-    return tuple(chosen(config, name) for name in _real(names))
+    return tuple(chosen(config, name) for name in names)
 
 
 def _counter(estimator: str) -> TokenCounter:
