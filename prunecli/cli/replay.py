@@ -4,12 +4,12 @@ standard output."""
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from prunecli.replay.table import Report
 
 Option = typer.Option
-Ttl = Literal["5m", "1h"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, lis
         typer.echo(f"prunecli: stopped after {progress.done} of {len(paths)} sessions", err=True)
         raise typer.Exit(130) from None
     finally:
-        cast(Iterator[object], outcomes).close()  # type: ignore[attr-defined]
+        outcomes.close()
         progress.end()
     found.sort(key=lambda rows: rows[0].session)
     return Report(found, together(checks)), list(problems)
@@ -175,7 +174,8 @@ def stage_of(asked: Asked) -> "Stage":
             'set them as [models."NAME"] prices, or take a model that `prunecli doctor` knows',
         )
     settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
-    return Stage(config, table, settings, cast(Ttl, asked.ttl or config.model.cache_ttl), asked.fixed)
+    ttl = asked.ttl or config.model.cache_ttl
+    return Stage(config, table, settings, "1h" if ttl == "1h" else "5m", asked.fixed)
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":

@@ -1,4 +1,4 @@
-"""Plays a script under one policy: the product's fold, policy and ledger, with the session's clock and an exact cache.
+"""Plays a script under one policy: the product's fold, policy and spill, the session's clock, and an exact cache.
 
 The records are those that the program would log, with the same numbers, so that the same texts are sent.
 """

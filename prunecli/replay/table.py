@@ -71,7 +71,7 @@ def _part(rows: Sequence[Row], setting: object) -> float:
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     base = rows[0]
-    cells = [_HEAD]
+    cells: list[tuple[str, ...]] = [_HEAD]
     for row in rows:
         costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
         cells.append(

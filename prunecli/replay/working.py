@@ -5,7 +5,7 @@ A process holds one session, so memory is bounded by the largest ones. Results c
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 
 def replay_all(
     paths: Sequence[Path], make: Callable[[], Stage], processes: int | None = None
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Replay the sessions. `make` is called once in each process, so it has to be a function of a module.
 
     Closing the iterator, as an interrupt does, stops all processes at once.
