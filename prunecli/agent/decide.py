@@ -121,8 +121,10 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))
     if (plan := policy.compact(context)) and limits.compacted_at < last_word(context):
-        room = policy.make_room(context)
-        return Prune(tuple(room)) if room else Compact(plan)
+        instead = policy.instead_of(context, plan)
+        return Prune(tuple(instead)) if instead else Compact(plan)
+    if relief := policy.relief(context):
+        return Prune(tuple(relief))
     return Send()
 
 

@@ -64,7 +64,7 @@ def context(
     """Show the context of the next request: with recorded edits, or with what a strategy proposes."""
     with working("reading"):
         found = _source(source)
-        names = _real(strategy.split(",")) if strategy else []
+        names = strategy.split(",") if strategy else []
         config = with_options(configured(ctx), options or (), names)
         wanted = strategy.split(",") if strategy else config.pruning.strategies
         inspection = inspect(
@@ -98,15 +98,8 @@ def _source(text: str) -> "Source":
         raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
 
 
-def _real(names: Sequence[str]) -> list[str]:
-    """The strategies behind the names; `auto` stands for several."""
-    from prunecli.runtime.choices import AUTO
-
-    return [one for name in names for one in (AUTO if name == "auto" else (name,))]
-
-
 def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
-    return tuple(chosen(config, name) for name in _real(names))
+    return tuple(chosen(config, name) for name in names)
 
 
 def _counter(estimator: str) -> TokenCounter:

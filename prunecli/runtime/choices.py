@@ -34,9 +34,6 @@ DEFAULT_MAX_TOKENS = 32_000
 
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
-AUTO = ("pi",)
-"""The strategies that `strategy = "auto"` stands for."""
-
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -139,11 +136,18 @@ class Choices:
             pruning.memo,
             pruning.gate,
             self._market,
-            Options(**{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}),
+            self._compaction,
             leaves_out(settings.name, settings.thinking),
             binds=is_bound(settings.name),
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
+        )
+
+    @property
+    def _compaction(self) -> Options:
+        """The options of compaction."""
+        return Options(
+            **{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}
         )
 
     @property
@@ -159,6 +163,8 @@ class Choices:
             prices.cache_read if prices else None,
             written or (prices.input if prices else None),
             self.config.pruning.engage_ratio,
+            prices.output if prices else None,
+            self._compaction.limit(self.window) if self._compaction.enabled else 0,
         )
 
     def price(self, model: str, usage: Usage) -> float:
@@ -171,6 +177,4 @@ class Choices:
         return cost(usage, info, self.cache_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
-        configured = self.config.pruning.strategies
-        names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
-        return tuple(chosen(self.config, name) for name in names)
+        return tuple(chosen(self.config, name) for name in self.config.pruning.strategies)
