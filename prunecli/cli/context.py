@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions
-from prunecli.cli.shared import configured, single
+from prunecli.cli.shared import configured, single, with_options
 from prunecli.cli.working import working
 from prunecli.config import Config
 from prunecli.config.references import chosen
@@ -18,7 +18,7 @@ from prunecli.context.economics import Market
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
-from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
+from prunecli.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
@@ -69,14 +69,14 @@ def context(
 
     with working("reading"):
         found = _source(source)
-        config = _configured(ctx, options or (), strategy)
-        names = strategy.split(",") if strategy else config.pruning.strategies
+        names = strategy.split(",") if strategy else []
+        config = with_options(configured(ctx), options or (), names)
         data = Places.of(os.environ).shipped_data
         table = ModelTable.load(data, config.models)
         model = getattr(found.records[0].event, "model", "") if found.records else ""
         inspection = inspect(
             found.records,
-            _chosen(config, names),
+            _chosen(config, names or config.pruning.strategies),
             window=window or table.info(model).context_window or config.pruning.context_tokens,
             counter=_counter(estimator or config.pruning.estimator),
             factor_of=token_factor,
@@ -106,29 +106,6 @@ def _source(text: str) -> "Source":
         return read_source(path)
     except OSError as error:
         raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
-
-
-def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
-    """The user's configuration with `-o` options.
-
-    `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every given strategy that has it.
-    """
-    config = configured(ctx)
-    names = strategy.split(",") if strategy else []
-    if options and not names:
-        raise UsageError("-o: no strategy given", "name one with --strategy")
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ConfigError(f"-o {option}: expected KEY=VALUE")
-        if key.partition(".")[0] in names:
-            keys = [key]
-        else:
-            found = [f"{name}.{key}" for name in names]
-            keys = [one for one in found if config.has(one)] or found[:1]
-        for one in keys:
-            config = config.with_value(one, value, f"-o {key}")
-    return config
 
 
 def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
