@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from prunecli.cli.shared import configured, single, with_options
 from prunecli.cli.working import working
 from prunecli.config import Config
 from prunecli.config.references import chosen
+from prunecli.context.economics import Market
+from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
 from prunecli.errors import SessionCorrupt, SessionNotFound, UsageError
@@ -20,7 +23,7 @@ from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable, token_factor
+from prunecli.providers.models import ModelTable, load_expectations, token_factor
 from prunecli.sanitize import visible
 from prunecli.session.store import Store
 
@@ -62,20 +65,27 @@ def context(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the context of the next request: with recorded edits, or with what a strategy proposes."""
+    from prunecli.runtime.choices import Choices
+
     with working("reading"):
         found = _source(source)
         names = strategy.split(",") if strategy else []
         config = with_options(configured(ctx), options or (), names)
-        wanted = strategy.split(",") if strategy else config.pruning.strategies
+        data = Places.of(os.environ).shipped_data
+        table = ModelTable.load(data, config.models)
+        model = getattr(found.records[0].event, "model", "") if found.records else ""
         inspection = inspect(
             found.records,
-            _chosen(config, wanted),
-            window=window or _window(found, config),
+            _chosen(config, names or config.pruning.strategies),
+            window=window or table.info(model).context_window or config.pruning.context_tokens,
             counter=_counter(estimator or config.pruning.estimator),
             factor_of=token_factor,
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
+            expectations=load_expectations(data),
+            market_of=partial(_market, config, table, model),
+            price=Choices(config, {}, table.info).known_price,
         )
     for notice in (*found.notices, *inspection.problems):
         typer.echo(f"prunecli: {visible(notice)}", err=True)
@@ -110,11 +120,15 @@ def _counter(estimator: str) -> TokenCounter:
     return counter(estimator)
 
 
-def _window(found: "Source", config: Config) -> int:
-    table = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
-    started = getattr(found.records[0].event, "model", "") if found.records else ""
-    known = table.info(started).context_window if started else 0
-    return known or config.pruning.context_tokens
+def _market(config: Config, table: ModelTable, model: str, context: Context) -> Market:
+    """The prices that hold for a session that was begun with this model; no time, as the gate is off."""
+    from prunecli.runtime.choices import Choices
+
+    tokens = context.counts.context_tokens
+    choices = Choices(
+        config, context.settings, table.info, caches=context.caches, kept=model, prompt_tokens=tokens
+    )
+    return choices.policy.market
 
 
 def _json(inspection: Inspection) -> str:

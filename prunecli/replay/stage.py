@@ -136,7 +136,9 @@ class Stage:
         if key not in self._terms:
             info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
             recall = "recall" in config.tools.enabled
-            choices = Choices(config, {}, lambda _: info, recall, asked=info.name)
+            choices = Choices(
+                config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
+            )
             policy = self._here(choices.policy, setting)
 
             def banded(tokens: int) -> Policy:
@@ -156,7 +158,6 @@ class Stage:
             enabled=setting.strategy != NO_PRUNING,
             compaction=replace(policy.compaction, enabled=False),
             market=replace(policy.market, limit=0),
-            expectations=self.expectations,
         )
 
     def _config_of(self, setting: Setting) -> Config:

@@ -9,6 +9,7 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
+from prunecli.context.expectations import Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
@@ -40,7 +41,8 @@ class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
     `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
     `kept` the one that a resumed session had; "" for none. `refused_by` gives the optional fields that the endpoint
-    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
+    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend. `losing()`:
+    pruning has cost more than it saved."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -52,6 +54,8 @@ class Choices:
     kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
     prompt_tokens: int = 0
+    expectations: Expectations | None = None
+    losing: Callable[[], bool] = bool
 
     @property
     def refused(self) -> frozenset[str]:
@@ -141,7 +145,14 @@ class Choices:
             binds=is_bound(settings.name),
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
+            expectations=self.expectations,
+            losing=self.losing,
         )
+
+    @property
+    def ttl_ms(self) -> int:
+        """How long the endpoint keeps a cached prefix, in ms."""
+        return _TTL_MS[self.cache_ttl]
 
     @property
     def _compaction(self) -> Options:
@@ -158,7 +169,7 @@ class Choices:
         written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
         return Market(
             self.now,
-            _TTL_MS[ttl],
+            self.ttl_ms,
             info.name,
             prices.cache_read if prices else None,
             written or (prices.input if prices else None),

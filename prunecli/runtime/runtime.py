@@ -6,6 +6,7 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
+from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import UsageError
 from prunecli.model.events import (
@@ -32,11 +34,12 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Text
 from prunecli.model.planning import PLAN_NOTE
 from prunecli.model.signals import SessionEvent
-from prunecli.providers.models import ModelInfo, token_factor
+from prunecli.providers.models import ModelInfo, load_expectations, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
+from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
 from prunecli.runtime.file_snapshots import FileSaver
@@ -98,6 +101,8 @@ class Runtime:
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
         )
+        self._expectations = load_expectations(setup.places.shipped_data)
+        self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.session = self._new_session()
@@ -289,12 +294,19 @@ class Runtime:
             now,
             *endpoint,
             tokens,
+            self._expectations,
+            self.balance.losing,
         )
 
     @property
     def policy(self) -> Policy:
         """How this session is pruned now."""
         return self.choices.policy
+
+    @property
+    def ledger(self) -> Ledger:
+        """The current ledger."""
+        return replace(self.policy.ledger(self.session.context), balance=self.balance.to_json)
 
     @property
     def model_name(self) -> str:
@@ -312,7 +324,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.bill, self.running)
+        return standing.status(*parts, self.ledger, self.bill, self.running)
 
     # What commands do ----------------------------------------------------------------------------------------
 

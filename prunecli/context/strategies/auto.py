@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from prunecli.context.economics import Market, Rates, cold, warmth
 from prunecli.context.exchange import Entry
-from prunecli.context.expectations import Expectations, Group
+from prunecli.context.expectations import GROUPS, Expectations, Group
 from prunecli.context.pressure import in_tool_round, last_prompt
-from prunecli.context.reads import shows_file
+from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import NEVER, View
@@ -32,7 +32,7 @@ class Options:
 
 def propose(view: View, options: Options) -> Proposal:
     """Clear what is worth it, if the cache is cold, the context near its limit, or the user asks for it."""
-    market, numbers = view.market or Market(), view.expectations
+    market, numbers = view.market, view.expectations
     if numbers is None:
         return Proposal((), "the expectations were not loaded")
     if _done(view):
@@ -40,7 +40,7 @@ def propose(view: View, options: Options) -> Proposal:
     edits = _worth(view, market.rates, numbers)
     freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
-    still = cold(view.context, market) if view.market else "nothing is cached"
+    still = cold(view.context, market) or market.now is None
     near = not still and _near(view, market)
     if edits and (still or view.forced or (near and not view.losing())):
         return Proposal(tuple(edits), f"{results}: unlikely to be needed again", _why(view, numbers))
@@ -93,10 +93,10 @@ def _fact(view: View, entry: Entry, numbers: Expectations) -> tuple[Group, int, 
 
 
 def _group(entry: Entry) -> Group:
-    touches = (entry.origin or entry).touches
-    if shows_file(entry.origin or entry):
-        return "read"
-    return "bash" if touches and touches.runs else "other"
+    """The group of a result; a chosen window of a file is a read, a recall is what it brought back."""
+    shown = entry.origin or entry
+    kind = kind_of(shown.call, shown.touches) if shown.call else "other"
+    return GROUPS[kind or "read"]
 
 
 def _ages(view: View) -> Callable[[Entry], int]:
