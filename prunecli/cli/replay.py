@@ -43,6 +43,7 @@ class Asked:
     fixed: int | None = None
     window: int | None = None
     spill: bool | None = None
+    compactions: bool = False
 
 
 def replay(
@@ -96,6 +97,10 @@ def replay(
             help="Shorten results before they are first sent. Default: with the strategy auto.",
         ),
     ] = None,
+    compactions: Annotated[
+        bool,
+        Option("--compactions", help="Also play compactions of files that still have what was summarised."),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
@@ -111,6 +116,7 @@ def replay(
         fixed_tokens,
         window,
         spill,
+        compactions,
     )
     make = partial(stage_of, asked)
     make()  # what is wrong with the command line is said here, not in another process
@@ -157,7 +163,7 @@ def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, lis
 
 def stage_of(asked: Asked) -> "Stage":
     """What a command line replays sessions with. Raises UsageError and ConfigError."""
-    from prunecli.providers.models import ModelTable
+    from prunecli.providers.models import ModelTable, load_expectations
     from prunecli.replay.rates import Table
     from prunecli.replay.stage import Stage
 
@@ -166,7 +172,8 @@ def stage_of(asked: Asked) -> "Stage":
     config = with_options(
         config, asked.options, [one for name in asked.strategies for one in name.split("+")]
     )
-    models = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
+    data = Places.of(os.environ).shipped_data
+    models = ModelTable.load(data, config.models)
     table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
     if asked.model and not table.has_price(asked.model):
         raise UsageError(
@@ -175,7 +182,15 @@ def stage_of(asked: Asked) -> "Stage":
         )
     settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
     ttl = asked.ttl or config.model.cache_ttl
-    return Stage(config, table, settings, "1h" if ttl == "1h" else "5m", asked.fixed)
+    return Stage(
+        config,
+        table,
+        settings,
+        "1h" if ttl == "1h" else "5m",
+        load_expectations(data),
+        asked.fixed,
+        asked.compactions,
+    )
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
@@ -186,7 +201,7 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
     if name == NO_PRUNING and not spill:
         return None
     for one in name.split("+"):
-        config.strategies.module(one) if one != "auto" else None
+        config.strategies.module(one)
     gate = asked.gate or config.pruning.gate
     return Setting(name, "always" if name == NO_PRUNING else gate, spill)
 

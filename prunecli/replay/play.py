@@ -36,7 +36,7 @@ from prunecli.replay.script import Script, Step, is_answer
 from prunecli.session.clock import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
-"""Holds back a part of a result before it is recorded under this number."""
+"""Holds back a part of the result of a call before it is recorded under this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Player:
             self._seq += 1  # of the record of the call's start, which here says nothing new
         if self.part.spill is not None:
             event = self.part.spill(event, call, step, self._seq)
-            if getattr(event, "spilled", None) is not None:
+            if event.spilled is not None:
                 self.row.spilled_results += 1
                 self.regrets.hidden.add(step.source)
         self._record(step, event)
@@ -194,7 +194,8 @@ class Player:
             policy = terms.policy(self.context.counts.context_tokens if terms.banded else 0)
             if not policy.enabled:
                 break
-            events = replace(policy, market=replace(policy.market, now=self._now)).prunes(self.context)
+            policy = replace(policy, market=replace(policy.market, now=self._now))
+            events = policy.prunes(self.context) or policy.relief(self.context)
             if not events:
                 break
             for event in events:

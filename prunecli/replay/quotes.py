@@ -14,6 +14,8 @@ from prunecli.model.messages import Json, Text, ToolUse, plain_text
 LENGTH = 40
 """The fewest characters of a quote."""
 _BLOCK = LENGTH // 2
+_OLD = ("old_string", "oldText", "old_text", "old_str", "search")
+_PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
 """Of one block only so many of the newest places are kept: a text that common is no quote."""
 
@@ -29,7 +31,7 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text of a response, folded. `edits`: it is part of a call that changes a file."""
+    """A text of a response, folded. `edits`: an edit has to match it."""
 
     text: str
     edits: bool
@@ -131,18 +133,49 @@ def _said(event: AssistantMessage) -> Iterator[Said]:
             case Text(text):
                 yield Said(folded(text), edits=False)
             case ToolUse() as call:
-                edits = is_edit(call)
-                for text in strings(call.input):
-                    yield Said(folded(text), edits=edits)
+                needed = [text for text in map(folded, old_texts(call)) if text]
+                yield from (Said(text, edits=True) for text in needed)
+                others = (text for text in map(folded, strings(call.input)) if text not in needed)
+                yield from (Said(text, edits=False) for text in others)
             case _:
                 pass
 
 
-def is_edit(call: ToolUse) -> bool:
-    """Whether a call changes a file by its text: edit, write, or a patch given to a shell."""
-    if call.name in ("edit", "write"):
-        return True
-    return call.name == "bash" and "apply_patch" in str(call.input.get("command", ""))
+def old_texts(call: ToolUse) -> Iterator[str]:
+    """The texts that a call has to know exactly to change a file: what it replaces, and the old lines of a patch."""
+    if call.name == "edit":
+        yield from _replaced(call.input)
+    for text in strings(call.input):
+        for part in text.split(_PATCH)[1:]:
+            yield from _old_lines(part.partition(_PATCH_END)[0])
+
+
+def _replaced(value: Json) -> Iterator[str]:
+    """The values of the keys of old texts, also in a list of edits."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _replaced(one)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if key in _OLD and isinstance(one, str):
+                yield one
+            elif key == "edits":
+                yield from _replaced(one)
+
+
+def _old_lines(patch: str) -> Iterator[str]:
+    """The unchanged and removed lines of each hunk. In a program's source, a patch may be one quoted line."""
+    if "\n" not in patch.strip() and "\\n" in patch:
+        patch = patch.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t").replace("\\\\", "\\")
+    hunk: list[str] = []
+    for line in patch.split("\n"):
+        if line.startswith((" ", "-")):
+            hunk.append(line[1:])
+        elif not line.startswith("+") and hunk:
+            yield "\n".join(hunk)
+            hunk = []
+    if hunk:
+        yield "\n".join(hunk)
 
 
 def strings(value: Json) -> Iterator[str]:
@@ -154,5 +187,5 @@ def strings(value: Json) -> Iterator[str]:
             yield one
         elif isinstance(one, list | tuple):
             waiting.extend(one)
-        elif hasattr(one, "values"):
+        elif isinstance(one, Mapping):
             waiting.extend(one.values())

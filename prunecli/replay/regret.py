@@ -87,7 +87,8 @@ class Regrets:
         """Tokens that fetching brings back: the whole of what was pruned, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
-        held = getattr(getattr(entry.event, "spilled", None), "tokens", 0)
+        spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
+        held = spilled.tokens if spilled else 0
         gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
         return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
 
@@ -138,8 +139,8 @@ class Regrets:
         edit = context.text_edit(entry.seq)
         if edit is not None:
             shown = "" if edit.kind == "clear" else edit.text or ""
-        elif isinstance(entry.event, ToolResult) and (spilled := getattr(entry.event, "spilled", None)):
-            shown = spilled.shown
+        elif isinstance(entry.event, ToolResult) and entry.event.spilled:
+            shown = entry.event.spilled.shown
         else:
             return None
         if (source, shown) not in self._shown:

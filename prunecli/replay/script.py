@@ -137,7 +137,7 @@ def _steps(records: Sequence[Record], counter: TokenCounter) -> Iterator[Step]:
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
                 tokens = result_tokens(event.content, counter.count)
-                whole = replace(event, details=details, tokens=tokens)
+                whole = replace(event, details=details, tokens=tokens, spilled=None)
                 yield Step(record.timestamp, record.seq, whole, touches.get(event.tool_use_id))
             case (
                 SessionStarted()

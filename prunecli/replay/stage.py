@@ -11,16 +11,18 @@ from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.config import Config
 from prunecli.context.expectations import Expectations
+from prunecli.context.spill import Cut, cut_of
 from prunecli.context.tokens import TokenCounter
-from prunecli.model.messages import Json
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Json, ToolUse
 from prunecli.model.requests import CacheTtl, Preamble
-from prunecli.paths import PACKAGE
-from prunecli.providers.models import load_expectations, token_factor
+from prunecli.model.touches import named
+from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
-from prunecli.replay.play import Part, Player, Terms
+from prunecli.replay.play import Part, Player, Spill, Terms
 from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
-from prunecli.replay.script import Script, script_of
+from prunecli.replay.script import Script, Step, script_of
 from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
@@ -58,13 +60,19 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Stage:
-    """What sessions are replayed with. `fixed` replaces the tokens of system prompt and tools."""
+    """What sessions are replayed with.
+
+    `fixed` replaces the tokens of system prompt and tools. `compactions`: also play those that an importer leaves out
+    because the file still has what they replaced.
+    """
 
     config: Config
     table: Table
     settings: tuple[Setting, ...]
     ttl: CacheTtl
+    expectations: Expectations
     fixed: int | None = None
+    compactions: bool = False
     _terms: dict[object, Terms] = field(default_factory=dict)
 
     @cached_property
@@ -72,20 +80,16 @@ class Stage:
         """The counter of the configured estimator."""
         return counter(self.config.pruning.estimator)
 
-    @cached_property
-    def expectations(self) -> Expectations:
-        """The numbers behind `auto` and spill."""
-        return load_expectations(PACKAGE / "data")
-
     def replay(self, path: Path) -> Replayed:
         """Read a session and play it without pruning, then under each setting. Raises SessionError and OSError."""
-        source = read_source(path, compactions=True)
+        source = read_source(path, compactions=self.compactions)
         origin = source.imported.origin
         script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
         settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
         rows = tuple(Player(script, self.part(script, setting)).play() for setting in settings)
         notices = (*source.notices, *self._notices(script))
-        return Replayed(rows, validated(source.records, script.counter), notices)
+        real = source if self.compactions else read_source(path, compactions=True)
+        return Replayed(rows, validated(real.records, script.counter), notices)
 
     def _notices(self, script: Script) -> list[str]:
         unknown = [name for name in script.models if not self.table.has_price(name)]
@@ -110,7 +114,22 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
+            self._spill(script.counter) if setting.spill else None,
         )
+
+    def _spill(self, counter: TokenCounter) -> Spill:
+        """Holds results back as the program does; where they are cut is worked out once for all settings."""
+        caps, recall = self.expectations.caps["normal"], "recall" in self.config.tools.enabled
+        cuts: dict[int, Cut | None] = {}
+
+        def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
+            if step.source not in cuts:
+                touches = step.touches or named(call.name, call.input)
+                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall)
+            cut = cuts[step.source]
+            return result if cut is None else cut.of(result, seq, counter)
+
+        return spill
 
     def _terms_of(self, recorded: str, setting: Setting, window: int) -> Terms:
         key = recorded, setting, window
@@ -120,11 +139,10 @@ class Stage:
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
-            policy, prunes = choices.policy, setting.strategy != NO_PRUNING
-            policy = replace(policy, enabled=prunes)
+            policy = self._here(choices.policy, setting)
 
             def banded(tokens: int) -> Policy:
-                return replace(choices, prompt_tokens=tokens).policy if prunes else policy
+                return self._here(replace(choices, prompt_tokens=tokens).policy, setting)
 
             self._terms[key] = Terms(
                 banded if info.bands else lambda _: policy,
@@ -132,6 +150,15 @@ class Stage:
                 bool(info.bands),
             )
         return self._terms[key]
+
+    def _here(self, policy: Policy, setting: Setting) -> Policy:
+        """The policy without what a recording cannot show: compactions, whose summaries were never written."""
+        return replace(
+            policy,
+            enabled=setting.strategy != NO_PRUNING,
+            compaction=replace(policy.compaction, enabled=False),
+            market=replace(policy.market, limit=0),
+        )
 
     def _config_of(self, setting: Setting) -> Config:
         names = json.dumps(setting.strategies) if len(setting.strategies) > 1 else setting.strategy
