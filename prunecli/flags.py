@@ -17,6 +17,7 @@ from prunecli.launch_options import PICKER, Launch
 COMMANDS: Mapping[str, str] = {
     "sessions": "List, search, show, verify, audit, import and export sessions.",
     "context": "Show the context of the next request, or what a strategy would prune.",
+    "replay": "Show what each strategy would have sent and cost on recorded sessions.",
     "config": "Show, check and create configuration.",
     "login": "Save an API key.",
     "trust": "Trust a directory, or stop trusting it.",

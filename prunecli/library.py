@@ -28,6 +28,8 @@ from prunecli.launch_options import Launch
 from prunecli.model.events import Event, Record
 from prunecli.model.messages import Json, plain_text
 from prunecli.model.signals import SessionEvent
+from prunecli.paths import PACKAGE
+from prunecli.providers.models import load_expectations
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import notice_of, opening_notices
@@ -55,6 +57,7 @@ class Pruner:
             config = config.with_value(f"{strategy}.{name}", text)
         self._strategy = chosen(config, strategy)
         self._window = window
+        self._expectations = load_expectations(PACKAGE / "data")
         self._context = Context(counter or SHIPPED)
         self._said = self._seq = 0
 
@@ -72,7 +75,7 @@ class Pruner:
         for event in events[self._said :]:
             self._apply(event)
         self._said = len(events)
-        view = View(self._context, self._window)
+        view = self._view()
         proposal = self._strategy.propose(view)
         if proposal.edits:
             self._apply(prun_applied(view, "strategy", proposal.edits, strategy=self._strategy.name))
@@ -81,7 +84,10 @@ class Pruner:
     @property
     def ledger(self) -> Ledger:
         """Tokens scanned, pruned and protected, and the tokens of the next request."""
-        return ledger(View(self._context, self._window), [self._strategy])
+        return ledger(self._view(), [self._strategy])
+
+    def _view(self) -> View:
+        return View(self._context, self._window, expectations=self._expectations)
 
     def _apply(self, event: Event) -> None:
         self._context.apply(Record(self._seq, START_MS + self._seq, event))

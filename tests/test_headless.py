@@ -19,7 +19,12 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.starting import start
 
-AUTO = ("permissions.mode=auto", "pruning.pi.protected_turns=0", "pruning.pi.prune_protect=10")
+AUTO = (
+    "permissions.mode=auto",
+    "pruning.strategy=pi",
+    "pruning.pi.protected_turns=0",
+    "pruning.pi.prune_protect=10",
+)
 
 
 async def run(

@@ -121,8 +121,10 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))
     if (plan := policy.compact(context)) and limits.compacted_at < last_word(context):
-        room = policy.make_room(context)
-        return Prune(tuple(room)) if room else Compact(plan)
+        instead = policy.instead_of(context, plan)
+        return Prune(tuple(instead)) if instead else Compact(plan)
+    if relief := policy.relief(context):
+        return Prune(tuple(relief))
     return Send()
 
 
@@ -172,7 +174,7 @@ def _repeats(exchanges: Sequence[Exchange]) -> bool:
     if len(exchanges) < MAX_REPEATS:
         return False
     seen = {
-        (call.name, repr(sorted(call.input.items())), entry.text)
+        (call.name, repr(sorted(call.input.items())), entry.whole)
         for exchange in exchanges
         for call, entry in zip(exchange.calls, exchange.results, strict=False)
     }

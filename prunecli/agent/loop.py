@@ -32,7 +32,7 @@ from prunecli.agent.decide import (
 from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
-from prunecli.agent.policy import TOO_LONG, Policy
+from prunecli.agent.policy import Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
 from prunecli.context.repair import (
@@ -206,7 +206,7 @@ class Run:
             self.session.emit(lighter)
 
     async def _make_room(self) -> None:
-        for event in self.policy().make_room(self.session.context, TOO_LONG):
+        for event in self.policy().make_room(self.session.context):
             self.session.emit(event)
 
     async def _shorten(self) -> None:

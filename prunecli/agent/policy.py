@@ -1,16 +1,17 @@
 """The pruning policy of a run: the strategies, the gate, the window and the limits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.compaction import CompactionPlan, due, last_word, plan_compaction
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
+from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
-from prunecli.context.pressure import in_tool_round, pressing, relieve
+from prunecli.context.pressure import TRIGGER, in_tool_round, pressing, relieve, room
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
 from prunecli.context.state import Context
-from prunecli.context.strategy import Chosen, propose_all
+from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
@@ -26,7 +27,10 @@ class Policy:
     `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli removes and records
     thinking that a prune invalidated, instead of the endpoint dropping it. `binds`: the model binds its thinking to
     everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes summaries;
-    `reads_summaries`: it accepts those it wrote.
+    `reads_summaries`: it accepts those it wrote. `losing()`: pruning has cost more than it saved in this session.
+
+    Nearing the limit, what costs least comes first: prunes that the gate allows, prunes instead of a compaction that
+    is due, the compaction, and only where there is none, prunes at any price, which their reason then names.
     """
 
     chosen: tuple[Chosen, ...] = ()
@@ -43,67 +47,92 @@ class Policy:
     binds: bool = False
     compacts: bool = False
     reads_summaries: bool = False
+    expectations: Expectations | None = None
+    losing: Callable[[], bool] = bool
 
     def view(self, context: Context) -> View:
         """The view that strategies get."""
-        return View(context, self.window, recall=self.recall, leaves_out=self.leaves_out)
+        return View(
+            context,
+            self.window,
+            recall=self.recall,
+            leaves_out=self.leaves_out,
+            market=self.market,
+            expectations=self.expectations,
+            losing=self.losing,
+        )
 
     def ledger(self, context: Context) -> Ledger:
         """The current ledger."""
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
-        """The prunes to apply before the next request: proposals that pass the gate, else emergency relief.
+        """The prunes to apply before the next request: proposals that pass the gate.
 
         Together they break the cache once. Empty while pruning is off.
         """
-        if not self.enabled:
-            return []
-        events, _ = self.decided(context)
+        return self.decided(context)[0]
+
+    def relief(self, context: Context) -> list[PrunApplied]:
+        """The prune at any price, if the next request comes too close to the window and nothing else helps."""
         view = self.view(context)
-        if not events and pressing(view, self.max_tokens):
-            proposal = relieve(view, self.max_tokens)
-            if proposal.edits:
-                event = prun_applied(
-                    view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note
-                )
-                events = self._with_cost(context, [event])
-        return events
+        if not self.enabled or not pressing(view, self.max_tokens):
+            return []
+        proposal = relieve(view, self.max_tokens)
+        if not proposal.edits:
+            return []
+        event = prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note)
+        return self._priced(context, [event])
 
     def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The strategies' prunes, or none and the reason why the gate holds them."""
+        """The strategies' prunes, or none and the reason why they wait."""
         if not self.enabled:
             return [], ""
         view = self.view(context)
-        events, _ = self._proposals(view, "strategy")
-        if events and self.binds and in_tool_round(context) and not pressing(view, self.max_tokens):
+        found = propose_all(view, self.chosen)
+        events, _ = _events(view, found, "strategy")
+        if not events:
+            return [], next((one.waiting for _, one in found if one.waiting), "")
+        full = not self.can_compact(context) and pressing(view, self.max_tokens)
+        if self.binds and in_tool_round(context) and not full:
             return [], "held until your next prompt: an edit now would drop thinking"
-        if not events or self.gate == "always":
-            return self._with_cost(context, events), ""
+        if self.gate == "always":
+            return (self._priced(context, events) if self.binds or full else events), ""
         from prunecli.context.gate import judge  # deferred: the first request does not need it
 
-        decision = judge(context, events, self.window, self.market)
-        if not decision.apply:
+        decision = judge(context, events, self.market, self.expectations)
+        if decision.apply:
+            return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
+        if not full:
             return [], decision.reason
-        return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
+        return self._priced(context, events, "the window is nearly full"), ""
 
-    def _with_cost(self, context: Context, events: list[PrunApplied]) -> list[PrunApplied]:
-        """The prunes, with the thinking they cost added to their reasons."""
-        if not events or not self.binds:
-            return events
+    def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
+        """The prunes, with their price in money and thinking added to their reasons."""
+        if not events:
+            return []
         from prunecli.context.impact import impact
 
-        words = impact(context, events, self.market).thinking
-        return [replace(event, reason="; ".join(filter(None, (event.reason, words)))) for event in events]
+        found = impact(context, events, self.market)
+        warm = found.change is not None and found.change.rewritten > 0
+        words = why, found.price if warm else "", found.thinking
+        said = ", ".join(filter(None, words))
+        return [replace(event, reason="; ".join(filter(None, (event.reason, said)))) for event in events]
 
     def problems(self, context: Context) -> tuple[str, ...]:
-        """Strategy functions of the user that failed, as messages."""
-        asked = self.chosen if self.enabled and any(one.foreign for one in self.chosen) else ()
+        """What the user should know of the strategies, such as functions of theirs that failed."""
+        near = self.market.near_limit(context.counts.context_tokens)
+        asked = self.chosen if self.enabled and (near or any(one.foreign for one in self.chosen)) else ()
         return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
+
+    def can_compact(self, context: Context) -> bool:
+        """Whether compaction is on and the user has said something since the last one."""
+        return self.compaction.enabled and last_word(context) > context.boundary
 
     def compact(self, context: Context) -> CompactionPlan | None:
         """The compaction to make before the next request, if pruning was not enough."""
-        if not due(context, self.compaction, self.window):
+        near = self.can_compact(context) and pressing(self.view(context), self.max_tokens)
+        if not near and not due(context, self.compaction, self.window):
             return None
         return self.plan_compaction(context, "")
 
@@ -111,12 +140,36 @@ class Policy:
         """The compaction that `/compact` would make, whether due or not."""
         return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
 
-    def make_room(self, context: Context, reason: str = "before a compaction") -> list[PrunApplied]:
-        """The strategies' prunes before a compaction, without minimum and gate; empty while pruning is off."""
+    def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
+        """The strategies' prunes that make a due compaction unnecessary; empty if it costs less.
+
+        They must leave room for a while. Inside a tool round, a summary by the endpoint keeps the thinking that
+        prunes would drop. While pruning loses money, it gets no further chance.
+        """
+        if self.losing() or (plan.by_endpoint and in_tool_round(context)):
+            return []
+        events = self._forced(context)
+        if not events:
+            return []
+        from prunecli.context.impact import impact
+
+        after = impact(context, events, self.market).after
+        limit = self.compaction.threshold(self.window)
+        least = min(limit, round(self.market.engage_ratio * self.compaction.limit(self.window)))
+        if after >= least or after > TRIGGER * room(self.window, self.max_tokens):
+            return []
+        return self._priced(context, events, "instead of a compaction")
+
+    def make_room(self, context: Context) -> list[PrunApplied]:
+        """The strategies' prunes after a refusal as too long, without minimum and gate."""
+        return self._priced(context, [replace(event, reason=TOO_LONG) for event in self._forced(context)])
+
+    def _forced(self, context: Context) -> list[PrunApplied]:
+        """The strategies' prunes without minimum and gate; empty while pruning is off."""
         if not self.enabled:
             return []
-        events, _ = self._proposals(replace(self.view(context), forced=True), "strategy")
-        return [replace(event, reason=reason) for event in events]
+        view = replace(self.view(context), forced=True)
+        return _events(view, propose_all(view, self.chosen), "strategy")[0]
 
     def shorten(self, context: Context) -> CompactionPlan | None:
         """The compaction to make after the endpoint refused a request as too long.
@@ -124,7 +177,7 @@ class Policy:
         The refusal shows that the window is smaller than assumed, so the size of this request is taken for it. None
         if the user has said nothing since the last compaction.
         """
-        if not self.compaction.enabled or last_word(context) <= context.boundary:
+        if not self.can_compact(context):
             return None
         window = min(self.window, context.counts.context_tokens)
         return plan_compaction(context, self.compaction, window, by_endpoint=self.compacts)
@@ -137,17 +190,10 @@ class Policy:
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """The prunes of `/prune`: no minimum, no gate; and why there are not more."""
-        events, view = self._proposals(replace(self.view(context), forced=True), "user")
+        view = replace(self.view(context), forced=True)
+        events, view = _events(view, propose_all(view, self.chosen), "user")
         notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
         return events, "; ".join(notes)
-
-    def _proposals(self, view: View, source: PruneSource) -> tuple[list[PrunApplied], View]:
-        events: list[PrunApplied] = []
-        for name, proposal in propose_all(view, self.chosen):
-            if proposal.edits:
-                events.append(prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note))
-                view = view.after(proposal.edits)
-        return events, view
 
     def overflow(self, context: Context) -> PrunApplied | None:
         """The last-resort prune after a request was refused as too long; None if nothing is left."""
@@ -176,6 +222,18 @@ class Policy:
             edits = plan_edits(view, plan, copies=self.copies)
             events.append(prun_applied(view, "model", edits, memo=plan.memo, reason="the model asked for it"))
         return events
+
+
+def _events(
+    view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource
+) -> tuple[list[PrunApplied], View]:
+    """The prunes of these proposals, and the view with them applied."""
+    events: list[PrunApplied] = []
+    for name, proposal in found:
+        if proposal.edits:
+            events.append(prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note))
+            view = view.after(proposal.edits)
+    return events, view
 
 
 def planned(context: Context) -> list[PrunPlan]:

@@ -3,24 +3,27 @@
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prunecli.cli import completions
-from prunecli.cli.shared import configured, single
+from prunecli.cli.shared import configured, single, with_options
 from prunecli.cli.working import working
 from prunecli.config import Config
 from prunecli.config.references import chosen
+from prunecli.context.economics import Market
+from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
-from prunecli.errors import ConfigError, SessionCorrupt, SessionNotFound, UsageError
+from prunecli.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable, token_factor
+from prunecli.providers.models import ModelTable, load_expectations, token_factor
 from prunecli.sanitize import visible
 from prunecli.session.store import Store
 
@@ -60,19 +63,27 @@ def context(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the context of the next request: with recorded edits, or with what a strategy proposes."""
+    from prunecli.runtime.choices import Choices
+
     with working("reading"):
         found = _source(source)
-        config = _configured(ctx, options or (), strategy)
-        names = strategy.split(",") if strategy else config.pruning.strategies
+        names = strategy.split(",") if strategy else []
+        config = with_options(configured(ctx), options or (), names)
+        data = Places.of(os.environ).shipped_data
+        table = ModelTable.load(data, config.models)
+        model = getattr(found.records[0].event, "model", "") if found.records else ""
         inspection = inspect(
             found.records,
-            _chosen(config, names),
-            window=window or _window(found, config),
+            _chosen(config, names or config.pruning.strategies),
+            window=window or table.info(model).context_window or config.pruning.context_tokens,
             counter=_counter(estimator or config.pruning.estimator),
             factor_of=token_factor,
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
+            expectations=load_expectations(data),
+            market_of=partial(_market, config, table, model),
+            price=Choices(config, {}, table.info).known_price,
         )
     for notice in (*found.notices, *inspection.problems):
         typer.echo(f"prunecli: {visible(notice)}", err=True)
@@ -95,38 +106,8 @@ def _source(text: str) -> "Source":
         raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
 
 
-def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None) -> Config:
-    """The user's configuration with `-o` options.
-
-    `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every given strategy that has it.
-    """
-    config = configured(ctx)
-    names = _real(strategy.split(",")) if strategy else []
-    if options and not names:
-        raise UsageError("-o: no strategy given", "name one with --strategy")
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ConfigError(f"-o {option}: expected KEY=VALUE")
-        if key.partition(".")[0] in names:
-            keys = [key]
-        else:
-            found = [f"{name}.{key}" for name in names]
-            keys = [one for one in found if config.has(one)] or found[:1]
-        for one in keys:
-            config = config.with_value(one, value, f"-o {key}")
-    return config
-
-
-def _real(names: Sequence[str]) -> list[str]:
-    """The strategies behind the names; `auto` stands for several."""
-    from prunecli.runtime.choices import AUTO
-
-    return [one for name in names for one in (AUTO if name == "auto" else (name,))]
-
-
 def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
-    return tuple(chosen(config, name) for name in _real(names))
+    return tuple(chosen(config, name) for name in names)
 
 
 def _counter(estimator: str) -> TokenCounter:
@@ -137,11 +118,15 @@ def _counter(estimator: str) -> TokenCounter:
     return counter(estimator)
 
 
-def _window(found: "Source", config: Config) -> int:
-    table = ModelTable.load(Places.of(os.environ).shipped_data, config.models)
-    started = getattr(found.records[0].event, "model", "") if found.records else ""
-    known = table.info(started).context_window if started else 0
-    return known or config.pruning.context_tokens
+def _market(config: Config, table: ModelTable, model: str, context: Context) -> Market:
+    """The prices that hold for a session that was begun with this model; no time, as the gate is off."""
+    from prunecli.runtime.choices import Choices
+
+    tokens = context.counts.context_tokens
+    choices = Choices(
+        config, context.settings, table.info, caches=context.caches, kept=model, prompt_tokens=tokens
+    )
+    return choices.policy.market
 
 
 def _json(inspection: Inspection) -> str:

@@ -1,14 +1,14 @@
 """Shared by the subcommands: typer applications, error output and configuration."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
 from prunecli.config import Config, load
-from prunecli.errors import PrunecliError, SessionError
+from prunecli.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.launch import complain, working_directory
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
@@ -46,9 +46,14 @@ def asked_before(ctx: typer.Context) -> Launch:
 
 def configured(ctx: typer.Context) -> Config:
     """The configuration of this directory with the flags given before the subcommand. Raises ConfigError."""
+    return configured_by(asked_before(ctx))
+
+
+def configured_by(asked: Launch) -> Config:
+    """As `configured`, with the flags at hand."""
     from prunecli.agent.trust import TrustStore
 
-    asked, places, cwd = asked_before(ctx), Places.of(os.environ), working_directory()
+    places, cwd = Places.of(os.environ), working_directory()
     return load(
         places,
         cwd,
@@ -58,3 +63,25 @@ def configured(ctx: typer.Context) -> Config:
         config_file=asked.config_file,
         trusted=asked.trust or TrustStore(places.trust_store).is_trusted(cwd),
     )
+
+
+def with_options(config: Config, options: Sequence[str], names: Sequence[str]) -> Config:
+    """The configuration with `-o` options for these strategies.
+
+    `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every named strategy that has it.
+    Raises UsageError and ConfigError.
+    """
+    if options and not names:
+        raise UsageError("-o: no strategy given", "name one with --strategy")
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ConfigError(f"-o {option}: expected KEY=VALUE")
+        if key.partition(".")[0] in names:
+            keys = [key]
+        else:
+            found = [f"{name}.{key}" for name in names]
+            keys = [one for one in found if config.has(one)] or found[:1]
+        for one in keys:
+            config = config.with_value(one, value, f"-o {key}")
+    return config

@@ -5,8 +5,9 @@ from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
 from prunecli.figures import money, share, short
-from prunecli.inspector.spending import Paid, Pruning, paid, pruning
+from prunecli.inspector.spending import Paid, Pruning
 from prunecli.runtime import Runtime
+from prunecli.runtime.balance import payments
 
 _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned")
 """Token columns: uncached input, cache reads and writes, cache share, output, and tokens withheld by pruning."""
@@ -18,10 +19,8 @@ MOST_ROWS = 1_000
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and request, and the net effect of pruning."""
-    choices = runtime.choices
     context = runtime.session.context
-    told, thinking = context.counts.told_raw, context.unseen.cost_to
-    responses = paid(runtime.session.records, choices.known_price, told, thinking)
+    responses = payments(runtime.session, runtime.choices)
     if not responses:
         return [Say("No cost yet: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))
@@ -33,12 +32,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rows.append(("",) * len(_HEADINGS))
     newest = responses[: -MOST_ROWS - 1 : -1]
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
-    tracked = context.prune_history.rows.values()
-    books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
-    note = _note(books, responses)
+    note = _note(runtime.balance.now, responses, len(context.prune_history.fetches))
     if (lost := context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
+
+
+def net(balance: float) -> str:
+    """The balance in words: saved $1.84 net, cost $0.12 net."""
+    return f"{'saved' if balance >= 0 else 'cost'} {money(abs(balance))} net"
 
 
 def _row(name: str, entry: str, responses: Sequence[Paid]) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ def _when(one: Paid, zone: tzinfo | None) -> str:
     return when + ("" if one.kind == "answer" else f" {one.kind}")
 
 
-def _note(found: Pruning, responses: Sequence[Paid]) -> str:
+def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
     lines = []
     if len(responses) > MOST_ROWS:
         lines.append(
@@ -84,17 +86,22 @@ def _note(found: Pruning, responses: Sequence[Paid]) -> str:
         lines.append(f'No known price for {names}; set [models."NAME"] prices in config.toml.')
     if not found.withheld and not found.rewritten:
         lines.append("Pruning withheld nothing from requests.")
-    elif found.saved is None or found.cost is None or found.net is None:
+    elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         lines.append(
             f"Pruning kept ~{short(found.withheld)} tokens out of requests and caused ~{short(found.rewritten)} "
             "to be rewritten to the cache; prices unknown."
         )
     else:
-        net = ("saved " if found.net >= 0 else "cost ") + f"~{money(abs(found.net))} net"
-        lines.append(
-            f"Pruning kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}; "
-            f"rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}. It {net}."
+        again = (
+            f", fetching {fetches} result{'s' * (fetches != 1)} again ~{money(found.regret)}"
+            if fetches
+            else ""
         )
+        lines.append(
+            f"It kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}; "
+            f"rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}{again}."
+        )
+        lines.append(f"Pruning {net(found.balance)} in this session.")
     if found.cleared:
         lines.append(f"The endpoint itself cleared ~{short(found.cleared)} of these tokens.")
     return "\n".join(lines)

@@ -31,7 +31,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _table(runtime: Runtime) -> Table:
-    names = ["pi" if name == "auto" else name for name in runtime.config.pruning.strategies]
+    names = runtime.config.pruning.strategies
     rows = tuple(
         (key.removeprefix("pruning."), json.dumps(value), origin)
         for key, value, origin in runtime.config.items(names)

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.cost import net
 from prunecli.context.ledger import Ledger
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import money, share, short
+from prunecli.inspector.spending import Pruning
 from prunecli.runtime import Runtime
 
 ALIASES = ("stats",)
@@ -46,6 +48,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]
+    summary += _balance(runtime.balance.now, len(runtime.session.context.prune_history.fetches))
     if not tracked:
         return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
@@ -60,6 +63,24 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         for row, cost in zip(tracked, costs, strict=True)
     )
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
+
+
+def _balance(found: Pruning, fetches: int) -> list[str]:
+    """The running balance; nothing if nothing was withheld or a price is unknown."""
+    if found.saved is None or found.cost is None or found.regret is None or found.balance is None:
+        return []
+    if not (found.withheld or found.cost or found.regret):
+        return []
+    lines = (
+        ("saved", found.saved, f"by keeping {short(found.withheld)} tokens out of requests"),
+        ("paid", found.cost, "by requests that had to write the cache again"),
+        ("regret", found.regret, f"for fetching {fetches} result{'s' * (fetches != 1)} again"),
+    )
+    rows = [f"{name:<10} {money(usd):>8} {words}" for name, usd, words in lines]
+    return [
+        *rows,
+        f"balance    {money(abs(found.balance)):>8} {net(found.balance).split()[0]} net in this session",
+    ]
 
 
 def _cleared(ledger: Ledger) -> list[str]:

@@ -37,9 +37,13 @@ class Options:
     keep_recent_turns: Annotated[int, "User turns kept at the end."] = 4
     keep_user_chars: Annotated[int, "Characters of user messages kept verbatim."] = 20_000
 
+    def limit(self, window: int) -> int:
+        """The most tokens of context, at most the window."""
+        return min(self.max_context_tokens, window)
+
     def threshold(self, window: int) -> int:
         """Tokens of context at which a compaction is due."""
-        return round(self.compact_at_pct * min(self.max_context_tokens, window))
+        return round(self.compact_at_pct * self.limit(window))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,23 @@ longer read with each later request.
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.state import Context
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
+
+_READ, _WRITE_5M, _WRITE_1H, _OUTPUT = 0.1, 1.25, 2.0, 5.0
+"""What Claude's prices are in units of uncached input."""
+_SHORT_TTL_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class Market:
     """The inputs of the gate. Prices in USD per million tokens, times in unix ms, None if unknown.
 
-    An endpoint without cache fields has no prices: its cache only affects latency.
+    An endpoint without cache fields has no prices: its cache only affects latency. `limit` is the context in tokens
+    that compaction allows, 0 if it is off.
     """
 
     now: int | None = None
@@ -26,6 +31,27 @@ class Market:
     read: float | None = None
     write: float | None = None
     engage_ratio: float = 0.75
+    output: float | None = None
+    limit: int = 0
+
+    @property
+    def rates(self) -> "Rates":
+        """The prices, or those usual for Claude in units of uncached input if one is unknown."""
+        if self.read is None or self.write is None or self.output is None or not self.write:
+            return Rates(_READ, _WRITE_1H if self.ttl_ms > _SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
+        return Rates(self.read, self.write, self.output)
+
+    def near_limit(self, tokens: int) -> bool:
+        """Whether a context of so many tokens is so large that a compaction will soon be due."""
+        return bool(self.limit) and tokens >= self.engage_ratio * self.limit
+
+
+class Rates(NamedTuple):
+    """Prices of a token, in any unit: read from the cache, written to it, and of the answer."""
+
+    read: float
+    write: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +89,7 @@ def breaking(context: Context, first: int | None, saved: int, market: Market) ->
     if market.read is not None and market.write is not None:
         cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
         gain = saved * market.read / 1e6
-    return Break(rewritten, cost, gain, still, _left(context, market), at_end=first is None)
+    return Break(rewritten, cost, gain, still, warmth(context, market), at_end=first is None)
 
 
 def _cached_behind(context: Context, seq: int) -> int:
@@ -86,7 +112,8 @@ def cold(context: Context, market: Market) -> str:
     return ""
 
 
-def _left(context: Context, market: Market) -> str:
+def warmth(context: Context, market: Market) -> str:
+    """How long a warm cache will last."""
     if market.now is None or context.last_response is None:
         return "warm"
     return f"warm for {_span(market.ttl_ms - (market.now - context.last_response))}"

@@ -1,18 +1,18 @@
 """The gate: whether breaking the prompt cache now is worth what a proposal saves.
 
-Strategies decide what to prune; the gate decides when.
+Strategies decide what to prune; the gate decides when. It opens for a price, never for the size of the context alone:
+near the compaction limit, a prune that makes a compaction unnecessary also saves what that would cost.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prunecli.context.economics import Market, cold
+from prunecli.context.expectations import Expectations
 from prunecli.context.impact import Impact, impact
 from prunecli.context.state import Context
+from prunecli.figures import money
 from prunecli.model.events import PrunApplied
-
-FEWEST_REQUESTS, MOST_REQUESTS = 5, 50
-"""Bounds for the expected further requests: as many again as so far (Lindy's law)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +23,40 @@ class Decision:
     reason: str
 
 
-def judge(context: Context, events: Sequence[PrunApplied], window: int, market: Market) -> Decision:
-    """Judge these prunes: cold cache, pressure, an already broken cache, or break-even."""
+def judge(
+    context: Context,
+    events: Sequence[PrunApplied],
+    market: Market,
+    expectations: Expectations | None = None,
+) -> Decision:
+    """Judge these prunes: cold cache, an already broken cache, or break-even.
+
+    Without expectations, as many further requests are expected as there were.
+    """
     found = impact(context, events, market)
-    decision = _judged(context, found, window, market)
+    further = expectations.further(context.requests) if expectations else context.requests
+    decision = _judged(context, found, further, market)
     return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))
 
 
-def _judged(context: Context, found: Impact, window: int, market: Market) -> Decision:
+def _judged(context: Context, found: Impact, further: int, market: Market) -> Decision:
     if still := cold(context, market):
         return Decision(True, still)
-    used = context.counts.context_tokens / window if window else 0.0
-    if used >= market.engage_ratio:
-        return Decision(True, f"the context fills {used:.0%} of the window")
     broken, saved = found.change, found.freed
     if broken is None or broken.rewritten <= 0:
         return Decision(True, "the cache is already broken here")
+    spares = market.near_limit(found.before) and not market.near_limit(found.after)
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
+        if spares:
+            return Decision(True, f"rewrites {_k(broken.rewritten)} tokens instead of a compaction soon")
         return Decision(
             False,
             f"held {_k(saved)}: cache {broken.warm}; pruning now rewrites {_k(broken.rewritten)} tokens",
         )
-    further = min(MOST_REQUESTS, max(FEWEST_REQUESTS, context.requests))
-    if broken.gain * further > broken.cost:
-        return Decision(True, found.price)
+    summary = found.before * market.read / 1e6 if spares else 0.0
+    if broken.gain * further + summary > broken.cost:
+        also = f", spares a summary (~{money(summary)})" if summary else ""
+        return Decision(True, found.price + also)
     return Decision(False, f"held {_k(saved)}: cache {broken.warm}; pruning now {found.price}")
 
 

@@ -1,7 +1,7 @@
 """The one ledger behind the status bar, `/prune-stats`, `/context` and replay."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.overlay import Overlay
@@ -22,6 +22,7 @@ class Ledger:
     cleared: tokens the endpoint is expected to clear from its copy of the next request; not part of `pruned`.
     protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out on
     first use, which must be before the context changes.
+    balance: gives what pruning saved and cost in USD, by public name, where prices are known.
     """
 
     scanned_tokens: int = 0
@@ -33,6 +34,7 @@ class Ledger:
     cleared_tokens: int = 0
     cleared_tool_uses: int = 0
     spared: Mapping[int, str] = field(default_factory=dict, compare=False)
+    balance: Callable[[], Mapping[str, Json]] = field(default=dict, compare=False)
 
     @property
     def clearing(self) -> Clearing:
@@ -41,7 +43,8 @@ class Ledger:
 
     def to_json(self) -> dict[str, Json]:
         """The figures under their public names."""
-        return {key: value for key, value in asdict(replace(self, spared={})).items() if key != "spared"}
+        names = [item.name for item in fields(self) if item.compare]
+        return {**{name: getattr(self, name) for name in names}, **self.balance()}
 
 
 def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:

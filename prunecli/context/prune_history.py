@@ -7,7 +7,7 @@ reported the next request, then measured.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
@@ -85,12 +85,29 @@ class PruneStats:
         return self.rewritten, max(0.0, written - read)
 
 
+class Fetch(NamedTuple):
+    """A result that shows pruned or held-back content again, or a `/restore` of it (`answer` -1).
+
+    `answer` asked for it among its `calls`; `raw` are the raw tokens that came back.
+    """
+
+    seq: int
+    answer: int
+    calls: int
+    raw: int
+
+
 class PruneHistory:
-    """The rows so far, by the seq of their record. `news`: the seqs the last record changed."""
+    """The rows so far, by the seq of their record, and what was fetched again.
+
+    `news`: the seqs of rows the last record changed.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[int, PruneStats] = {}
+        self.fetches: list[Fetch] = []
         self.news: list[int] = []
+        self._held: dict[int, int] = {}
         self._pending: list[int] = []
         self._reported = 0
         self._before = self._first = self._known = 0
@@ -221,11 +238,24 @@ class PruneHistory:
             self._calls.setdefault(_same(entry.call), set()).add(entry.seq)
 
     def _came(self, entry: Entry, context: "Fold") -> None:
-        """Note a new result.
+        """Note a new result, and what of it was held back."""
+        if entry.call is None:
+            return
+        self._look(entry, entry.call, context)
+        spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
+        if spilled and spilled.tokens:
+            self._held[entry.seq] = spilled.tokens
+            if shows_file(entry):
+                lines = lines_shown(entry)
+                unseen = replace(lines, first=lines.first + spilled.shown.count("\n"))
+                self._reads.setdefault(file_of(entry), {})[entry.seq] = unseen
+
+    def _look(self, entry: Entry, call: ToolUse, context: "Fold") -> None:
+        """Look for what a new result shows again.
 
         After a file changes, earlier content of it counts as outdated, and so do searches and commands.
         """
-        if not self._out or entry.call is None:
+        if not self._out and not self._held:
             return
         if changes_files(entry):
             if file := file_of(entry):
@@ -234,7 +264,7 @@ class PruneHistory:
                 self._reads.clear()
             self._calls.clear()
             return
-        self._fetch(entry.seq, self._fetched(entry, entry.call), context)
+        self._fetch(entry.seq, self._fetched(entry, call), context)
 
     def _fetch(self, by: int, wanted: set[int], context: "Fold") -> None:
         """Note that entry `by` shows these again: a re-read for each prune that withholds one of them."""
@@ -243,16 +273,30 @@ class PruneHistory:
             if (prun := _taken_by(context, seq)) >= 0:
                 self._out.discard(seq)
                 weights[prun] = weights.get(prun, 0) + _result_tokens(context, seq)
+        entry = context.entries[by]
+        came = entry.kind == "result"
+        raw = _result_tokens(context, by) if came else sum(weights.values())
+        self._note_fetch(entry, raw, weights, sorted(wanted & self._held.keys()) if came else [])
         if not weights:
             return
-        came = context.entries[by].kind == "result"
-        raw = _result_tokens(context, by) if came else sum(weights.values())
         tokens = context.counts.told_raw(raw)
         for (prun, _), part in zip(weights.items(), _shared(tokens, list(weights.values())), strict=True):
             row = self.rows[prun]
             rereads = (*row.rereads, by)
             self.rows[prun] = replace(row, rereads=rereads, reread_tokens=row.reread_tokens + part)
             self.news.append(prun)
+
+    def _note_fetch(self, entry: Entry, raw: int, weights: dict[int, int], held: list[int]) -> None:
+        """Note what an entry fetched again: of these prunes, and of these results' held-back parts."""
+        if weights or held:
+            asked = entry.exchange
+            back = raw if weights else min(raw, sum(self._held[seq] for seq in held))
+            answer, calls = (asked.seq, len(asked.calls)) if asked else (-1, 0)
+            self.fetches.append(Fetch(entry.seq, answer, calls, back))
+        for seq in held:
+            self._held[seq] -= raw
+            if self._held[seq] <= 0:
+                del self._held[seq]
 
     def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
         """The earlier results that this result of a call shows again, withheld or not."""

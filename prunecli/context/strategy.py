@@ -44,14 +44,15 @@ class Proposal:
     """What a strategy would do now.
 
     `note` says why nothing is proposed or what holds it back. `why` gives the reason a live result is left alone, as
-    of the view it was made from. `problem` is something the user has to fix, shown once, such as a function that
-    failed.
+    of the view it was made from. `waiting` says what the strategy will do at a later moment and when, for the status
+    line. `problem` is something the user should know, shown once, such as a function that failed.
     """
 
     edits: tuple[Edit, ...] = ()
     note: str = ""
     why: Callable[[Entry], str] = unexplained
     problem: str = ""
+    waiting: str = ""
 
 
 class Strategy(Protocol):

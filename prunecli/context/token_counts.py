@@ -247,6 +247,12 @@ class TokenCounts(EntryTokens):
         """Tokens of these items now."""
         return total(self._amount(self._items.get(item.seq)) for item in items)
 
+    def state_of(self, item: Entry) -> tuple[object, ...]:
+        """A value that differs when an item shows something else: its results so far and its edits."""
+        found = self._items[item.seq]
+        plain = (item.seq, len(found.parts), found.hidden, found.silent)
+        return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
+
     def told(self, entry: Entry) -> int | None:
         """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
         if self.counter.name != "chars4" and not self._is_known(entry, {}):
@@ -297,7 +303,7 @@ class TokenCounts(EntryTokens):
         ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
         if not ready or not isinstance(event, ToolResult) or event.tokens is not None:
             return event
-        return replace(event, tokens=result_tokens(event.content, self.counter.count))
+        return replace(event, tokens=result_tokens(event.sent, self.counter.count))
 
     @property
     def uncounted(self) -> list[Entry]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from prunecli.context.cut import head
+from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry, Exchange, call_argument
+from prunecli.context.expectations import Expectations
 from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, total
@@ -29,7 +31,9 @@ class View:
     `window` is in tokens. `forced` (`/prune`) means that minimums count as zero and soft ratios as reached. `recall`
     adds handles to placeholders. `leaves_out`: a prune itself leaves out later thinking that it invalidates, instead
     of the endpoint dropping it. `pending` are earlier strategies' edits by target; every answer takes them as
-    applied. `memo` replaces the context's.
+    applied. `memo` replaces the context's. `market` has the time and the prices; without a time, no strategy waits
+    for a cold cache. `expectations` are the fitted numbers, None if they were not loaded. `losing()` tells whether
+    pruning has cost more than it saved in this session.
     """
 
     context: Context
@@ -39,6 +43,9 @@ class View:
     leaves_out: bool = False
     pending: dict[int, Edit] = field(default_factory=dict)
     memo: Memo | None = None
+    market: Market = Market()
+    expectations: Expectations | None = None
+    losing: Callable[[], bool] = bool
 
     def after(self, edits: Sequence[Edit]) -> "View":
         """The view with these edits applied."""

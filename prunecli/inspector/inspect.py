@@ -6,11 +6,14 @@ Runs the engine on plain records, for `prunecli context` and for other programs.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from prunecli.context.economics import Market
+from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
+from prunecli.inspector.spending import Price, balance
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record
 from prunecli.model.messages import Usage
@@ -38,11 +41,15 @@ def inspect(
     recall: bool = False,
     recorded: bool = False,
     at: int | None = None,
+    expectations: Expectations | None = None,
+    market_of: Callable[[Context], Market] = lambda _: Market(),
+    price: Price = lambda *_: None,
 ) -> Inspection:
     """The next request of these records, up to entry `at`.
 
-    With `recorded`, shows the edits in the log and runs no strategy. Otherwise the log's edits are ignored and the
-    strategies propose in order, each seeing the proposals before it.
+    With `recorded`, shows the edits in the log and runs no strategy; `price` is for the balance in its ledger.
+    Otherwise the log's edits are ignored and the strategies propose in order, each seeing the proposals before it.
+    `market_of` gives the prices of a context, and no time, so that no strategy waits.
     """
     context = Context(counter, factor_of)
     last = at if at is not None else max((record.seq for record in records), default=0)
@@ -54,9 +61,12 @@ def inspect(
             pruned = True
             continue
         context.apply(_without_report(record) if pruned else record)
-    view = View(context, window, recall=recall)
+    market = market_of(context)
+    view = View(context, window, recall=recall, market=market, expectations=expectations)
     if recorded:
-        return Inspection(context.messages(), _live(context), ledger(view, chosen))
+        shown = [record for record in records if record.seq <= last]
+        found = balance(shown, context, price, market.ttl_ms).to_json
+        return Inspection(context.messages(), _live(context), replace(ledger(view, chosen), balance=found))
     notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
     for one in chosen:
         proposal = one.propose(view)

@@ -4,13 +4,15 @@ Each request is compared with the one that would have been sent without any prun
 with the whole previous request in the cache, if it was warm. The difference in price is the effect of pruning.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.context.clearing import clearing_of
-from prunecli.context.lineage import Lineage
-from prunecli.context.prune_history import PruneStats
+from prunecli.context.prune_history import Fetch, PruneStats
+from prunecli.context.state import Context
+from prunecli.inspector.withheld import Sums, Withheld
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -20,9 +22,8 @@ from prunecli.model.events import (
     PrunReverted,
     Record,
     RequestSent,
-    Rewound,
 )
-from prunecli.model.messages import Usage
+from prunecli.model.messages import Json, Usage
 
 Kind: TypeAlias = Literal["answer"] | BilledReason
 Price = Callable[[str, Usage], float | None]
@@ -33,10 +34,12 @@ Price = Callable[[str, Usage], float | None]
 class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
-    `withheld`: tokens that pruning kept out of its request. `edited`: a prune or a revert came since the request
-    before. `idle_ms`: time from the previous response to this request, None for the first one. `kind`: an answer, a
-    summary, or why an attempt has no answer. `cleared`: the part of the withheld tokens that the endpoint cleared
-    itself.
+    `withheld`: tokens that pruning kept out of its request, with those of results that were sent in part. `edited`: a
+    prune or a revert came since the request before. `idle_ms`: time from the previous response to this request, None
+    for the first one. `kind`: an answer, a summary, or why an attempt has no answer. `cleared`: the part of the
+    withheld tokens that the endpoint cleared itself; `fresh`: the part that this request would have sent for the
+    first time. `again`: tokens of its prompt that were fetched because they had been withheld, `again_fresh` for the
+    first time; `extra`: it did nothing but fetch such tokens.
     """
 
     seq: int
@@ -49,6 +52,10 @@ class Paid:
     idle_ms: int | None = None
     kind: Kind = "answer"
     cleared: int = 0
+    fresh: int = 0
+    again: int = 0
+    again_fresh: int = 0
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class Pruning:
 
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the sum over requests it
     made cheaper. `cost`: the sum over requests it made dearer, because `rewritten` tokens were written to the cache
-    again.
+    again. `regret`: what it cost to fetch withheld content again: requests for nothing else, and sending it.
     """
 
     withheld: int
@@ -65,11 +72,25 @@ class Pruning:
     rewritten: int
     saved: float | None
     cost: float | None
+    regret: float | None = None
 
     @property
     def net(self) -> float | None:
-        """Savings less costs."""
+        """Savings less costs, on the requests as they were."""
         return None if self.saved is None or self.cost is None else self.saved - self.cost
+
+    @property
+    def balance(self) -> float | None:
+        """Savings less costs and regret."""
+        return None if self.net is None or self.regret is None else self.net - self.regret
+
+    def to_json(self) -> dict[str, Json]:
+        """The balance for the ledger, in USD; None for what has no known price."""
+        figures = {"saved_usd": self.saved, "paid_usd": self.cost, "regret_usd": self.regret}
+        return {
+            key: None if usd is None else round(usd, 6)
+            for key, usd in {**figures, "net_usd": self.balance}.items()
+        }
 
 
 def paid(
@@ -77,15 +98,18 @@ def paid(
     price: Price,
     told: Callable[[int], int] = lambda raw: raw,
     thinking: Callable[[int], int] = lambda _: 0,
+    fetches: Iterable[Fetch] = (),
 ) -> list[Paid]:
     """Every response and every attempt with a usage, oldest first.
 
     `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
-    edits kept out of a response's request. Costs O(records).
+    edits kept out of a response's request, `fetches` is what was fetched again. Costs O(records).
     """
     found: list[Paid] = []
-    live, edited = _Live(), False
-    sent: tuple[int, int, bool] | None = None
+    again = list(fetches)
+    live, edited = Withheld({one.seq: one.raw for one in again}), False
+    extra = _only_fetching(again)
+    sent: tuple[Sums, int, bool] | None = None
     last: int | None = None
     cleared = 0
     for record in records:
@@ -93,17 +117,17 @@ def paid(
         event = record.event
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
-            sent, edited = (live.tokens, record.timestamp, edited), False
+            sent, edited = (live.sums(), record.timestamp, edited), False
         if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
             continue
         if not event.usage.prompt_tokens:
             continue
-        withheld, at, changed = sent or (live.tokens, record.timestamp, edited)
+        sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
         kind = _kind(event)
         sent = (
-            (withheld, record.timestamp, False) if kind == "cut" else None
+            (sums, record.timestamp, False) if kind == "cut" else None
         )  # the same request is sent once more
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
@@ -117,11 +141,15 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if kind == "summary" else max(0, told(withheld)) + thinking(record.seq) + cleared,
+                0 if kind == "summary" else max(0, told(sums.withheld)) + thinking(record.seq) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
                 kind,
                 cleared,
+                0 if kind == "summary" else told(sums.fresh),
+                0 if kind == "summary" else told(sums.again),
+                0 if kind == "summary" else told(sums.again_fresh),
+                record.seq in extra,
             )
         )
         last = record.timestamp
@@ -144,23 +172,57 @@ def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Pri
     `history`: the prunes; `ttl_ms`: the cache lifetime.
     """
     known, withheld, cleared = True, 0, 0
-    saved = cost = 0.0
+    saved = cost = regret = 0.0
     before: Paid | None = None
-    for one in responses:
-        if one.withheld or one.edited:
-            with_all = price(one.model, _unpruned(one, before, ttl_ms))
-            sent = price(one.model, _prompt(one.usage))
-            known = known and with_all is not None and sent is not None
-            change = (with_all or 0.0) - (sent or 0.0)
-            saved, cost = saved + max(0.0, change), cost + max(0.0, -change)
-            withheld, cleared = withheld + one.withheld, cleared + one.cleared
-        before = one
 
     def usd(model: str, usage: Usage) -> float:
-        return price(model, usage) or 0.0
+        nonlocal known
+        found = price(model, usage)
+        known = known and found is not None
+        return found or 0.0
 
-    rewritten = sum(row.cache_cost(usd, ttl_ms)[0] for row in history)
-    return Pruning(withheld, cleared, rewritten, saved if known else None, cost if known else None)
+    for one in responses:
+        sent = _prompt(one.usage)
+        if one.withheld or one.edited:
+            change = usd(one.model, _unpruned(one, before, ttl_ms)) - usd(one.model, sent)
+            saved, cost = saved + max(0.0, change), cost + max(0.0, -change)
+            withheld, cleared = withheld + one.withheld, cleared + one.cleared
+        if one.again:
+            regret += usd(one.model, sent) - usd(one.model, _without_fetched(one))
+        if one.extra:
+            regret += usd(one.model, Usage(0, one.usage.output_tokens, one.usage.prompt_tokens))
+        before = one
+    rewritten = sum(row.cache_cost(lambda *of: price(*of) or 0.0, ttl_ms)[0] for row in history)
+    return Pruning(withheld, cleared, rewritten, *((saved, cost, regret) if known else (None, None, None)))
+
+
+def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
+    """Every response of a session with a usage, oldest first; `context` is the fold of its records."""
+    told, thinking = context.counts.told_raw, context.unseen.cost_to
+    return paid(records, price, told, thinking, context.prune_history.fetches)
+
+
+def balance(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> Pruning:
+    """What pruning did to the cost of a session. Costs O(records)."""
+    rows = context.prune_history.rows.values()
+    return pruning(payments_of(records, context, price), rows, price, ttl_ms)
+
+
+def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:
+    """The answers that did nothing but fetch withheld content again."""
+    fetched = Counter((one.answer, one.calls) for one in fetches if one.calls)
+    return {answer for (answer, calls), count in fetched.items() if count >= calls}
+
+
+def _without_fetched(one: Paid) -> Usage:
+    """The prompt of a request without what was fetched again: written the first time, later read from the cache."""
+    plain, read = one.usage.input_tokens, one.usage.cache_read_input_tokens
+    if read is None:
+        return Usage(max(0, plain - one.again))
+    written = one.usage.cache_creation_input_tokens or 0
+    old = min(read, one.again - one.again_fresh)
+    new = min(written, one.again - old)
+    return Usage(max(0, plain - (one.again - old - new)), 0, read - old, written - new)
 
 
 def _prompt(usage: Usage) -> Usage:
@@ -181,59 +243,6 @@ def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
     if one.edited and warm and before is not None:
         there = before.usage.prompt_tokens + before.withheld
     else:
-        there = read + one.withheld if read else 0
+        there = read + one.withheld - one.fresh if read else 0
     there = min(there, whole - usage.input_tokens)
     return Usage(usage.input_tokens, 0, there, whole - usage.input_tokens - there)
-
-
-class _Live:
-    """The raw tokens withheld by prunes in force, by prune and target; `tokens` is their sum."""
-
-    def __init__(self) -> None:
-        self._lineage = Lineage()
-        self._saved: dict[int, dict[int, int]] = {}
-        self._pruned_by: dict[int, dict[int, None]] = {}
-        self.tokens = 0
-
-    def _clear(self) -> None:
-        self._saved, self._pruned_by, self.tokens = {}, {}, 0
-
-    def take(self, record: Record) -> None:
-        match record.event:
-            case Rewound(to_seq):
-                branch = self._lineage.rewind(record.seq, to_seq)
-                self._clear()
-                for earlier in branch:
-                    self._fold(earlier)
-            case PrunApplied() | PrunReverted() | CompactionApplied():
-                self._lineage.append(record)
-                self._fold(record)
-            case _:
-                pass
-
-    def _fold(self, record: Record) -> None:
-        match record.event:
-            case PrunApplied(edits=edits):
-                targets = self._saved.setdefault(record.seq, {})
-                for edit in edits:
-                    place = -1 if edit.kind == "memo" else edit.seq
-                    targets[place] = targets.get(place, 0) + edit.tokens_saved
-                    self._pruned_by.setdefault(place, {})[record.seq] = None
-                self.tokens += sum(targets.values())
-            case PrunReverted(seqs=seqs):
-                for seq in seqs:
-                    if (gone := self._saved.pop(seq, None)) is not None:
-                        self.tokens -= sum(gone.values())
-                        continue
-                    for prun in self._pruned_by.pop(seq, ()):
-                        self._restore(seq, self._saved.get(prun, {}))
-            case CompactionApplied():
-                self._clear()  # the ledger counts from the boundary
-            case _:
-                pass
-
-    def _restore(self, target: int, targets: dict[int, int]) -> None:
-        """Restore a target of a prune; its memo goes with the last one."""
-        self.tokens -= targets.pop(target, 0)
-        if set(targets) == {-1}:
-            self.tokens -= targets.pop(-1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.model.edits import Edit
-from prunecli.model.messages import Block, Json, Usage
+from prunecli.model.messages import Block, Json, Text, Usage
 from prunecli.model.touches import Touches
 
 Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import"]
@@ -84,10 +84,21 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
-    """The answer to one call.
+class Spilled:
+    """A result that was too long to send whole. `shown` is sent in place of its texts; its other blocks are sent.
 
-    `details` is for the screen and for plans (a prun); it is never sent. `tokens` is the raw estimate of its content
+    `tokens` is the raw estimate of what was held back: the texts less `shown`.
+    """
+
+    tokens: int
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call. `content` is whole; `spilled` says what of it is sent, None for all of it.
+
+    `details` is for the screen and for plans (a prun); it is never sent. `tokens` is the raw estimate of what is sent
     by the shipped tokenizer, so that resuming a session needs none; None if another program or estimator made the
     record.
     """
@@ -99,6 +110,15 @@ class ToolResult:
     details: Mapping[str, Json] = field(default_factory=dict)
     duration_ms: int = 0
     tokens: int | None = None
+    spilled: Spilled | None = None
+
+    @property
+    def sent(self) -> tuple[Block, ...]:
+        """The blocks that are sent: the content, or what is shown of it and the blocks that are no text."""
+        if self.spilled is None:
+            return self.content
+        rest = tuple(block for block in self.content if not isinstance(block, Text))
+        return Text(self.spilled.shown), *rest
 
 
 @dataclass(frozen=True, slots=True)

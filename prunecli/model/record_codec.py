@@ -37,6 +37,7 @@ from prunecli.model.events import (
     SavedReason,
     SessionStarted,
     SettingChanged,
+    Spilled,
     ToolResult,
     ToolStarted,
     Unknown,
@@ -109,6 +110,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 "details": event.details,
                 "duration_ms": event.duration_ms,
                 **({} if event.tokens is None else {"tokens": event.tokens}),
+                **({} if event.spilled is None else {"spilled": _spilled(event.spilled)}),
             }
         case PrunApplied():
             return {
@@ -133,6 +135,15 @@ def _payload(event: Event) -> dict[str, Json]:
             return dict(payload)
         case _:
             return {name: getattr(event, name) for name in event.__slots__}
+
+
+def _spilled(spilled: Spilled) -> dict[str, Json]:
+    return {"tokens": spilled.tokens, "shown": spilled.shown}
+
+
+def _spilled_of(payload: Mapping[str, Json]) -> Spilled | None:
+    given = fields.part(payload, "spilled")
+    return Spilled(fields.whole(given, "tokens"), fields.text(given, "shown")) if given else None
 
 
 def _reported(event: AssistantMessage) -> dict[str, Json]:
@@ -182,6 +193,7 @@ _READERS: dict[str, _Read] = {
         fields.part(p, "details"),
         fields.whole(p, "duration_ms", 0),
         fields.optional_whole(p, "tokens"),
+        _spilled_of(p),
     ),
     "PrunApplied": lambda p: PrunApplied(
         cast("PruneSource", fields.text(p, "source")),
@@ -250,8 +262,15 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
 _USAGE_KEYS = frozenset(Usage.__slots__)
 _EDIT_KEYS = frozenset(Edit.__slots__)
 _TOUCHES_KEYS = frozenset(Touches.__slots__)
+_SPILLED_KEYS = frozenset(Spilled.__slots__)
 _EDIT_KINDS = frozenset(get_args(EditKind))
-_PARTS = (("usage", _USAGE_KEYS), ("edits", _EDIT_KEYS), ("touches", _TOUCHES_KEYS), ("content", None))
+_PARTS = (
+    ("usage", _USAGE_KEYS),
+    ("edits", _EDIT_KEYS),
+    ("touches", _TOUCHES_KEYS),
+    ("spilled", _SPILLED_KEYS),
+    ("content", None),
+)
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:

@@ -1,4 +1,4 @@
-"""Model data: window, limits and prices; the table ships in data/models.json.
+"""Model data: window, limits and prices; the table ships in data/models.json, expectations.json beside it.
 
 Names are matched exactly, by alias, without a provider's prefix, and dated names by the longest name they
 extend. An unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
+from prunecli.context.expectations import Expectations
 from prunecli.errors import ConfigError
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.messages import Json, Usage
@@ -153,6 +154,15 @@ class ModelTable:
                 if _EXTENSION.match(wanted, len(key)):
                     return self._by_key[key]
         return ""
+
+
+def load_expectations(folder: Path) -> Expectations:
+    """What to expect of results. Raises ConfigError for a file that is missing or damaged."""
+    path = folder / "expectations.json"
+    try:
+        return Expectations.of(json.loads(path.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path}: not a table of expectations: {error}", "reinstall prunecli") from error
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:

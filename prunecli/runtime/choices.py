@@ -1,7 +1,7 @@
 """The options in force for a session: its own settings over the configuration."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
@@ -9,6 +9,7 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
+from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
@@ -34,16 +35,14 @@ DEFAULT_MAX_TOKENS = 32_000
 
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
-AUTO = ("pi",)
-"""The strategies that `strategy = "auto"` stands for."""
-
 
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The options in force. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
     `caches` says whether the endpoint reports its cache use. `asked` is the model named on the command line, `kept`
     the model of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects
-    for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
+    for a model; `prompt_tokens` is the size of the next request, on which prices may depend. Without `expectations`
+    of results, nothing is held back. `losing()`: pruning has cost more than it saved."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -55,6 +54,8 @@ class Choices:
     kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
     prompt_tokens: int = 0
+    expectations: Expectations | None = None
+    losing: Callable[[], bool] = bool
 
     @property
     def refused(self) -> frozenset[str]:
@@ -77,6 +78,15 @@ class Choices:
         """Whether strategies may prune automatically: `/prune-toggle`, else the configuration."""
         toggled = self.settings.get("pruning.enabled")
         return self.config.pruning.enabled if toggled is None else bool(toggled)
+
+    @property
+    def caps(self) -> Caps:
+        """How much of a new result is sent: all of it while pruning or `[pruning.spill]` is off."""
+        spill = self.config.pruning.spill
+        if self.expectations is None or not (self.pruning and spill.enabled):
+            return Caps()
+        chosen = {kind: cap for kind in KINDS if (cap := getattr(spill, kind)) is not None}
+        return replace(self.expectations.caps[spill.level], **chosen)
 
     @property
     def model_settings(self) -> ModelSettings:
@@ -140,11 +150,25 @@ class Choices:
             pruning.memo,
             pruning.gate,
             self._market,
-            Options(**{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}),
+            self._compaction,
             leaves_out(settings.name, settings.thinking),
             binds=is_bound(settings.name),
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
+            expectations=self.expectations,
+            losing=self.losing,
+        )
+
+    @property
+    def ttl_ms(self) -> int:
+        """How long the endpoint keeps a cached prefix, in ms."""
+        return _TTL_MS[self.cache_ttl]
+
+    @property
+    def _compaction(self) -> Options:
+        """The options of compaction."""
+        return Options(
+            **{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}
         )
 
     @property
@@ -155,11 +179,13 @@ class Choices:
         written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
         return Market(
             self.now,
-            _TTL_MS[ttl],
+            self.ttl_ms,
             info.name,
             prices.cache_read if prices else None,
             written or (prices.input if prices else None),
             self.config.pruning.engage_ratio,
+            prices.output if prices else None,
+            self._compaction.limit(self.window) if self._compaction.enabled else 0,
         )
 
     def price(self, model: str, usage: Usage) -> float:
@@ -172,6 +198,4 @@ class Choices:
         return cost(usage, info, self.cache_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
-        configured = self.config.pruning.strategies
-        names = [real for name in configured for real in (AUTO if name == "auto" else (name,))]
-        return tuple(chosen(self.config, name) for name in names)
+        return tuple(chosen(self.config, name) for name in self.config.pruning.strategies)

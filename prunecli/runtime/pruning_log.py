@@ -51,7 +51,7 @@ class PruningLog:
         for seq in history.news:
             self._write(_line(event, session.id, history.rows[seq], self._runtime.choices))
         if isinstance(event.event, RunEnded) and history.rows:
-            ledger = self._runtime.policy.ledger(session.context)
+            ledger = self._runtime.ledger
             self._write(_head(event, "run_end", session.id) | ledger.to_json())
 
     def _write(self, line: dict[str, Json]) -> None:

@@ -6,7 +6,8 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial, reduce
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox
@@ -18,6 +19,7 @@ from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
+from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import UsageError
 from prunecli.model.events import (
@@ -32,13 +34,14 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE
 from prunecli.model.signals import SessionEvent
-from prunecli.providers.models import ModelInfo, token_factor
+from prunecli.providers.models import ModelInfo, load_expectations, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
+from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
+from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
@@ -97,8 +100,10 @@ class Runtime:
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
         )
+        self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
+        self.expectations = load_expectations(setup.places.shipped_data)
         self.session = self._new_session()
         self._watch(self.session)
 
@@ -163,6 +168,7 @@ class Runtime:
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
+        session.running.shorten = Measuring(session, lambda: self.choices).interrupted
 
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
@@ -239,14 +245,13 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        counts = self.session.context.counts
         executor = Executor(
             self.session,
             known_tools(self.session.context, self.tools),
             self.tool_context,
             self.gatekeeper,
             self.files.before,
-            partial(count_content, counts.counter),
+            Measuring(self.session, lambda: self.choices),
         )
         return Run(
             self.session,
@@ -280,7 +285,6 @@ class Runtime:
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
-        tokens = context.counts.context_tokens
         return Choices(
             self.config,
             context.settings,
@@ -288,13 +292,20 @@ class Runtime:
             "recall" in known_tools(context, self.tools),
             now,
             *endpoint,
-            tokens,
+            context.counts.context_tokens,
+            self.expectations,
+            self.balance.losing,
         )
 
     @property
     def policy(self) -> Policy:
         """How this session is pruned now."""
         return self.choices.policy
+
+    @property
+    def ledger(self) -> Ledger:
+        """The current ledger."""
+        return replace(self.policy.ledger(self.session.context), balance=self.balance.to_json)
 
     @property
     def model_name(self) -> str:
@@ -312,7 +323,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.bill, self.running)
+        return standing.status(*parts, self.ledger, self.bill, self.running)
 
     # Called by commands --------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from prunecli.agent.decide import Mailbox, at_rest
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.context.bill import Bill
+from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block
@@ -17,6 +18,7 @@ def status(
     mailbox: Mailbox,
     choices: Choices,
     gatekeeper: SessionGatekeeper,
+    ledger: Ledger,
     bill: Bill,
     running: bool,
 ) -> Status:
@@ -24,7 +26,7 @@ def status(
     waiting = [*mailbox.steering, *mailbox.follow_ups]
     context, policy = session.context, choices.policy
     return Status(
-        policy.ledger(context),
+        ledger,
         policy.decided(context)[1],
         bill,
         choices.model.name,

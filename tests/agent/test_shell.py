@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prunecli.agent.permissions.harmless import Surroundings, is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import FORMS
 from prunecli.agent.permissions.judge import MODES, Rules
-from prunecli.agent.permissions.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
+from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
 from tests.agent.judged import Scene, corpus, scene
 
 BYPASSES = corpus("bypass_corpus.txt")

@@ -32,7 +32,7 @@ def test_a_window_that_is_nearly_full_forces_it_and_its_price_is_said() -> None:
     tight = replace(BOUND, window=600)
     (prune,) = tight.prunes(talk.context)
     assert "drops 3 thinking blocks (~90)" in prune.reason
-    (relief,) = replace(tight, chosen=()).prunes(talk.context)
+    (relief,) = replace(tight, chosen=()).relief(talk.context)
     assert relief.strategy == "pressure"
     assert "drops 3 thinking blocks (~90)" in relief.reason
 

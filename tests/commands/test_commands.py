@@ -34,7 +34,12 @@ from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
 from tests.starting import start
 
-SMALL = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=10", "permissions.mode=auto")
+SMALL = (
+    "pruning.strategy=pi",
+    "pruning.pi.protected_turns=0",
+    "pruning.pi.prune_protect=10",
+    "permissions.mode=auto",
+)
 
 
 def say(effects: object) -> str:
@@ -131,7 +136,7 @@ async def test_prune_applies_at_once_and_undo_brings_it_back(tmp_path: Path) -> 
 
 
 async def test_prune_with_nothing_to_prune_says_why(tmp_path: Path) -> None:
-    runtime = await with_results(tmp_path, sets=("permissions.mode=auto",))
+    runtime = await with_results(tmp_path, sets=("permissions.mode=auto", "pruning.strategy=pi"))
     assert "Nothing to prune" in say(list(run_line(runtime, "/prune")))
     assert "Nothing to prune" in say(list(run_line(start(tmp_path / "home"), "/prune")))
 
@@ -156,7 +161,7 @@ async def test_prune_stats_shows_the_ledger_and_each_prune(tmp_path: Path) -> No
 
 
 def test_prune_config_shows_origins_and_changes_a_value_for_the_session(tmp_path: Path) -> None:
-    runtime = start(tmp_path)
+    runtime = start(tmp_path, sets=("pruning.strategy=pi",))
     table = next(e for e in run_line(runtime, "/prune-config") if isinstance(e, Table))
     assert ("pi.prune_protect", "40000", "default") in table.rows
     assert "20000" in say(list(run_line(runtime, "/prune-config pi.prune_protect 20000")))

@@ -6,6 +6,7 @@ from prunecli.context.economics import Market, cold
 from prunecli.context.gate import judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.figures import money
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -17,6 +18,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
+from tests.context.expecting import numbers
 
 SECOND = 1_000
 MARKET = Market(now=100 * SECOND, ttl_ms=300 * SECOND, model="m", read=0.3, write=3.75)
@@ -49,14 +51,14 @@ def clear(context: Context, count: int, start: int = 0) -> list[PrunApplied]:
 
 def test_a_cold_cache_costs_nothing() -> None:
     context = session()
-    decision = judge(context, clear(context, 1), 200_000, replace(MARKET, now=10_000 * SECOND))
+    decision = judge(context, clear(context, 1), replace(MARKET, now=10_000 * SECOND))
     assert decision.apply
     assert "idle for 2h" in decision.reason
 
 
 def test_another_model_has_a_cold_cache() -> None:
     context = session()
-    assert judge(context, clear(context, 1), 200_000, replace(MARKET, model="other")).apply
+    assert judge(context, clear(context, 1), replace(MARKET, model="other")).apply
 
 
 def test_a_model_that_answers_under_a_longer_name_keeps_its_cache() -> None:
@@ -69,19 +71,51 @@ def test_a_model_that_answers_under_a_longer_name_keeps_its_cache() -> None:
 
 def test_before_the_first_response_nothing_is_cached() -> None:
     context = Context(Chars4())
-    assert judge(context, [PrunApplied("strategy", (Edit("clear", 0, None, "x"),))], 200_000, MARKET).apply
+    assert judge(context, [PrunApplied("strategy", (Edit("clear", 0, None, "x"),))], MARKET).apply
 
 
-def test_pressure_engages_at_its_ratio() -> None:
-    context = session()
+def test_a_full_window_alone_opens_nothing() -> None:
+    """Whatever share of a limit the context takes: the price decides."""
+    context = session(20)
     used = context.counts.context_tokens
-    assert judge(context, clear(context, 1), round(used / 0.76), MARKET).apply
-    assert not judge(context, clear(context, 1), round(used / 0.70), MARKET).apply
+    for limit in (0, used // 2, used, 10 * used):
+        assert not judge(context, clear(context, 1), replace(MARKET, limit=limit)).apply
+
+
+def test_near_the_limit_a_prune_also_saves_the_summary_that_it_makes_unnecessary() -> None:
+    """8 of 40 results go: the requests to come save a little less than the rest costs to write again."""
+    context = session(40)
+    used = context.counts.context_tokens
+    assert not judge(context, clear(context, 8), MARKET).apply
+    near = replace(MARKET, limit=round(used / 0.76))
+    decision = judge(context, clear(context, 8), near)
+    assert decision.apply
+    assert decision.reason.endswith(f", spares a summary (~{money(used * 0.3 / 1e6)})")
+    assert not judge(context, clear(context, 8), replace(near, limit=round(used / 0.70))).apply
+    full = replace(near, limit=used // 2)
+    assert not judge(context, clear(context, 8), full).apply, "the summary is due all the same"
+
+
+def test_without_prices_a_prune_near_the_limit_comes_before_a_compaction() -> None:
+    context = session(20, caches=False)
+    market = replace(MARKET, read=None, write=None)
+    near = replace(market, limit=round(context.counts.context_tokens / 0.76))
+    decision = judge(context, clear(context, 18), near)
+    assert decision.apply
+    assert decision.reason.startswith("rewrites ")
+    assert not judge(context, clear(context, 18), market).apply
+
+
+def test_further_requests_are_those_expected() -> None:
+    context = session(20)
+    found = clear(context, 10)
+    assert judge(context, found, MARKET).apply
+    assert not judge(context, found, MARKET, numbers(further_requests=(2, 3))).apply
 
 
 def test_a_small_gain_far_back_is_held_with_its_price() -> None:
     context = session(20)
-    decision = judge(context, clear(context, 1), 2_000_000, MARKET)
+    decision = judge(context, clear(context, 1), MARKET)
     assert not decision.apply
     assert decision.reason.startswith("held 998: cache warm for ")
     assert "pruning now costs ~$" in decision.reason
@@ -90,20 +124,20 @@ def test_a_small_gain_far_back_is_held_with_its_price() -> None:
 
 def test_a_large_gain_for_a_small_rewrite_is_worth_it() -> None:
     context = session(20)
-    decision = judge(context, clear(context, 18), 2_000_000, MARKET)
+    decision = judge(context, clear(context, 18), MARKET)
     assert decision.apply
     assert "saves" in decision.reason
 
 
 def test_what_was_never_sent_breaks_nothing() -> None:
     context = session(3)
-    assert judge(context, clear(context, 1, start=2), 2_000_000, MARKET).apply
+    assert judge(context, clear(context, 1, start=2), MARKET).apply
 
 
-def test_without_prices_only_cold_and_pressure_count() -> None:
+def test_without_prices_only_a_cold_cache_counts() -> None:
     context = session(20, caches=False)
     market = replace(MARKET, read=None, write=None)
-    decision = judge(context, clear(context, 18), 2_000_000, market)
+    decision = judge(context, clear(context, 18), market)
     assert not decision.apply
     assert "$" not in decision.reason
     assert context.caches is False

@@ -140,7 +140,7 @@ def test_the_gate_counts_dropped_thinking_as_saved_and_does_not_rewrite_it() -> 
     assert (found.freed, found.lost.tokens) == (98 + 180, 180)
     assert found.change.gain == pytest.approx(278 * 0.2e-6)
     assert found.change.cost == pytest.approx((found.change.rewritten - 278) * 4.8e-6)
-    decision = judge(talk.context, [talk.clear(0)], 1_000_000, market)
+    decision = judge(talk.context, [talk.clear(0)], market)
     assert decision.reason.endswith("a request, drops 6 thinking blocks (~180)")
 
 

@@ -144,7 +144,12 @@ def said(effects: Any) -> str:
     return " ".join(effect.text for effect in effects if isinstance(effect, Say))
 
 
-EASY = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=0", "pruning.gate=cache_aware")
+EASY = (
+    "pruning.strategy=pi",
+    "pruning.pi.protected_turns=0",
+    "pruning.pi.prune_protect=0",
+    "pruning.gate=cache_aware",
+)
 
 
 async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None:
@@ -233,7 +238,7 @@ async def test_headless_a_loss_is_told_once_also_after_a_resume(tmp_path: Path, 
 
 async def test_no_strategy_edits_inside_a_tool_round(tmp_path: Path) -> None:
     """The results of a round go in one batch, before the first request of the next turn."""
-    keep = ("pruning.enabled=true", "pruning.gate=always", "pruning.pi.prune_minimum=0", *EASY[:2])
+    keep = ("pruning.enabled=true", "pruning.gate=always", "pruning.pi.prune_minimum=0", *EASY[:3])
     async with Endpoint([*turn(0, 1, 2, 3, 4), *turn(5)]) as endpoint:
         async with session(tmp_path, endpoint, *keep) as runtime:
             await runtime.submit("look")

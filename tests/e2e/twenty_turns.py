@@ -74,6 +74,7 @@ def replies(wait_for: str = "sleep 0") -> list[Reply]:
 
 
 PRUNING = (
+    "pruning.strategy=pi",
     "pruning.pi.prune_minimum=2000",
     "pruning.pi.prune_protect=3000",
     "pruning.pi.protected_turns=1",

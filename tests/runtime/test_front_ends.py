@@ -17,7 +17,12 @@ from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from tests.starting import start
 
-SETS = ("model.name=claude-sonnet-4-5", "pruning.pi.prune_protect=200", "pruning.pi.protected_turns=0")
+SETS = (
+    "model.name=claude-sonnet-4-5",
+    "pruning.strategy=pi",
+    "pruning.pi.prune_protect=200",
+    "pruning.pi.protected_turns=0",
+)
 LINE = "结果已经写入文件 def main() -> None: return None\n"
 
 

@@ -13,7 +13,12 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.pruning_log import MOST_BYTES, PruningLog
 from tests.starting import start
 
-SMALL = ("pruning.pi.protected_turns=0", "pruning.pi.prune_protect=0", "permissions.mode=auto")
+SMALL = (
+    "pruning.strategy=pi",
+    "pruning.pi.protected_turns=0",
+    "pruning.pi.prune_protect=0",
+    "permissions.mode=auto",
+)
 
 
 def started(folder: Path) -> tuple[Runtime, Path]:

@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent
 SIZE = (132, 34)
 SETS = (
     "permissions.mode=auto",
+    "pruning.strategy=pi",
     "pruning.pi.prune_minimum=1000",
     "pruning.pi.prune_protect=60",
     "pruning.pi.protected_turns=0",

@@ -38,6 +38,7 @@ from tests.starting import start
 
 SETS = (
     "permissions.mode=auto",
+    "pruning.strategy=pi",
     "pruning.pi.protected_turns=0",
     "pruning.pi.prune_protect=10",
     "pruning.enabled=false",

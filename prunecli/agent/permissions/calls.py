@@ -5,8 +5,8 @@ from typing import Literal
 
 from prunecli.agent.permissions.harmless import Reading, Surroundings, read_line
 from prunecli.agent.permissions.places import Place, resolve
-from prunecli.agent.permissions.shell import Doubt, Line, parse
 from prunecli.model.codec import well_formed
+from prunecli.model.shell import Doubt, Line, parse
 from prunecli.model.touches import Touches
 
 Effect = Literal["read", "edit", "run", "context", "unknown"]

@@ -30,7 +30,7 @@ from prunecli.agent.permissions.places import (
     real_path,
     resolve,
 )
-from prunecli.agent.permissions.shell import Doubt, Line
+from prunecli.model.shell import Doubt, Line
 
 _SECRET_SAMPLES = (
     ".env",

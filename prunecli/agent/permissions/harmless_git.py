@@ -8,7 +8,7 @@ import re
 
 from prunecli.agent.permissions.harmless_commands import Form, Words
 from prunecli.agent.permissions.options import Given
-from prunecli.agent.permissions.shell import Doubt
+from prunecli.model.shell import Doubt
 
 _DIFF = (
     "stat? shortstat numstat summary name-only name-status patch no-patch raw color? no-color word-diff? "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions.harmless_commands import Form, Words
-from prunecli.agent.permissions.shell import Doubt
+from prunecli.model.shell import Doubt
 
 _VALUE = re.compile(r"(?!-)|-\d+$")
 

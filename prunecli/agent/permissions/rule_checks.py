@@ -9,7 +9,7 @@ from prunecli.agent.permissions.calls import Call
 from prunecli.agent.permissions.harmless import Surroundings, is_listed, read_command
 from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, is_protected, is_secret, resolve
 from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, parse_rule, text_named
-from prunecli.agent.permissions.shell import Doubt
+from prunecli.model.shell import Doubt
 
 _MAX_WORDS = 400
 """Words of a line checked as paths; a longer line may be denied, so it is asked about."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions import path_patterns
-from prunecli.agent.permissions.shell import Doubt, Line, parse
 from prunecli.errors import ConfigError
+from prunecli.model.shell import Doubt, Line, parse
 from prunecli.tools.registry import names
 
 _FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)

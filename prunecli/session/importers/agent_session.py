@@ -40,7 +40,8 @@ def _origin(rows: tuple[Row, ...]) -> Origin:
     head = rows[0].value
     started = next((when for row in rows[1:] if (when := milliseconds(row.value.get("ts")))), 0)
     name = words(head.get("session") or head.get("session_id"))
-    return Origin("agent-session", name, "", words(head.get("cwd")), words(head.get("model")), started)
+    by = words(head.get("source_agent"))
+    return Origin("agent-session", name, "", words(head.get("cwd")), words(head.get("model")), started, by)
 
 
 class _Reader:

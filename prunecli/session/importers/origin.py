@@ -17,7 +17,8 @@ IMPORTED = "session.imported"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The session as its own program knew it. `started` is in unix ms, 0 if unknown."""
+    """The session as its own program knew it. `started` is in unix ms, 0 if unknown; `agent` is that program, "" if
+    the kind of file says it."""
 
     kind: Kind
     id: str = ""
@@ -25,6 +26,7 @@ class Origin:
     cwd: str = ""
     model: str = ""
     started: int = 0
+    agent: str = ""
 
     def to_json(self) -> dict[str, Json]:
         """The origin in the log's form."""

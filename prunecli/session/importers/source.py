@@ -1,7 +1,8 @@
 """Detects the format of a SOURCE file and reads its conversation.
 
 Formats: prunecli's own sessions, Claude Code, pi, Codex, OpenCode (export), Gemini CLI, agent-session/1 and Anthropic
-messages as JSON, each also gzipped. The format is detected from the content, never from the name.
+messages as JSON, each also gzipped; and sessions in OpenCode's database. The format is detected from the content,
+never from the name.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from prunecli.session.importers import (
     codex,
     gemini_cli,
     opencode,
+    opencode_store,
     pi,
 )
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
@@ -71,6 +73,8 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
     `compactions` replaces messages of an agent-session with its summaries. Raises OSError, and SessionCorrupt that
     names the first bad line or message if nothing is usable.
     """
+    if opencode_store.in_store(path):
+        return _with_messages(path, opencode.read(opencode_store.export_of(path)))
     data = content_of(path)
     if _is_native(data):
         return _native(path, data)
@@ -86,7 +90,11 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise SessionCorrupt(path, *_first_problem(found))
             return _native(path, data)
-    imported = _with_subagents(path, imported)
+    return _with_messages(path, _with_subagents(path, imported))
+
+
+def _with_messages(path: Path, imported: Imported) -> Source:
+    """The source, if there is a conversation in it. Raises SessionCorrupt otherwise."""
     if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
         line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
         number = line.rpartition(" ")[2]

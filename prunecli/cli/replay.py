@@ -1,0 +1,286 @@
+"""`prunecli replay SOURCE...`: what each strategy would have sent, request by request. Only the answer goes to
+standard output."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prunecli.cli import completions
+from prunecli.cli.shared import asked_before, configured_by, single, with_options
+from prunecli.errors import SessionNotFound, UsageError
+from prunecli.launch_options import Launch
+from prunecli.paths import Places
+from prunecli.sanitize import visible
+
+if TYPE_CHECKING:
+    from prunecli.config import Config
+    from prunecli.replay.stage import Setting, Stage
+    from prunecli.replay.table import Report
+
+Option = typer.Option
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command line of a replay, in a form that another process can be given."""
+
+    launch: Launch
+    strategies: tuple[str, ...] = ()
+    gate: str = ""
+    options: tuple[str, ...] = ()
+    ttl: str = ""
+    model: str = ""
+    read: float | None = None
+    write: float | None = None
+    fixed: int | None = None
+    window: int | None = None
+    spill: bool | None = None
+    compactions: bool = False
+
+
+def replay(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Sessions, session files of any agent, folders of them, or @claude @codex @pi @gemini @opencode.",
+            autocompletion=completions.sessions,
+        ),
+    ],
+    strategy: Annotated[
+        str,
+        Option(
+            "--strategy",
+            help="Strategies separated by commas; a+b runs both. Default: all.",
+            autocompletion=completions.strategies,
+        ),
+    ] = "",
+    gate: Annotated[str, Option("--gate", metavar="always|cache_aware", help="When to prune.")] = "",
+    options: Annotated[
+        list[str] | None,
+        Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0."),
+    ] = None,
+    cache_ttl: Annotated[
+        str, Option("--cache-ttl", metavar="5m|1h", help="How long the endpoint keeps a cached prompt.")
+    ] = "",
+    model: Annotated[
+        str,
+        Option(
+            "--model",
+            help="Prices and rules of this model instead of the recorded one.",
+            autocompletion=completions.models,
+        ),
+    ] = "",
+    read_price: Annotated[
+        float | None, Option("--read-price", min=0, help="Price of a cached token, of that of input.")
+    ] = None,
+    write_price: Annotated[
+        float | None, Option("--write-price", min=0, help="Price of caching a token, of that of input.")
+    ] = None,
+    fixed_tokens: Annotated[
+        int | None, Option("--fixed-tokens", min=0, help="Tokens of system prompt and tools.")
+    ] = None,
+    window: Annotated[int | None, Option("--window", min=1, help="Context window in tokens.")] = None,
+    spill: Annotated[
+        bool | None,
+        Option(
+            "--spill/--no-spill",
+            help="Shorten results before they are first sent. Default: with the strategy auto.",
+        ),
+    ] = None,
+    compactions: Annotated[
+        bool,
+        Option("--compactions", help="Also play compactions of files that still have what was summarised."),
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
+    asked = Asked(
+        asked_before(ctx),
+        tuple(filter(None, strategy.split(","))),
+        _one_of("--gate", gate, ("always", "cache_aware")),
+        tuple(options or ()),
+        _one_of("--cache-ttl", cache_ttl, ("5m", "1h")),
+        model,
+        read_price,
+        write_price,
+        fixed_tokens,
+        window,
+        spill,
+        compactions,
+    )
+    make = partial(stage_of, asked)
+    make()  # what is wrong with the command line is said here, not in another process
+    paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
+    report, problems = _report(paths, make)
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    if not report.sessions:
+        raise SessionNotFound("no session could be replayed", "see above for why, or name another SOURCE")
+    from prunecli.replay.table import lines
+
+    typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
+
+
+def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, list[str]]":
+    """Replay the sessions with a line of progress. An interrupt stops at once and says how far it came."""
+    from prunecli.replay.table import Report
+    from prunecli.replay.validation import together
+    from prunecli.replay.working import replay_all
+
+    found, checks, problems = [], [], dict[str, None]()
+    progress = _Progress(len(paths))
+    outcomes = replay_all(paths, make)
+    try:
+        for outcome in outcomes:
+            progress.step()
+            if outcome.replayed is None:
+                problems[outcome.problem] = None
+                continue
+            problems.update(dict.fromkeys(outcome.replayed.notices))
+            if outcome.replayed.rows[0].requests:
+                found.append(outcome.replayed.rows)
+                checks.append(outcome.replayed.validation)
+    except KeyboardInterrupt:
+        progress.end()
+        typer.echo(f"prunecli: stopped after {progress.done} of {len(paths)} sessions", err=True)
+        raise typer.Exit(130) from None
+    finally:
+        outcomes.close()
+        progress.end()
+    found.sort(key=lambda rows: rows[0].session)
+    return Report(found, together(checks)), list(problems)
+
+
+def stage_of(asked: Asked) -> "Stage":
+    """What a command line replays sessions with. Raises UsageError and ConfigError."""
+    from prunecli.providers.models import ModelTable, load_expectations
+    from prunecli.replay.rates import Table
+    from prunecli.replay.stage import Stage
+
+    config = configured_by(asked.launch)
+    names = asked.strategies or _all(config)
+    config = with_options(
+        config, asked.options, [one for name in asked.strategies for one in name.split("+")]
+    )
+    data = Places.of(os.environ).shipped_data
+    models = ModelTable.load(data, config.models)
+    table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
+    if asked.model and not table.has_price(asked.model):
+        raise UsageError(
+            f"--model {asked.model}: its prices are not known",
+            'set them as [models."NAME"] prices, or take a model that `prunecli doctor` knows',
+        )
+    settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
+    ttl = asked.ttl or config.model.cache_ttl
+    return Stage(
+        config,
+        table,
+        settings,
+        "1h" if ttl == "1h" else "5m",
+        load_expectations(data),
+        asked.fixed,
+        asked.compactions,
+    )
+
+
+def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
+    """How a strategy is played; None for no pruning without spill, which is played anyway."""
+    from prunecli.replay.stage import NO_PRUNING, Setting
+
+    spill = name == "auto" if asked.spill is None else asked.spill
+    if name == NO_PRUNING and not spill:
+        return None
+    for one in name.split("+"):
+        config.strategies.module(one)
+    gate = asked.gate or config.pruning.gate
+    return Setting(name, "always" if name == NO_PRUNING else gate, spill)
+
+
+def _all(config: "Config") -> list[str]:
+    """All strategies that make edits of their own."""
+    names = (name for name in config.strategies.names() if name != "auto")
+    return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
+
+
+def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
+    if given and given not in known:
+        raise UsageError(f"{flag}: expected {' or '.join(known)}, got {given!r}")
+    return given
+
+
+def _files(source: str) -> list[Path]:
+    """The sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
+    from prunecli.session.importers.finding import session_files, sessions_of
+    from prunecli.session.importers.opencode_store import in_store
+    from prunecli.session.store import Store
+
+    path = Path(source)
+    if source.startswith("@") and not path.exists():
+        found = sessions_of(source, os.environ)
+        if not found:
+            raise SessionNotFound(f"{source}: no sessions of this agent on this machine")
+        return found
+    if path.is_dir():
+        found = session_files(path)
+        if not found:
+            raise SessionNotFound(f"no session files in {source}", "they end with .jsonl, .json or .gz")
+        return found
+    if path.is_file() or in_store(path):
+        return [path]
+    if "/" in source or path.suffix:
+        raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
+    return [Store(Places.of(os.environ).sessions).find(source)]
+
+
+class _Progress:
+    """One line on a terminal that says how far the replay has come."""
+
+    def __init__(self, count: int) -> None:
+        self.done = 0
+        self._count = count
+        self._begun = monotonic()
+        self._shown = 0
+        self._say()
+
+    def step(self) -> None:
+        """One more session is done."""
+        self.done += 1
+        self._say()
+
+    def end(self) -> None:
+        """Blank the line."""
+        self._write(" " * self._shown + "\r" if self._shown else "")
+        self._shown = 0
+
+    def _say(self) -> None:
+        line = f"replayed {self.done} of {self._count} sessions ... {monotonic() - self._begun:.0f} s, Ctrl+C to stop"
+        self._shown = max(self._shown, len(line))
+        self._write(line.ljust(self._shown) + "\r")
+
+    def _write(self, text: str) -> None:
+        if text and sys.stderr.isatty():
+            sys.stderr.write("\r" + text)
+            sys.stderr.flush()
+
+
+def _json(report: "Report") -> str:
+    return json.dumps(
+        {
+            "sessions": [row.to_json() for rows in report.sessions for row in rows],
+            "totals": [row.total_to_json() for row in report.totals],
+            "validation": report.validation.to_json(),
+        }
+    )
+
+
+app = single(replay)

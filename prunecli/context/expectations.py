@@ -1,0 +1,104 @@
+"""What to expect of results: how long each kind may be, and how likely it is that one is quoted again.
+
+The numbers are in `data/expectations.json`, fitted on recorded sessions; nothing else in the code knows them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Level: TypeAlias = Literal["normal", "strong"]
+Group: TypeAlias = Literal["read", "bash", "other"]
+
+GROUPS: Mapping[Kind, Group] = {
+    "bash": "bash",
+    "print": "read",
+    "read": "read",
+    "search": "other",
+    "other": "other",
+}
+"""The kind whose probabilities apply to each kind of result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Raw tokens of a result that are sent, by kind; 0 for no cap. `least`: hold back no fewer than these."""
+
+    bash: int = 0
+    print: int = 0
+    read: int = 0
+    search: int = 0
+    other: int = 0
+    least: int = 0
+
+    def of(self, kind: Kind) -> int:
+        """The cap for a kind."""
+        cap: int = getattr(self, kind)
+        return cap
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """The numbers behind `spill` and `auto`.
+
+    `caps` by level. `page` are the most tokens of one answer of `recall`. `quoted` is the probability that a result
+    is quoted again, by group at each of `ages` (in requests), times the factor of the first of `sizes` (above so many
+    tokens, factor) that fits; `superseded` replaces it for a result whose file was read or changed again. Further
+    requests are expected to be as many as there were, between the two `further_requests`. `reply_tokens` is the
+    output of a request that fetches a result again. A candidate has `min_tokens` and is `min_age` requests old.
+    """
+
+    caps: Mapping[Level, Caps]
+    page: int
+    ages: Sequence[int]
+    quoted: Mapping[Group, Sequence[float]]
+    sizes: Sequence[tuple[int, float]]
+    superseded: float
+    further_requests: tuple[int, int]
+    reply_tokens: int
+    min_tokens: int
+    min_age: int
+
+    def probability(self, group: Group, age: int, tokens: int) -> float:
+        """How likely it is that a result of this age and size is quoted again."""
+        at = max(0, bisect_right(self.ages, age) - 1)
+        factor = next((factor for above, factor in self.sizes if tokens > above), 1.0)
+        return min(1.0, self.quoted[group][at] * factor)
+
+    def further(self, requests: int) -> int:
+        """How many more requests to expect after so many."""
+        least, most = self.further_requests
+        return max(least, min(most, requests))
+
+    @staticmethod
+    def of(value: Mapping[str, Any]) -> "Expectations":
+        """The expectations of a JSON object. Raises KeyError, TypeError or ValueError for a malformed one."""
+        quoted, least = value["quoted"], int(value["least_held"])
+        ages = tuple(map(int, quoted["ages"]))
+        groups: tuple[Group, ...] = ("read", "bash", "other")
+        table = {group: tuple(map(float, quoted[group])) for group in groups}
+        if list(ages) != sorted(set(ages)) or any(len(row) != len(ages) for row in table.values()):
+            raise ValueError("quoted: expected rising ages and one probability for each")
+        if any(not 0 <= one <= 1 for row in table.values() for one in row):
+            raise ValueError("quoted: expected probabilities from 0 to 1")
+        low, high = map(int, value["further_requests"])
+        levels: tuple[Level, ...] = ("normal", "strong")
+        return Expectations(
+            {level: _caps(value["caps"][level], least) for level in levels},
+            int(value["page"]),
+            ages,
+            table,
+            tuple((int(above), float(factor)) for above, factor in value["sizes"]),
+            float(value["superseded"]),
+            (low, high),
+            int(value["reply_tokens"]),
+            int(value["min_tokens"]),
+            int(value["min_age"]),
+        )
+
+
+def _caps(row: Mapping[str, Any], least: int) -> Caps:
+    return Caps(**{kind: int(row[kind]) for kind in KINDS}, least=least)

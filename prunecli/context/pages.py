@@ -1,0 +1,175 @@
+"""Parts of a long text that fit a number of tokens, and their names: `200-260`, or `7:4001-7` inside a line.
+
+A line is cut only if it alone is too long; then not inside a character sequence, an escape sequence, or an element of
+JSON. Positions are code points.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from prunecli.context import cut
+from prunecli.model.codec import strict_loads
+
+Count = Callable[[str], int]
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])")
+_LONGEST_ESCAPE = 256
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+_RANGE = re.compile(r"(?:lines? )?(\d+)(?::(\d+))?-(?:(\d+)(?::(\d+))?)?|(\d+)(?:[:,](\d+))?")
+
+
+def is_json(text: str) -> bool:
+    """Whether the text is one JSON array or object."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        strict_loads(text.strip())
+    except ValueError:
+        return False
+    return True
+
+
+class Lines:
+    """A text by lines, counted from 1. A line end belongs to its line; a blank rest behind the last one is none."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line starts."""
+        found = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return found[:-1] if len(found) > 1 and found[-1] == len(self.text) else found
+
+    @property
+    def count(self) -> int:
+        """The number of lines."""
+        return len(self.starts)
+
+    def line_at(self, at: int) -> int:
+        """The number of the line at this place."""
+        return max(1, bisect_right(self.starts, at))
+
+    def is_start(self, at: int) -> bool:
+        """Whether a line starts here, or the text ends."""
+        return at >= len(self.text) or self.starts[self.line_at(at) - 1] == at
+
+    def name(self, start: int, stop: int) -> str:
+        """The name of this part, as `part` reads it."""
+        first, last = self.line_at(start), self.line_at(stop - 1)
+        begin, end = str(first), str(last)
+        if not self.is_start(start):
+            begin += f":{start - self.starts[first - 1] + 1}"
+        if not self.is_start(stop):
+            end += f":{stop - self.starts[last - 1]}"
+        return begin if begin == end == str(first) else f"{begin}-{end}"
+
+    def part(self, name: str) -> tuple[int, int]:
+        """The start and the stop of a named part, at most the text's end. Raises ValueError with the reason."""
+        match = _RANGE.fullmatch(name.strip())
+        if match is None:
+            raise ValueError(f'lines is a range such as "200-260", not {name[:40]!r}')
+        first, column, last, end, only, to = (
+            None if one is None else int(one[:12]) for one in match.groups()
+        )
+        if only is not None:
+            first, last = only, only if to is None else to
+        assert first is not None  # noqa: S101  # one of the two forms has matched
+        if not 1 <= first <= self.count:
+            raise ValueError(f"lines starts at {first:,}, but there are lines 1 to {self.count:,}")
+        start = self._place(first, column)
+        stop = len(self.text)
+        if last is not None and last <= self.count:
+            stop = self._place(last, end) + 1 if end else self._place(last + 1, None)
+        if stop <= start:
+            raise ValueError(f'lines is a range such as "200-260", not {name[:40]!r}')
+        return start, min(stop, len(self.text))
+
+    def _place(self, line: int, column: int | None) -> int:
+        if line > self.count:
+            return len(self.text)
+        return min(self.starts[line - 1] + max(1, column or 1) - 1, len(self.text))
+
+
+def head_end(text: str, budget: int, count: Count, start: int = 0, *, json: bool = False) -> int:
+    """Where the longest head from `start` of at most `budget` tokens ends. `json`: the whole text is JSON."""
+    at, used = start, 0
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        tokens = count(text[at:end])
+        if used + tokens > budget:
+            if tokens > budget:
+                at = _end_inside(text, at, end, budget - used, count, json=json)
+            break
+        at, used = end, used + tokens
+    return at
+
+
+def tail_start(text: str, budget: int, count: Count, *, json: bool = False) -> int:
+    """Where the longest tail of at most `budget` tokens starts."""
+    at, used = len(text), 0
+    while at > 0:
+        start = text.rfind("\n", 0, at - 1) + 1
+        tokens = count(text[start:at])
+        if used + tokens > budget:
+            if tokens > budget:
+                at = _start_inside(text, start, at, budget - used, count, json=json)
+            break
+        at, used = start, used + tokens
+    return at
+
+
+def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
+    """Where the longest head of this line ends that fits."""
+    line = text[start:stop]
+    length = _fitting(len(line), budget, lambda size: count(line[:size]))
+    if json or is_json(line):
+        return start + next(iter(_best(line, length)), 0)
+    end = len(cut.head(line, length))
+    escape = line.rfind("\x1b", max(0, end - _LONGEST_ESCAPE), end)
+    match = _ESCAPE.match(line, escape) if escape >= 0 else None
+    return start + (escape if match and match.end() > end else end)
+
+
+def _start_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
+    """Where the longest tail of this line starts that fits."""
+    line = text[start:stop]
+    length = _fitting(len(line), budget, lambda size: count(line[len(line) - size :]))
+    at = len(line) - length
+    if json or is_json(line):
+        return start + next((place for place, _ in boundaries(line) if place >= at), len(line))
+    at = len(line) - len(cut.tail(line, length))
+    escape = line.rfind("\x1b", max(0, at - _LONGEST_ESCAPE), at)
+    match = _ESCAPE.match(line, escape) if escape >= 0 else None
+    return start + (match.end() if match and match.end() > at else at)
+
+
+def _fitting(most: int, budget: int, tokens: Callable[[int], int]) -> int:
+    """The largest size up to `most` whose tokens fit, to within a hundredth."""
+    low, high = 0, min(most, max(0, budget) * 4)
+    while high < most and tokens(high) <= budget:
+        low, high = high, min(most, high * 2 + 1)
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if tokens(middle) <= budget else (low, middle)
+    return low if high > most or tokens(high) > budget else high
+
+
+def boundaries(text: str) -> Iterator[tuple[int, int]]:
+    """Where an element of JSON ends (behind its comma), with its depth."""
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        mark = match.group()
+        if mark == ",":
+            yield match.end(), depth
+        elif len(mark) == 1:
+            depth += 1 if mark in "[{" else -1
+
+
+def _best(line: str, length: int) -> list[int]:
+    """The end of an element near this length: the outermost in its second half, else the last before it."""
+    found = [(at, depth) for at, depth in boundaries(line) if at <= length]
+    late = [(depth, -at) for at, depth in found if at > length // 2]
+    return [-min(late)[1]] if late else [at for at, _ in found[-1:]]

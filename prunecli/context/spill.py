@@ -1,0 +1,205 @@
+"""Hold back a part of a long result before it is sent for the first time.
+
+The log keeps all of it. How much of a result is sent depends on its kind and on the caps of that moment; it is
+decided once, when the result is recorded, so that nothing that was sent ever changes. The text says which lines are
+missing and how to get them.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from prunecli.context.counted import SHIPPED
+from prunecli.context.exchange import image_tokens
+from prunecli.context.expectations import Caps, Kind
+from prunecli.context.pages import Lines, boundaries, head_end, is_json, tail_start
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.events import Spilled, ToolResult
+from prunecli.model.messages import Text, ToolUse
+from prunecli.model.shell import Doubt, parse
+from prunecli.model.touches import Touches
+
+_WINDOW = ("offset", "limit", "line", "start_line", "end_line", "lines", "range", "view_range", "pages")
+"""Arguments with which a call chooses a part of a file itself."""
+_PRINTING = frozenset(("cat", "tac", "nl", "head", "tail", "bat", "batcat", "sed"))
+_BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
+"""Commands that may stand beside one that prints a file."""
+_TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
+_FAILED_SHARE = 0.5
+_SUMMARY_SHARE = 0.8
+_SUMMARY = re.compile(
+    r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:)[ \r]*$", re.MULTILINE
+)
+"""Where pytest, jest and cargo begin to list what failed."""
+_OTHERWISE: dict[Kind, str] = {
+    "bash": "narrow the command to see them",
+    "print": "print fewer lines at once",
+    "search": "narrow the search to see them",
+}
+
+
+def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
+    """The kind of a call's result; None for one that is never cut.
+
+    Those are answers about the context itself (recall, prun) and windows of a file that the call chose.
+    """
+    if touches is None:
+        return "other"
+    if touches.is_nothing:
+        return None
+    if touches.runs:
+        return "print" if all(map(_prints, touches.runs)) else "bash"
+    if touches.searches:
+        return "search"
+    if touches.changes:
+        return "other"
+    return None if any(call.input.get(name) is not None for name in _WINDOW) else "read"
+
+
+def _prints(command: str) -> bool:
+    """Whether a command only prints files."""
+    try:
+        line = parse(command)
+    except Doubt:
+        return False
+    printing = False
+    for words, join in zip(line.commands, ("", *line.joins), strict=True):
+        if _is_printing(words):
+            printing = True
+        elif join == "|" or words[0] not in _BESIDE:
+            return False
+    return printing
+
+
+def _is_printing(words: tuple[str, ...]) -> bool:
+    quiet = words[0] != "sed" or words[1:2] in (("-n",), ("-nE",), ("-En",), ("--quiet",), ("--silent",))
+    return words[0] in _PRINTING and quiet
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a result is cut: what is sent is `head`, `note` with the seq of its record, and `tail`.
+
+    `whole` are the raw tokens of its texts by `counter`, `shown` those of what is sent for a seq of `digits` digits.
+    """
+
+    head: str
+    note: str
+    tail: str
+    whole: int
+    shown: int
+    digits: int
+    counter: TokenCounter
+
+    def text(self, seq: int) -> str:
+        """The text that is sent."""
+        return f"{self.head}{self.note.replace(_SEQ, str(seq))}{self.tail}"
+
+    def of(self, result: ToolResult, seq: int) -> ToolResult:
+        """The result as it is recorded at `seq`."""
+        text = self.text(seq)
+        shown = self.shown if len(str(seq)) == self.digits else self.counter.count(text)
+        tokens = shown + image_tokens(result.content) if self.counter.name == SHIPPED else None
+        return replace(result, tokens=tokens, spilled=Spilled(max(0, self.whole - shown), text))
+
+
+_SEQ = "\0"
+"""Stands for the seq in a note; no text of a result can contain it there."""
+
+
+def spill(
+    result: ToolResult,
+    call: ToolUse,
+    touches: Touches | None,
+    seq: int,
+    caps: Caps,
+    counter: TokenCounter,
+    *,
+    recall: bool,
+    lines: bool = True,
+) -> ToolResult:
+    """The result as it is recorded at `seq`: with `spilled`, or unchanged if all of it is sent.
+
+    `recall`: the model has that tool, so the text names it; `lines`: it takes lines, as it does in new sessions.
+    """
+    found = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
+    return result if found is None else found.of(result, seq)
+
+
+def cut_of(
+    result: ToolResult,
+    call: ToolUse,
+    touches: Touches | None,
+    seq: int,
+    caps: Caps,
+    counter: TokenCounter,
+    *,
+    recall: bool,
+    lines: bool = True,
+) -> Cut | None:
+    """Where to cut this result, None for nowhere. `seq` may still change; this takes time, so it runs in a thread."""
+    kind = kind_of(call, touches)
+    cap = caps.of(kind) if kind else 0
+    texts = [block.text for block in result.content if isinstance(block, Text)]
+    if not kind or cap <= 0 or sum(len(text.encode("utf-8", "replace")) for text in texts) <= cap:
+        return None
+    whole = sum(map(counter.count, texts))
+    if whole < cap + caps.least:
+        return None
+    text = "\n".join(texts)
+    ends = _ends(text, kind, cap, counter, failed=result.is_error)
+    if ends is None or ends[0] >= ends[1]:
+        return None
+    head, tail = text[: ends[0]], text[ends[1] :]
+    head += "" if not head or head.endswith("\n") else "\n"
+    handle = f"recall {_SEQ}" if recall else ""
+    held = Lines(text)
+    how = f"{handle} lines {held.name(*ends)}" if recall and lines else handle
+    note = _note(held, *ends, kind, result, how) + ("\n" if tail else "")
+    found = Cut(head, note, tail, whole, 0, len(str(seq)), counter)
+    shown = counter.count(found.text(seq))
+    return replace(found, shown=shown) if whole - shown >= max(1, caps.least) else None
+
+
+def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
+    """Where the head ends and the tail starts; None if the text can't be cut."""
+    if is_json(text):
+        end = _json_end(text, cap, counter)
+        return (end, len(text)) if end else None
+    share = max(_TAIL_SHARES.get(kind, 0.0), _FAILED_SHARE if failed else 0.0)
+    start = tail_start(text, round(cap * share), counter.count) if share else len(text)
+    summary = [match.start() for match in _SUMMARY.finditer(text)][-1:] if share else []
+    if summary and summary[0] < start:
+        most = round(cap * _SUMMARY_SHARE)
+        start = (
+            summary[0] if counter.count(text[summary[0] :]) <= most else tail_start(text, most, counter.count)
+        )
+    return head_end(text, cap - counter.count(text[start:]), counter.count), start
+
+
+def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
+    """The end of an element between half the cap and the cap, else the first up to twice the cap, else 0."""
+    end = head_end(text, cap, counter.count, json=True)
+    if 2 * counter.count(text[:end]) >= cap:
+        return end
+    ends = (at for at, _ in boundaries(text) if at > end)
+    later = next(ends, len(text))
+    later = text.find("\n", later) + 1 if text[later : later + 1] == "\n" else later
+    return later if later < len(text) and counter.count(text[:later]) <= 2 * cap else 0
+
+
+def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, how: str) -> str:
+    """The line that says what is held back and how to get it: with `how`, unless reading on is simpler."""
+    if kind == "read" and stop == len(lines.text) and lines.is_start(start):
+        first = lines.line_at(start)
+        last, total = result.details.get("last_line"), result.details.get("lines")
+        known = [one for one in (total, last) if type(one) is int and one >= first]
+        count = known[0] if known else lines.count
+        return f"[{count - first + 1:,} of {count:,} lines held back | continue with offset={first}]"
+    first, last_line = lines.line_at(start), lines.line_at(stop - 1)
+    if first == last_line and not (lines.is_start(start) and lines.is_start(stop)):
+        place = lines.starts[first - 1]
+        end = lines.starts[first] if first < lines.count else len(lines.text)
+        what = f"{stop - start:,} of {end - place:,} characters of line {first:,} held back"
+    else:
+        what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
+    return f"[{what} | {how or _OTHERWISE.get(kind, 'ask for less')}]"

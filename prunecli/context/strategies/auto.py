@@ -1,0 +1,119 @@
+"""auto: the default. While nothing is cached, clear every result whose expected gain is positive.
+
+Clearing saves writing the result once more and reading it with each further request. It costs a request of its own if
+the result is needed again: its probability, by kind, age and size, and all other numbers come from
+`data/expectations.json`. A warm cache is left alone, except near the limit of the context, where the gate decides by
+price. README.md explains the policy on one page.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prunecli.context.economics import Market, Rates, cold, warmth
+from prunecli.context.exchange import Entry
+from prunecli.context.expectations import GROUPS, Expectations, Group
+from prunecli.context.pressure import in_tool_round
+from prunecli.context.spill import kind_of
+from prunecli.context.strategies.superseded import superseded
+from prunecli.context.strategy import Proposal
+from prunecli.context.view import View
+from prunecli.figures import short
+from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied
+
+NAME = "auto"
+LOSING = "Pruning cost more than it saved in this session: auto now waits until the cache is cold"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """No options: the numbers are fitted, in `data/expectations.json`."""
+
+
+def propose(view: View, options: Options) -> Proposal:
+    """Clear what is worth it, if the cache is cold, the context near its limit, or the user asks for it."""
+    market, numbers = view.market, view.expectations
+    if numbers is None:
+        return Proposal((), "the expectations were not loaded")
+    if _done(view):
+        return Proposal((), "what was worth clearing is cleared", lambda _: "expected to be worth keeping")
+    edits = _worth(view, market.rates, numbers)
+    freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
+    results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
+    still = cold(view.context, market) or market.now is None
+    near = not still and _near(view, market)
+    if edits and (still or view.forced or (near and not view.losing())):
+        return Proposal(tuple(edits), f"{results}: unlikely to be needed again", _why(view, numbers))
+    if not edits or still:
+        return Proposal((), "no result is worth clearing", _why(view, numbers))
+    left = warmth(view.context, market)
+    waits = f"waits until the cache is cold: {left}"
+    problem = LOSING if near else ""
+    return Proposal((), f"{waits}; then {results}", lambda _: waits, problem, f"held {freed}: cache {left}")
+
+
+def _done(view: View) -> bool:
+    """Whether it made its batch since the last response."""
+    last = view.context.exchanges[-1].seq if view.context.exchanges else -1
+    since = (record.event for seq, record in view.context.pruns.items() if seq > last)
+    return any(isinstance(event, PrunApplied) and event.strategy == NAME for event in since)
+
+
+def _near(view: View, market: Market) -> bool:
+    """Whether the context is so large, at the start of a user turn, that a warm edit may pay."""
+    return market.near_limit(view.context.counts.context_tokens) and not in_tool_round(view.context)
+
+
+def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
+    """The clears whose expected gain is positive."""
+    counts = view.context.counts
+    further = numbers.further(view.context.requests)
+    carried = rates.write + rates.read * further
+    fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
+    replaced = {entry for entry, _ in superseded(view)}
+    facts = view.measured(NAME, lambda entry: _fact(view, entry, numbers))
+    ages, edits = _ages(view), list[Edit]()
+    for entry in view.results:
+        group, raw, edit = facts[entry]
+        if edit is None or (age := ages(entry)) < numbers.min_age:
+            continue
+        odds = numbers.superseded if entry in replaced else numbers.probability(group, age, raw)
+        if counts.told_raw(edit.tokens_saved) * carried > odds * (fetch + counts.told_raw(raw) * carried):
+            edits.append(edit)
+    return edits
+
+
+def _fact(view: View, entry: Entry, numbers: Expectations) -> tuple[Group, int, Edit | None]:
+    """The group and size of a result, and the edit that clears it; None if it is locked or too small."""
+    raw = view.tokens(entry)
+    if raw < numbers.min_tokens or view.locked(entry):
+        return "other", raw, None
+    text = view.placeholder(entry, f"output pruned — ~{view.about(raw):,} tokens")
+    return _group(entry), raw, view.replaced("clear", entry, text)
+
+
+def _group(entry: Entry) -> Group:
+    """The group of a result; a chosen window of a file is a read, a recall is what it brought back."""
+    shown = entry.origin or entry
+    kind = kind_of(shown.call, shown.touches) if shown.call else "other"
+    return GROUPS[kind or "read"]
+
+
+def _ages(view: View) -> Callable[[Entry], int]:
+    """The number of requests that showed a result so far."""
+    seqs = [exchange.seq for exchange in view.context.exchanges]
+    return lambda entry: len(seqs) - bisect_right(seqs, entry.seq)
+
+
+def _why(view: View, numbers: Expectations) -> Callable[[Entry], str]:
+    ages = _ages(view)
+
+    def why(entry: Entry) -> str:
+        if view.tokens(entry) < numbers.min_tokens:
+            return f"under {numbers.min_tokens} tokens"
+        if ages(entry) < numbers.min_age:
+            return "new: the model is still working with it"
+        return "likely enough to be needed again"
+
+    return why

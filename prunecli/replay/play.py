@@ -1,0 +1,226 @@
+"""Plays a script under one policy: the product's fold, policy and spill, the session's clock, and an exact cache.
+
+The records are those that the program would log, with the same numbers, so that the same texts are sent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from prunecli.agent.policy import Policy
+from prunecli.context.pressure import in_tool_round
+from prunecli.context.state import Context
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    Pinned,
+    PrunApplied,
+    Record,
+    RequestSent,
+    Rewound,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Json, ToolUse, Usage, tool_uses
+from prunecli.model.requests import PREAMBLE
+from prunecli.providers.models import token_factor
+from prunecli.replay.prefix import PrefixCache
+from prunecli.replay.rates import Rates
+from prunecli.replay.regret import Regrets
+from prunecli.replay.rows import Row
+from prunecli.replay.script import Script, Step, is_answer
+from prunecli.session.completing import next_timestamp
+
+Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
+"""Holds back a part of the result of a call before it is recorded under this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """One model's part in a replay: how its requests are pruned and what they cost.
+
+    Prices may depend on the tokens of a prompt: `policy` gets those of the context, `rates` those that were sent.
+    `banded` says whether they do.
+    """
+
+    policy: Callable[[int], Policy]
+    rates: Callable[[int], Rates]
+    banded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a session is played with. `terms` by recorded model; `fixed` are the tokens of `preamble`, which is the
+    value of the setting that records system prompt and tools."""
+
+    strategy: str
+    gate: str
+    terms: Callable[[str], Terms]
+    name_of: Callable[[str], str]
+    preamble: Mapping[str, Json]
+    fixed: int
+    ttl_ms: int
+    spill: Spill | None = None
+    factor_of: Callable[[str], float] = token_factor
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request as it was played. `before` are the edits made for it."""
+
+    at: int
+    step: Step
+    usage: Usage
+    cost: float
+    broke: bool
+    before: tuple[PrunApplied, ...]
+
+
+class Player:
+    """Plays one script once. `row` is what came of it; `watch` is called after each request, before its response."""
+
+    def __init__(
+        self, script: Script, part: Part, watch: Callable[["Player", Sent], None] | None = None
+    ) -> None:
+        self.script = script
+        self.part = part
+        self.context = Context(script.counter, part.factor_of)
+        self.row = Row(script.name, script.agent, part.strategy, part.gate, part.spill is not None)
+        self.cache = PrefixCache(part.fixed, part.ttl_ms)
+        self.places: dict[int, int] = {}
+        self.sources: dict[int, int] = {}
+        self.regrets = Regrets(script, self)
+        self._seq = self._now = 0
+        self._watch = watch
+        self._calls: dict[str, ToolUse] = {}
+        self._model = ""
+        self._pruned_results: set[int] = set()
+
+    def play(self) -> Row:
+        """Play to the end."""
+        for step in self.script.steps:
+            self._take(step)
+        self.row.pruned_results = len(self._pruned_results)
+        self.regrets.settle(self.row)
+        return self.row
+
+    def _take(self, step: Step) -> None:
+        match step.event:
+            case SessionStarted(model=model) as event:
+                self._model = self.part.name_of(next(iter(self.script.models), model))
+                self._record(step, replace(event, model=self._model))
+                self._add(SettingChanged(PREAMBLE, self.part.preamble))
+            case AssistantMessage() as event:
+                self._answered(step, event)
+                self._calls = {call.id: call for call in tool_uses(event.content)}
+            case ToolResult() as event:
+                self._result(step, event)
+            case UserMessage() as event:
+                restores = tuple(self.places[seq] for seq in event.restores if seq in self.places)
+                self._record(step, replace(event, restores=restores) if restores else event)
+            case CompactionApplied() as event:
+                head, tail = self._place(event.head_end), self._place(event.tail_start)
+                self._record(step, replace(event, head_end=head, tail_start=tail))
+            case Rewound(to_seq):
+                self._record(step, Rewound(self._place(to_seq)))
+            case Pinned(seqs, pinned):
+                self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
+            case _:
+                pass
+
+    def _place(self, source: int) -> int:
+        """The number here of a record of the source, or of the next one that was played."""
+        if source in self.places:
+            return self.places[source]
+        return min((seq for one, seq in self.places.items() if one > source), default=self._seq)
+
+    def _result(self, step: Step, event: ToolResult) -> None:
+        call = self._calls.get(event.tool_use_id)
+        if call is None:
+            self._record(step, event)
+            return
+        if step.touches is not None:
+            self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
+        else:
+            self._seq += 1  # of the record of the call's start, which here says nothing new
+        if self.part.spill is not None:
+            event = self.part.spill(event, call, step, self._seq)
+            if event.spilled is not None:
+                self.row.spilled_results += 1
+                self.regrets.hidden.add(step.source)
+        self._record(step, event)
+
+    def _answered(self, step: Step, event: AssistantMessage) -> None:
+        if not is_answer(event):
+            self._record(step, event)
+            return
+        name = self.part.name_of(event.model)
+        if name != self._model:
+            self._model = name
+            self._add(SettingChanged("model.name", name))
+        terms = self.part.terms(event.model)
+        in_round = in_tool_round(self.context)
+        pruned = self._pruned(terms)
+        at = self._now
+        self.cache.lay_out(self.context, name)
+        tokens = self.cache.tokens
+        rates = terms.rates(tokens)
+        broke = bool(pruned) and self.cache.breaks(at)
+        self._add(RequestSent(name, tokens, ""), at)
+        answered = max(step.at, self._now)
+        usage = self.cache.sent(at, answered)
+        cost = rates.cost(usage)
+        self.row.sent(usage, cost)
+        if pruned:
+            self.row.cache_breaks += broke
+            self.row.thinking_breaks += self.cache.changed
+            self.row.edits_in_round += self.cache.changed and in_round
+        self.regrets.answered(step, usage, rates)
+        if self._watch:
+            self._watch(self, Sent(at, step, usage, cost, broke, tuple(pruned)))
+        usage = replace(usage, output_tokens=event.usage.output_tokens)
+        self._record(step, replace(event, usage=usage, model=name))
+        if not tool_uses(event.content):
+            self._seq += 1  # of the record that the run ended
+
+    def _pruned(self, terms: Terms) -> list[PrunApplied]:
+        """The edits before a request, made as the program makes them."""
+        found: list[PrunApplied] = []
+        while True:
+            policy = terms.policy(self.context.counts.context_tokens if terms.banded else 0)
+            if not policy.enabled:
+                break
+            policy = replace(policy, market=replace(policy.market, now=self._now))
+            events = policy.prunes(self.context) or policy.relief(self.context)
+            if not events:
+                break
+            for event in events:
+                self._add(event)
+                self._hide(event)
+            found += events
+        return found
+
+    def _hide(self, event: PrunApplied) -> None:
+        """Note what an edit keeps out of the context."""
+        entries = self.context.entries
+        for edit in event.edits:
+            entry = entries[edit.seq]
+            parts = entry.exchange.entries if edit.kind == "drop" and entry.exchange else [entry]
+            if edit.kind in ("drop", "clear", "trim"):
+                self._pruned_results.update(part.seq for part in parts if part.kind == "result")
+                self.regrets.hidden.update(self.sources[part.seq] for part in parts)
+
+    def _record(self, step: Step, event: Event) -> None:
+        """Record an event of the source."""
+        self.places[step.source] = self._seq
+        self.sources[self._seq] = step.source
+        self._add(event, step.at)
+
+    def _add(self, event: Event, at: int = 0) -> None:
+        self._now = next_timestamp(at, self._now)
+        self.context.apply(Record(self._seq, self._now, event))
+        self._seq += 1

@@ -1,0 +1,191 @@
+"""Which responses quote which earlier texts: at least 40 consecutive characters, white space folded.
+
+Any 40 characters contain a whole block of 20 that begins at a multiple of 20, so the index holds only those blocks of
+each source. A response is looked up at each of its characters, and a hit is extended to both sides.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
+from prunecli.model.messages import Json, Text, ToolUse, plain_text
+
+LENGTH = 40
+"""The fewest characters of a quote."""
+_BLOCK = LENGTH // 2
+_OLD = ("old_string", "oldText", "old_text", "old_str", "search")
+_PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
+_MOST_SOURCES = 64
+"""Of one block only so many of the newest places are kept: a text that common is no quote."""
+
+
+class Match(NamedTuple):
+    """A source's part that a response repeats: characters `start` to `end` of the text `said`, folded."""
+
+    source: int
+    said: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text of a response, folded. `edits`: an edit has to match it."""
+
+    text: str
+    edits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quoting:
+    """The texts of one response, and what they repeat, the newest source first."""
+
+    said: tuple[Said, ...]
+    matches: tuple[Match, ...]
+    sources: frozenset[int]
+
+
+Quotes = Mapping[int, Quoting]
+"""By response; responses and sources are places in the log."""
+
+
+def folded(text: str) -> str:
+    """The text with each run of white space as one blank."""
+    return " ".join(text.split())
+
+
+def find_quotes(events: Iterable[tuple[int, Event]]) -> Quotes:
+    """Find the quotes of a session. Sources are results, the user's messages, responses and summaries."""
+    found: dict[int, Quoting] = {}
+    index = _Index()
+    for seq, event in events:
+        match event:
+            case AssistantMessage():
+                said = tuple(_said(event))
+                if quoting := index.quoting(said):
+                    found[seq] = quoting
+                for one in said:
+                    index.add(seq, one.text)
+            case ToolResult(content=content) | UserMessage(content=content):
+                index.add(seq, folded(plain_text(content)))
+            case CompactionApplied(summary=summary):
+                index = _Index()  # what was compacted is gone with or without pruning
+                index.add(seq, folded(summary))
+            case _:
+                pass
+    return found
+
+
+class _Index:
+    def __init__(self) -> None:
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        self._texts: list[tuple[int, str]] = []
+
+    def add(self, seq: int, text: str) -> None:
+        if len(text) < LENGTH:
+            return
+        number = len(self._texts)
+        self._texts.append((seq, text))
+        places = self._places
+        for at in range(0, len(text) - _BLOCK + 1, _BLOCK):
+            known = places.setdefault(text[at : at + _BLOCK], [])
+            known.append((number, at))
+            if len(known) > _MOST_SOURCES:
+                del known[0]
+
+    def quoting(self, said: tuple[Said, ...]) -> Quoting | None:
+        matches = {match for number, one in enumerate(said) for match in self._matches(number, one.text)}
+        if not matches:
+            return None
+        newest = sorted(matches, key=lambda match: (-match.source, match.said, match.start))
+        return Quoting(said, tuple(newest), frozenset(match.source for match in matches))
+
+    def _matches(self, number: int, text: str) -> Iterator[Match]:
+        reached: dict[tuple[int, int], int] = {}
+        places = self._places
+        for at in range(len(text) - _BLOCK + 1):
+            for source, place in places.get(text[at : at + _BLOCK], ()):
+                diagonal = source, place - at
+                if reached.get(diagonal, -1) >= at:
+                    continue
+                seq, its = self._texts[source]
+                start, end = _extended(text, its, at, place)
+                reached[diagonal] = end
+                if end - start >= LENGTH:
+                    yield Match(seq, number, start, end)
+
+
+def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:
+    """The longest common part around a common block, as characters of `text`."""
+    start, shift = at, place - at
+    while start and start + shift and text[start - 1] == its[start + shift - 1]:
+        start -= 1
+    end, most = at + _BLOCK, min(len(text), len(its) - shift)
+    while end < most and text[end] == its[end + shift]:
+        end += 1
+    return start, end
+
+
+def _said(event: AssistantMessage) -> Iterator[Said]:
+    for block in event.content:
+        match block:
+            case Text(text):
+                yield Said(folded(text), edits=False)
+            case ToolUse() as call:
+                needed = [text for text in map(folded, old_texts(call)) if text]
+                yield from (Said(text, edits=True) for text in needed)
+                others = (text for text in map(folded, strings(call.input)) if text not in needed)
+                yield from (Said(text, edits=False) for text in others)
+            case _:
+                pass
+
+
+def old_texts(call: ToolUse) -> Iterator[str]:
+    """The texts that a call has to know exactly to change a file: what it replaces, and the old lines of a patch."""
+    if call.name == "edit":
+        yield from _replaced(call.input)
+    for text in strings(call.input):
+        for part in text.split(_PATCH)[1:]:
+            yield from _old_lines(part.partition(_PATCH_END)[0])
+
+
+def _replaced(value: Json) -> Iterator[str]:
+    """The values of the keys of old texts, also in a list of edits."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _replaced(one)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if key in _OLD and isinstance(one, str):
+                yield one
+            elif key == "edits":
+                yield from _replaced(one)
+
+
+def _old_lines(patch: str) -> Iterator[str]:
+    """The unchanged and removed lines of each hunk. In a program's source, a patch may be one quoted line."""
+    if "\n" not in patch.strip() and "\\n" in patch:
+        patch = patch.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t").replace("\\\\", "\\")
+    hunk: list[str] = []
+    for line in patch.split("\n"):
+        if line.startswith((" ", "-")):
+            hunk.append(line[1:])
+        elif not line.startswith("+") and hunk:
+            yield "\n".join(hunk)
+            hunk = []
+    if hunk:
+        yield "\n".join(hunk)
+
+
+def strings(value: Json) -> Iterator[str]:
+    """The strings inside a JSON value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())

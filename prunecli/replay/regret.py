@@ -1,0 +1,164 @@
+"""Regret: what a response quotes although it was pruned or held back, and what fetching it again would cost.
+
+A quote of hidden text is a regret if no newer source of the same text is in the context. The text then has to be
+fetched again: one more request of the whole context, at the price of reading, or of writing if nothing of it was
+cached; the text at the price of writing, and of reading with each request that follows; and the output tokens of the
+call. A result is fetched at most once. There are two charges: for quotes by an edit, and for any quote; the second
+holds the first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from prunecli.context.exchange import Entry
+from prunecli.context.state import Context
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Usage
+from prunecli.replay.quotes import LENGTH, Match, Quoting, folded
+from prunecli.replay.rates import Rates
+
+if TYPE_CHECKING:
+    from prunecli.replay.rows import Row
+    from prunecli.replay.script import Script, Step
+
+REPLY_TOKENS = 150
+"""Output tokens of the call that fetches something again."""
+
+Span = tuple[int, int]
+"""First and last place at which a quote of `LENGTH` characters begins."""
+
+
+class Played(Protocol):
+    """What is asked of the player: the context, and where it holds a record of the source."""
+
+    context: Context
+    places: dict[int, int]
+
+
+@dataclass(slots=True)
+class _Charge:
+    """One way of charging: what was fetched so far, and the USD it cost."""
+
+    fetched: set[int] = field(default_factory=set)
+    cost: float = 0.0
+
+
+@dataclass(slots=True)
+class Regrets:
+    """The regrets of one play. `hidden` are the places in the source's log of what was edited or held back."""
+
+    script: "Script"
+    played: Played
+    hidden: set[int] = field(default_factory=set)
+    new: set[int] = field(default_factory=set)
+    _any: _Charge = field(default_factory=_Charge)
+    _edit: _Charge = field(default_factory=_Charge)
+    _shown: dict[tuple[int, str], str] = field(default_factory=dict)
+
+    def answered(self, step: "Step", usage: Usage, rates: Rates) -> None:
+        """Charge what a response quotes; its request had this usage. `new` are the results it had to fetch."""
+        self.new = set()
+        quoting = self.script.quotes.get(step.source) if self.hidden else None
+        if quoting is None or self.hidden.isdisjoint(quoting.sources):
+            return
+        further = self.script.further[step.source]
+        by_edits = set(self._missing(quoting, self._edit.fetched, edits_only=True))
+        by_any = set(self._missing(quoting, self._any.fetched, edits_only=False)) | by_edits
+        for charge, sources in ((self._edit, by_edits), (self._any, by_any - self._any.fetched)):
+            for source in sources:
+                charge.fetched.add(source)
+                charge.cost += self._cost(source, usage, rates, further)
+        self.new = by_any
+
+    def settle(self, row: "Row") -> None:
+        """Put the regrets into a row whose costs are complete."""
+        row.regret, row.edit_regret = len(self._any.fetched), len(self._edit.fetched)
+        row.cost_with_any_rereads = row.cost + self._any.cost
+        row.cost_with_rereads = row.cost + self._edit.cost
+
+    def _cost(self, source: int, usage: Usage, rates: Rates, further: int) -> float:
+        tokens = self._tokens(source)
+        context = rates.read if usage.cache_read_input_tokens else rates.write
+        once = usage.prompt_tokens * context + tokens * rates.write + REPLY_TOKENS * rates.output
+        return (once + tokens * rates.read * further) / 1e6
+
+    def _tokens(self, source: int) -> float:
+        """Tokens that fetching brings back: the whole of what was pruned, or the part that was held back."""
+        context = self.played.context
+        entry = context.entries[self.played.places[source]]
+        spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
+        held = spilled.tokens if spilled else 0
+        gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
+        return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
+
+    def _missing(self, quoting: Quoting, fetched: set[int], *, edits_only: bool) -> Iterator[int]:
+        """The sources of quotes for which nothing newer is in the context, or what has been fetched."""
+        for number, said in enumerate(quoting.said):
+            if edits_only and not said.edits:
+                continue
+            matches = [one for one in quoting.matches if one.said == number]
+            if self.hidden.isdisjoint(one.source for one in matches):
+                continue
+            seen = [(one.start, one.end - LENGTH) for one in matches if one.source in fetched]
+            for match in matches:
+                if match.source in fetched:
+                    continue
+                if match.source not in self.hidden:
+                    seen.append((match.start, match.end - LENGTH))
+                    continue
+                here = list(self._visible(match, said.text))
+                seen += here
+                if not _covered((match.start, match.end - LENGTH), seen):
+                    yield match.source
+                    seen.append((match.start, match.end - LENGTH))
+
+    def _visible(self, match: Match, text: str) -> Iterator[Span]:
+        """The places of a quote that are still shown of an edited or shortened source."""
+        shown = self._text_of(match.source)
+        if shown is None:
+            yield match.start, match.end - LENGTH
+            return
+        at, last = match.start, match.end - LENGTH
+        while shown and at <= last:
+            if text[at : at + LENGTH] not in shown:
+                at += 1
+                continue
+            end = at + LENGTH
+            while end < match.end and text[at : end + 1] in shown:
+                end += 1
+            yield at, end - LENGTH
+            at = end - LENGTH + 1
+
+    def _text_of(self, source: int) -> str | None:
+        """What is shown of a source, folded; None for all of it."""
+        context = self.played.context
+        entry = context.entries.get(self.played.places.get(source, -1))
+        if entry is None or _is_dropped(context, entry):
+            return ""
+        edit = context.text_edit(entry.seq)
+        if edit is not None:
+            shown = "" if edit.kind == "clear" else edit.text or ""
+        elif isinstance(entry.event, ToolResult) and entry.event.spilled:
+            shown = entry.event.spilled.shown
+        else:
+            return None
+        if (source, shown) not in self._shown:
+            self._shown[source, shown] = folded(shown)
+        return self._shown[source, shown]
+
+
+def _is_dropped(context: Context, entry: Entry) -> bool:
+    return entry.exchange is not None and context.dropped(entry.exchange)
+
+
+def _covered(span: Span, seen: list[Span]) -> bool:
+    """Whether the spans together hold all places of this one."""
+    at, last = span
+    for start, end in sorted(seen):
+        if start > at:
+            return False
+        at = max(at, end + 1)
+        if at > last:
+            return True
+    return at > last

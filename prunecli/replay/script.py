@@ -1,0 +1,168 @@
+"""A recorded session made ready to be played: its events without anybody's edits, counted once for all strategies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from prunecli.context.exchange import result_tokens
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    Pinned,
+    Record,
+    Rewound,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
+from prunecli.model.messages import Json, tool_uses
+from prunecli.model.requests import PREAMBLE
+from prunecli.model.touches import Touches
+from prunecli.replay.quotes import Quotes, find_quotes
+
+_PLAN = "prun"
+"""What a result's details call the prune that the model asked for; its places are those of another log."""
+_NOT_A_REQUEST = "<synthetic>"
+"""The model that Claude Code names in messages it wrote itself."""
+
+
+class Counted:
+    """A token counter that counts each text once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name = counter.name
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        """Tokens of the text."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._counter.count(text)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An event to play: its time, its place in the log it comes from, and what its call declared to touch."""
+
+    at: int
+    source: int
+    event: Event
+    touches: Touches | None = None
+
+
+@dataclass(frozen=True)
+class Script:
+    """A session to play.
+
+    `name` is shown, `agent` is the program that recorded it, `cwd` its directory. `preamble` is the recorded system
+    prompt with the tools, None if the recording has none.
+    """
+
+    name: str
+    agent: str
+    steps: tuple[Step, ...]
+    counter: TokenCounter
+    cwd: str = ""
+    preamble: Mapping[str, Json] | None = None
+
+    @cached_property
+    def quotes(self) -> Quotes:
+        """Which responses quote which earlier texts."""
+        return find_quotes((step.source, step.event) for step in self.steps)
+
+    @cached_property
+    def requests(self) -> tuple[Step, ...]:
+        """The responses, one for each request."""
+        return tuple(step for step in self.steps if is_answer(step.event))
+
+    @cached_property
+    def further(self) -> Mapping[int, int]:
+        """For each response, how many requests follow until the session ends or is compacted."""
+        found: dict[int, int] = {}
+        count = 0
+        for step in reversed(self.steps):
+            if isinstance(step.event, CompactionApplied):
+                count = 0
+            elif is_answer(step.event):
+                found[step.source] = count
+                count += 1
+        return found
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that answered, in order of appearance; the one of the session if none is named."""
+        named = [step.event.model for step in self.requests if isinstance(step.event, AssistantMessage)]
+        started = next((one.event.model for one in self.steps if isinstance(one.event, SessionStarted)), "")
+        return tuple(dict.fromkeys(filter(None, named))) or ((started,) if started else ())
+
+    @property
+    def largest_prompt(self) -> int:
+        """The largest prompt that the recording's endpoint reported, in tokens; 0 without a report."""
+        events = (step.event for step in self.requests)
+        return max(
+            (one.usage.prompt_tokens for one in events if isinstance(one, AssistantMessage)), default=0
+        )
+
+
+def is_answer(event: Event) -> bool:
+    """Whether the event answers a request."""
+    return isinstance(event, AssistantMessage) and event.model != _NOT_A_REQUEST
+
+
+def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
+    """Make a script of a session's records. Edits, requests and settings are left out: replay makes its own."""
+    counted = Counted(counter)
+    steps = tuple(_in_call_order(list(_steps(records, counted))))
+    events = [record.event for record in records]
+    cwd = next((one.cwd for one in events if isinstance(one, SessionStarted)), "")
+    recorded = (one.value for one in events if isinstance(one, SettingChanged) and one.key == PREAMBLE)
+    preamble = next((one for one in recorded if isinstance(one, dict)), None)
+    return Script(name, agent, steps, counted, cwd, preamble)
+
+
+def _steps(records: Sequence[Record], counter: TokenCounter) -> Iterator[Step]:
+    touches = {
+        record.event.tool_use_id: record.event.touches
+        for record in records
+        if isinstance(record.event, ToolStarted) and record.event.touches is not None
+    }
+    for record in records:
+        match record.event:
+            case ToolResult() as event:
+                details = {key: value for key, value in event.details.items() if key != _PLAN}
+                tokens = result_tokens(event.content, counter.count)
+                whole = replace(event, details=details, tokens=tokens, spilled=None)
+                yield Step(record.timestamp, record.seq, whole, touches.get(event.tool_use_id))
+            case (
+                SessionStarted()
+                | UserMessage()
+                | AssistantMessage()
+                | CompactionApplied()
+                | Rewound()
+                | Pinned() as event
+            ):
+                yield Step(record.timestamp, record.seq, event)
+            case _:
+                pass
+
+
+def _in_call_order(steps: list[Step]) -> Iterator[Step]:
+    """The steps with the results of each response in the order of its calls, as the program records them."""
+    place: dict[str, int] = {}
+    waiting: list[Step] = []
+    for step in steps:
+        if isinstance(step.event, ToolResult):
+            waiting.append(step)
+            continue
+        yield from sorted(waiting, key=lambda one: place.get(getattr(one.event, "tool_use_id", ""), -1))
+        waiting = []
+        if isinstance(step.event, AssistantMessage):
+            place = {call.id: at for at, call in enumerate(tool_uses(step.event.content))}
+        yield step
+    yield from sorted(waiting, key=lambda one: place.get(getattr(one.event, "tool_use_id", ""), -1))

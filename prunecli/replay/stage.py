@@ -1,0 +1,190 @@
+"""What sessions are replayed with: configuration, models, prices and settings; and replaying one of them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+from prunecli.agent.policy import Policy
+from prunecli.agent.system_prompt import Surroundings, system_prompt
+from prunecli.config import Config
+from prunecli.context.expectations import Expectations
+from prunecli.context.spill import Cut, cut_of
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Json, ToolUse
+from prunecli.model.requests import CacheTtl, Preamble
+from prunecli.model.touches import named
+from prunecli.providers.models import token_factor
+from prunecli.providers.tokenizer import counter
+from prunecli.replay.play import Part, Player, Spill, Terms
+from prunecli.replay.rates import Table, rates_of
+from prunecli.replay.rows import Row
+from prunecli.replay.script import Script, Step, script_of
+from prunecli.replay.validation import Validation, validated
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.toolbox import load_tools
+from prunecli.session.importers.source import read_source
+from prunecli.tools.tool import definition
+
+NO_PRUNING = "no_pruning"
+_LARGE_WINDOW = 1_000_000
+"""The window of a session whose reported prompts are larger than the known one."""
+_TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One way to prune: a strategy, or several joined by `+`; its gate; whether results are spilled."""
+
+    strategy: str
+    gate: str
+    spill: bool
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The names of its strategies in running order."""
+        return tuple(self.strategy.split("+"))
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A session under each setting; the first row is that without pruning."""
+
+    rows: tuple[Row, ...]
+    validation: Validation
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What sessions are replayed with.
+
+    `fixed` replaces the tokens of system prompt and tools. `compactions`: also play those that an importer leaves out
+    because the file still has what they replaced.
+    """
+
+    config: Config
+    table: Table
+    settings: tuple[Setting, ...]
+    ttl: CacheTtl
+    expectations: Expectations
+    fixed: int | None = None
+    compactions: bool = False
+    _terms: dict[object, Terms] = field(default_factory=dict)
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The counter of the configured estimator."""
+        return counter(self.config.pruning.estimator)
+
+    def replay(self, path: Path) -> Replayed:
+        """Read a session and play it without pruning, then under each setting. Raises SessionError and OSError."""
+        source = read_source(path, compactions=self.compactions)
+        origin = source.imported.origin
+        script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
+        settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
+        rows = tuple(Player(script, self.part(script, setting)).play() for setting in settings)
+        notices = (*source.notices, *self._notices(script))
+        real = source if self.compactions else read_source(path, compactions=True)
+        return Replayed(rows, validated(real.records, script.counter), notices)
+
+    def _notices(self, script: Script) -> list[str]:
+        unknown = [name for name in script.models if not self.table.has_price(name)]
+        stand_in = self.table.info_of(self.table.stand_in).name
+        return [f"{name}: no known price, counted at that of {stand_in}" for name in unknown]
+
+    def part(self, script: Script, setting: Setting) -> Part:
+        """What a script is played with under a setting."""
+        window = self._window(script)
+        model = self.table.name(next(iter(script.models), ""))
+        preamble = script.preamble or self._preamble(script, window)
+        fixed = self.fixed
+        if fixed is None:
+            pieces = Preamble.of(tuple(preamble.get("system") or ()), tuple(preamble.get("tools") or ()))
+            texts = (*pieces.system, *pieces.tools)
+            fixed = round(token_factor(model) * sum(self.counter.count(one.decode()) for one in texts))
+        return Part(
+            setting.strategy,
+            setting.gate,
+            lambda recorded: self._terms_of(recorded, setting, window),
+            self.table.name,
+            preamble,
+            fixed,
+            _TTL_MS[self.ttl],
+            self._spill(script.counter) if setting.spill else None,
+        )
+
+    def _spill(self, counter: TokenCounter) -> Spill:
+        """Holds results back as the program does; where they are cut is worked out once for all settings."""
+        caps, recall = self.expectations.caps["normal"], "recall" in self.config.tools.enabled
+        cuts: dict[int, Cut | None] = {}
+
+        def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
+            if step.source not in cuts:
+                touches = step.touches or named(call.name, call.input)
+                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall)
+            cut = cuts[step.source]
+            return result if cut is None else cut.of(result, seq)
+
+        return spill
+
+    def _terms_of(self, recorded: str, setting: Setting, window: int) -> Terms:
+        key = recorded, setting, window
+        if key not in self._terms:
+            info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
+            recall = "recall" in config.tools.enabled
+            choices = Choices(
+                config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
+            )
+            policy = self._here(choices.policy, setting)
+
+            def banded(tokens: int) -> Policy:
+                return self._here(replace(choices, prompt_tokens=tokens).policy, setting)
+
+            self._terms[key] = Terms(
+                banded if info.bands else lambda _: policy,
+                lambda tokens: rates_of(info.prices_for(tokens), ttl),
+                bool(info.bands),
+            )
+        return self._terms[key]
+
+    def _here(self, policy: Policy, setting: Setting) -> Policy:
+        """The policy without what a recording cannot show: compactions, whose summaries were never written."""
+        return replace(
+            policy,
+            enabled=setting.strategy != NO_PRUNING,
+            compaction=replace(policy.compaction, enabled=False),
+            market=replace(policy.market, limit=0),
+        )
+
+    def _config_of(self, setting: Setting) -> Config:
+        names = json.dumps(setting.strategies) if len(setting.strategies) > 1 else setting.strategy
+        return (
+            self.config.with_value("pruning.strategy", names)
+            .with_value("pruning.gate", setting.gate)
+            .with_value("pruning.enabled", "true")
+            .with_value("model.cache_ttl", self.ttl)
+        )
+
+    def _window(self, script: Script) -> int:
+        """The window that the recording shows: that of its models, or a large one if its prompts were larger."""
+        known = max((self.table.info_of(name).context_window for name in script.models), default=0)
+        known = known or self.config.pruning.context_tokens
+        return known if script.largest_prompt <= known else _LARGE_WINDOW
+
+    def _preamble(self, script: Script, window: int) -> dict[str, Json]:
+        """The product's own system prompt and tools, as for a new session in the recording's directory."""
+        tools = [definition(tool) for tool in load_tools(self.config.tools.enabled).values()]
+        can_prune = any(tool["name"] == "prun" for tool in tools)
+        begun = script.steps[0].at if script.steps else 0
+        today = date.fromtimestamp(begun / 1000).isoformat()
+        place = Surroundings(Path(script.cwd or "/"), "linux, sh", today, window, can_prune)
+        return {"system": list(system_prompt(place, ())), "tools": tools}
+
+
+def _name(path: Path) -> str:
+    """What a session's file is called, without what says its kind."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")

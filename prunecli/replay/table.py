@@ -1,0 +1,141 @@
+"""The terminal's table: which setting is cheapest, what it would have saved and what it risks; then the figures."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from prunecli.figures import money, share, short
+from prunecli.replay.rows import Row, ratio, totals
+from prunecli.replay.validation import Validation
+
+_LENGTHS = ((20, "to 20"), (80, "21 to 80"), (1 << 62, "over 80"))
+_HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All rows of a replay, session by session, each beginning with that of no pruning."""
+
+    sessions: Sequence[Sequence[Row]]
+    validation: Validation
+    money: Callable[[float], str] = money
+
+    @property
+    def totals(self) -> list[Row]:
+        """One row for each setting; the first is that of no pruning."""
+        return totals(row for rows in self.sessions for row in rows)
+
+
+def lines(report: Report) -> Iterator[str]:
+    """The table in lines."""
+    whole = report.totals
+    yield from _answer(report, whole)
+    yield ""
+    yield from _table(whole)
+    agents = sorted({rows[0].agent for rows in report.sessions})
+    if len(agents) > 1:
+        groups = [(name, [rows for rows in report.sessions if rows[0].agent == name]) for name in agents]
+        yield from ("", *_ratios("by agent", groups, whole))
+    groups = [(name, _of_length(report.sessions, above, most)) for above, most, name in _lengths()]
+    if sum(bool(found) for _, found in groups) > 1:
+        yield from ("", *_ratios("by requests", groups, whole))
+    yield from ("", *_checked(report.validation))
+
+
+def _answer(report: Report, whole: Sequence[Row]) -> Iterator[str]:
+    """Three lines: the cheapest setting, what it would have saved, and what it risks."""
+    base = whole[0]
+    best = min(whole, key=lambda row: (row.cost_with_any_rereads, row is not base))
+    what = f"{len(report.sessions)} session{'s' * (len(report.sessions) != 1)}, {base.requests:,} requests"
+    if best is base:
+        yield f"Cheapest: no pruning ({what})"
+        yield f"Nothing saves on its {report.money(base.cost)} of prompts"
+        yield "Risk: none"
+        return
+    saved = base.cost - best.cost_with_any_rereads
+    yield f"Cheapest: {best.name}, gate {best.gate} ({what})"
+    yield (
+        f"Would have saved {report.money(saved)} of {report.money(base.cost)} "
+        f"({share(saved / base.cost)}) of prompts, everything quoted later fetched again"
+    )
+    worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
+    yield (
+        f"Risk: {best.regret:,} of {best.pruned_results + best.spilled_results:,} shortened or cleared results were "
+        f"quoted later, {best.edit_regret:,} by edits; worst session {_part(worst, best.setting):.2f} of its cost"
+    )
+
+
+def _part(rows: Sequence[Row], setting: object) -> float:
+    found = next(row for row in rows if row.setting == setting)
+    return ratio(found.cost_with_rereads, rows[0].cost)
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    base = rows[0]
+    cells: list[tuple[str, ...]] = [_HEAD]
+    for row in rows:
+        costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
+        cells.append(
+            (
+                row.name if row is base or row.strategy == "no_pruning" else f"{row.name} ({row.gate})",
+                *(f"{ratio(cost, base.cost):.3f}" for cost in costs),
+                short(row.tokens),
+                short(row.peak),
+                f"{row.cache_breaks:,}",
+                f"{row.pruned_results:,}",
+                f"{row.spilled_results:,}",
+                f"{row.regret:,}/{row.edit_regret:,}",
+            )
+        )
+    yield from _aligned(cells)
+    yield "cost: of no pruning; + edits, + any: with what edits, or anything, quoted later fetched again"
+
+
+def _ratios(
+    title: str, groups: Iterable[tuple[str, Sequence[Sequence[Row]]]], whole: Sequence[Row]
+) -> Iterator[str]:
+    """Cost with everything fetched again, of no pruning, for each setting and group of sessions."""
+    columns = [[title, *(row.name for row in whole[1:])]]
+    for name, sessions in groups:
+        if sessions:
+            found = {row.setting: row for row in totals(row for rows in sessions for row in rows)}
+            base = found[whole[0].setting].cost
+            parts = (ratio(found[row.setting].cost_with_any_rereads, base) for row in whole[1:])
+            columns.append([f"{name} ({len(sessions)})", *(f"{part:.3f}" for part in parts)])
+    yield from _aligned(list(zip(*columns, strict=True)))
+
+
+def _lengths() -> Iterator[tuple[int, int, str]]:
+    above = 0
+    for most, name in _LENGTHS:
+        yield above, most, name
+        above = most
+
+
+def _of_length(sessions: Sequence[Sequence[Row]], above: int, most: int) -> list[Sequence[Row]]:
+    return [rows for rows in sessions if above < rows[0].requests <= most]
+
+
+def _checked(found: Validation) -> Iterator[str]:
+    median, most = found.at(0.5), found.at(0.95)
+    if median is None or most is None:
+        yield "Not checked: the recordings report no usage"
+        return
+    yield (
+        f"Checked against {len(found.errors):,} reported prompts: size {median:.2%} off in the median, "
+        f"{most:.1%} in 95 of 100"
+    )
+    if found.reported:
+        yield (
+            f"Cache reads {short(found.predicted)} predicted, {short(found.reported)} reported "
+            f"({found.predicted / found.reported - 1:+.1%})"
+        )
+
+
+def _aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    for row in cells:
+        first, *rest = (
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join((first, *rest)).rstrip()

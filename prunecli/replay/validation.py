@@ -1,0 +1,95 @@
+"""Holds what replay rests on against a recording's own reports: the size of each prompt, and what was read cached.
+
+The recording is folded as it was, with its edits and reports. Each prompt is estimated before its report is known;
+the reports before it anchor the estimate. Cache reads are those of the exact cache (`prefix.py`), with the lifetime
+that fits the recording better: its program chose one and rarely says which. What the first request read comes from
+other sessions; it counts as cached from then on, because it is what they share.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import TokenCounter
+from prunecli.model.events import AssistantMessage, Record, RequestSent
+from prunecli.model.messages import Json
+from prunecli.providers.models import token_factor
+from prunecli.replay.prefix import PrefixCache
+
+_LIFETIMES = (300_000, 3_600_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Sorted relative errors of anchored prompts, and cache reads in tokens, predicted and reported."""
+
+    errors: tuple[float, ...] = ()
+    predicted: int = 0
+    reported: int = 0
+
+    def at(self, part: float) -> float | None:
+        """The error that this part of the requests does not exceed; None without reports."""
+        return self.errors[max(0, round(part * len(self.errors)) - 1)] if self.errors else None
+
+    def to_json(self) -> dict[str, Json]:
+        """The summary figures."""
+        return {
+            "requests": len(self.errors),
+            "prompt_error_median": self.at(0.5),
+            "prompt_error_p95": self.at(0.95),
+            "cache_read_predicted": self.predicted,
+            "cache_read_reported": self.reported,
+        }
+
+
+def together(found: Iterable[Validation]) -> Validation:
+    """The validation of several sessions."""
+    each = list(found)
+    errors = sorted(error for one in each for error in one.errors)
+    return Validation(tuple(errors), sum(one.predicted for one in each), sum(one.reported for one in each))
+
+
+def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
+    """Compare a session with its reports."""
+    errors: list[float] = []
+    reads: list[tuple[int, ...]] = []
+    reported = 0
+    for error, predicted, read in _requests(records, counter):
+        if error is not None:
+            errors.append(error)
+        if read is not None:
+            reads.append(predicted)
+            reported += read
+    sums = [sum(one[at] for one in reads) for at in range(len(_LIFETIMES))]
+    return Validation(tuple(sorted(errors)), min(sums, key=lambda one: abs(one - reported)), reported)
+
+
+def _requests(
+    records: Sequence[Record], counter: TokenCounter
+) -> Iterator[tuple[float | None, tuple[int, ...], int | None]]:
+    """Of each reported prompt its error, the reads predicted with each lifetime, and the reported one."""
+    context = Context(counter, token_factor)
+    caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in _LIFETIMES]
+    recorded = any(isinstance(one.event, RequestSent) for one in records)
+    sizes: dict[int, int] = {}
+    shared: int | None = None
+    now = 0
+    for record in records:
+        event = record.event
+        if isinstance(event, AssistantMessage) and (prompt := event.usage.prompt_tokens):
+            estimate, model = context.counts.context_tokens, event.model
+            read = event.usage.cache_read_input_tokens
+            predicted: list[int] = []
+            for cache in caches:
+                cache.lay_out(context, model)
+                place, _ = cache.read(now)
+                predicted.append(sizes.get(cache.prefix(place), shared or 0))
+                cache.sent(now, record.timestamp)
+            sizes[caches[0].prefix(-1)] = estimate
+            error = abs(estimate - prompt) / prompt if context.counts.scale.measured else None
+            yield error, tuple(predicted), None if shared is None else read
+            shared = (read or 0) if shared is None else shared
+            if not recorded:
+                context.apply(Record(record.seq, now, RequestSent(model, estimate, "")))
+        context.apply(record)
+        now = record.timestamp

@@ -1,0 +1,42 @@
+"""The running balance of pruning in a session: what it saved, cost, and cost again when content was fetched back."""
+
+from collections.abc import Callable, Mapping
+
+from prunecli.inspector.spending import Paid, Pruning, balance, payments_of
+from prunecli.model.messages import Json
+from prunecli.runtime.choices import Choices
+from prunecli.session.session import Session
+
+
+def payments(session: Session, choices: Choices) -> list[Paid]:
+    """Every response with a usage, oldest first."""
+    return payments_of(session.records, session.context, choices.known_price)
+
+
+class Balance:
+    """The balance of the present session, summed up when asked and when the log has grown since."""
+
+    def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
+        self._session, self._choices = session, choices
+        self._known: tuple[Session, int, Pruning] | None = None
+
+    @property
+    def now(self) -> Pruning:
+        """The balance after the newest record."""
+        session = self._session()
+        if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
+            self._known = session, len(session.records), self._of(session)
+        return self._known[2]
+
+    def _of(self, session: Session) -> Pruning:
+        choices = self._choices()
+        return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
+
+    def to_json(self) -> Mapping[str, Json]:
+        """The balance for the ledger."""
+        return self.now.to_json()
+
+    def losing(self) -> bool:
+        """Whether pruning has cost more than it saved."""
+        net = self.now.balance
+        return net is not None and net < 0

@@ -1,0 +1,226 @@
+"""What is held back of a long result: kinds, where it is cut, and what the text says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prunecli.context.expectations import Caps
+from prunecli.context.pages import Lines
+from prunecli.context.spill import kind_of, spill
+from prunecli.context.tokens import Chars4
+from prunecli.errors import ConfigError
+from prunecli.model.events import Record, Spilled, ToolResult
+from prunecli.model.messages import Image, Json, Text, ToolUse
+from prunecli.model.record_codec import decode_record, encode_record
+from prunecli.model.touches import Touches, named
+from prunecli.paths import PACKAGE
+from prunecli.providers.models import load_expectations
+
+CAPS = Caps(bash=100, print=400, read=800, search=100, other=200, least=10)
+READ, BASH = Touches(reads=("a.py",)), Touches(runs=("make",))
+
+
+def use(name: str, **given: Json) -> ToolUse:
+    return ToolUse("t1", name, given)
+
+
+def result(text: str, *, failed: bool = False, details: dict[str, Json] | None = None) -> ToolResult:
+    return ToolResult("t1", "x", (Text(text),), failed, details or {})
+
+
+def shown(
+    text: str,
+    touches: Touches | None = BASH,
+    *,
+    call: ToolUse | None = None,
+    caps: Caps = CAPS,
+    recall: bool = True,
+    failed: bool = False,
+    details: dict[str, Json] | None = None,
+) -> str | None:
+    whole = result(text, failed=failed, details=details)
+    cut = spill(whole, call or use("x"), touches, 17, caps, Chars4(), recall=recall)
+    assert cut.content == whole.content
+    return None if cut.spilled is None else cut.spilled.shown
+
+
+def lines(count: int, width: int = 20) -> str:
+    return "".join(f"line {number}".ljust(width - 1, ".") + "\n" for number in range(1, count + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kind"),
+    [
+        ("bash", {"command": "make test"}, "bash"),
+        ("bash", {"command": "cat a.py"}, "print"),
+        ("bash", {"command": "cd src && sed -n '1,200p' a.py | head -50; echo; nl b.py"}, "print"),
+        ("bash", {"command": "sed s/a/b/ a.py"}, "bash"),
+        ("bash", {"command": "cat a.py | grep x"}, "bash"),
+        ("bash", {"command": "cat $FILE"}, "bash"),
+        ("bash", {"command": "echo a"}, "bash"),
+        ("bash", {"command": "make | tail -5"}, "bash"),
+        ("read", {"path": "a.py"}, "read"),
+        ("read", {"path": "a.py", "offset": None, "limit": None}, "read"),
+        ("read", {"path": "a.py", "offset": 1}, None),
+        ("read", {"path": "a.py", "limit": 5000}, None),
+        ("grep", {"pattern": "x"}, "search"),
+        ("ls", {}, "search"),
+        ("edit", {"path": "a.py"}, "other"),
+        ("recall", {"entry": 4}, None),
+        ("prun", {"tokens": 4}, None),
+        ("mcp__web__fetch", {"url": "x"}, "other"),
+    ],
+)
+def test_each_call_has_a_kind(name: str, given: dict[str, Json], kind: str | None) -> None:
+    assert kind_of(use(name, **given), named(name, given)) == kind
+
+
+def test_a_result_within_its_cap_is_sent_whole() -> None:
+    assert shown(lines(20)) is None  # 100 tokens
+    assert shown(lines(21)) is None  # so little is not worth a line
+
+
+def test_a_cap_of_zero_holds_nothing_back() -> None:
+    assert shown(lines(5000), caps=Caps()) is None
+
+
+def test_a_command_keeps_its_head_and_its_tail_in_whole_lines() -> None:
+    found = shown(lines(500))
+    assert found == lines(10) + "[480 of 500 lines held back | recall 17 lines 11-490]\n" + "".join(
+        lines(500).splitlines(keepends=True)[-10:]
+    )
+
+
+def test_a_read_keeps_a_page_from_its_head_and_says_where_to_continue() -> None:
+    found = shown(lines(500), READ)
+    assert found == lines(160) + "[340 of 500 lines held back | continue with offset=161]"
+
+
+def test_a_page_of_a_longer_file_counts_the_lines_of_the_file() -> None:
+    note = "[lines 1-2000 of 5000; continue with offset=2001]"
+    details: dict[str, Json] = {"first_line": 1, "last_line": 2000, "lines": 5000}
+    found = shown(lines(2000) + note, READ, details=details)
+    assert found == lines(160) + "[4,840 of 5,000 lines held back | continue with offset=161]"
+
+
+def test_a_search_keeps_its_head() -> None:
+    found = shown(lines(500), Touches(searches=(".",)))
+    assert found == lines(20) + "[480 of 500 lines held back | recall 17 lines 21-500]"
+
+
+def test_without_recall_no_tool_is_named_that_is_not_there() -> None:
+    assert "| narrow the command to see them]" in (shown(lines(500), recall=False) or "")
+    assert "| ask for less]" in (shown(lines(500), None, recall=False) or "")
+    assert "| continue with offset=161]" in (shown(lines(500), READ, recall=False) or "")
+
+
+def test_a_failure_keeps_its_end_whatever_its_kind() -> None:
+    found = shown(lines(500) + "[exit code 2]", Touches(searches=(".",)), failed=True)
+    assert found is not None
+    assert found.endswith("[exit code 2]")
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["=========== short test summary info ============", "Summary of all failing tests", "failures:"],
+)
+def test_the_list_of_failing_tests_stays_in_the_tail(start: str) -> None:
+    summary = f"{start}\n{lines(11)}=== 11 failed ===\n[exit code 1]"  # longer than half of the cap
+    found = shown(lines(500) + summary, failed=True)
+    assert found is not None
+    assert found.endswith(f"\n{summary}")
+
+
+def test_a_line_is_cut_only_if_it_alone_is_too_long() -> None:
+    found = shown("short\n" + "x" * 4000 + "\nend\n")
+    assert found is not None
+    head, note, tail = found.split("\n", 1)[1].split("\n", 2)
+    assert set(head) == {"x"}
+    assert (
+        note
+        == f"[{4001 - len(head) - tail.index(chr(10)) - 1:,} of 4,001 characters of line 2 held back | "
+        + (f"recall 17 lines 2:{len(head) + 1}-2:{4000 - tail.index(chr(10))}]")
+    )
+    assert tail.endswith("x\nend\n")
+
+
+def test_no_character_and_no_escape_sequence_is_split() -> None:
+    for unit in ("e\u0301", "\U0001f468\u200d\U0001f469", "\x1b[38;5;196mx"):
+        found = shown(unit * 3000)
+        assert found is not None
+        head, _, tail = found.split("\n")
+        assert head == unit * (len(head) // len(unit))
+        assert tail.removeprefix("x") == unit * (len(tail) // len(unit))
+
+
+def test_json_ends_behind_an_element() -> None:
+    rows = [{"id": number, "name": "x" * 30} for number in range(100)]
+    found = shown(json.dumps(rows), None)
+    assert found is not None
+    head = found.split("\n")[0]
+    assert len(head) / 4 > 100
+    assert head.endswith("},")
+    assert json.loads(f"{head.removesuffix(',')}]") == rows[: head.count("id")]
+
+
+def test_json_of_one_long_element_is_sent_whole() -> None:
+    assert shown(json.dumps({"page": "x" * 4000}), None) is None
+    assert shown(json.dumps([1, "x" * 1200, 2, "x" * 4000]), None) is not None  # within twice the cap
+
+
+def test_json_lines_stay_whole() -> None:
+    row = json.dumps({"text": "x" * 300}) + "\n"
+    found = shown(row * 40, None)
+    assert found is not None
+    for line in found.splitlines():
+        assert line.startswith("[") or json.loads(line)
+
+
+def test_images_are_never_cut() -> None:
+    picture = Image("image/png", "AAAA", 100, 100)
+    whole = ToolResult("t1", "x", (picture, Text(lines(500)), Text("end")), False)
+    cut = spill(whole, use("x"), BASH, 17, CAPS, Chars4(), recall=True)
+    assert cut.spilled is not None
+    assert cut.sent == (Text(cut.spilled.shown), picture)
+    assert cut.spilled.shown.endswith("\nend")
+    alone = ToolResult("t1", "x", (picture,), False)
+    assert spill(alone, use("x"), BASH, 17, CAPS, Chars4(), recall=True) is alone
+
+
+def test_names_of_parts_are_read_back() -> None:
+    text = "a\r\nbcd\n\ne"
+    whole = Lines(text)
+    assert whole.count == 4
+    for start in range(len(text)):
+        for stop in range(start + 1, len(text) + 1):
+            assert whole.part(whole.name(start, stop)) == (start, stop)
+    assert whole.part("2-") == (3, len(text))
+    assert whole.part("2,3") == whole.part("2:3") == whole.part("lines 2-3")
+
+
+@pytest.mark.parametrize("name", ["", "x", "0-2", "5-6", "3-2", "-4", "1-2-3", "9" * 40])
+def test_a_name_that_is_no_part_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="lines"):
+        Lines("a\nb\nc\nd").part(name)
+
+
+def test_a_record_keeps_what_was_sent_and_older_ones_have_nothing() -> None:
+    event = ToolResult("t1", "x", (Text("whole"),), tokens=3, spilled=Spilled(40, "shown"))
+    line = encode_record(Record(4, 5, event))
+    assert b'"spilled":{"tokens":40,"shown":"shown"}' in line
+    assert decode_record(line).event == event
+    assert b"spilled" not in encode_record(Record(4, 5, result("whole")))
+
+
+def test_the_shipped_expectations_are_read_and_a_damaged_file_is_named(tmp_path: Path) -> None:
+    found = load_expectations(PACKAGE / "data")
+    assert found.caps["normal"].of("bash") == 1000
+    assert found.probability("read", 1, 500) == pytest.approx(0.41 * 0.85)
+    assert found.probability("bash", 7, 5000) == pytest.approx(0.16 * 1.6)
+    assert found.probability("other", 1000, 2000) == pytest.approx(0.12 * 1.25)
+    assert [found.further(requests) for requests in (0, 30, 500)] == [5, 30, 60]
+    for damage in ("", "{}", json.dumps({"caps": []})):
+        (tmp_path / "expectations.json").write_text(damage)
+        with pytest.raises(ConfigError, match="not a table of expectations"):
+            load_expectations(tmp_path)
