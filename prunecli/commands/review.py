@@ -9,8 +9,8 @@ _TASK = """\
 Review {what}. Read the diff first, then as much of the surrounding code as you need. Change nothing.
 
 Report only problems that should be fixed, most serious first: bugs, data loss, security, broken callers, missing \
-tests. For each, give the file and line, what goes wrong and when, and the smallest fix. If there are none, say so in \
-one line."""
+tests. For each, give the file and line, what goes wrong and when, and the smallest fix. If there are none, say so \
+in one line."""
 _UNCOMMITTED = "the uncommitted changes in this repository, staged, unstaged and untracked"
 
 

@@ -106,7 +106,7 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
 def of_command(text: str) -> tuple[ToolState, str]:
     """Return the state and line count of a user command, from its text alone.
 
-    A failed command's last line, in brackets, says how it ended.
+    The last line of a failed command's text says how it ended, in brackets.
     """
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if lines[-1:] == [INTERRUPTED]:

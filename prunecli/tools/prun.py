@@ -36,7 +36,7 @@ class Prun:
         return f"{given.get('tokens', '')} tokens"
 
     def touches(self, _: object) -> Touches:
-        """Nothing outside the context."""
+        """Nothing: a prun call only changes the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:

@@ -1,4 +1,4 @@
-"""Find the tools: every module of this package except `tool` and this one, named like its tool.
+"""Finds the tools: every module of this package except `tool` and this one, named like its tool.
 
 Listing needs no import; a tool's module is imported when the tool is first asked for.
 """
