@@ -111,7 +111,8 @@ class Session:
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """Refuse records that this version does not understand: it would continue wrongly, in a copy too."""
+        """Reject records that this version does not understand, because it could not continue the session correctly,
+        not even in a copy."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
@@ -149,7 +150,7 @@ class Session:
         May block on the disk and may run in a thread. Raises StorageFailed.
         """
         if self._log is not None:
-            with suppress(LogLost):  # the next write notices and continues in a new file
+            with suppress(LogLost):  # the next write reports it and continues in a new file
                 self._log.mend()
 
     def settle(self) -> None:

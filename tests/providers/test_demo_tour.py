@@ -226,5 +226,5 @@ async def test_a_prune_that_removes_nothing_is_not_praised(tmp_path: Path) -> No
     bench.executor.context = lambda **_: replace(whole(), plan_prun=refuse)
     last = await bench.talk("tour")
     assert last.startswith("I could not prune: prun is not available here")
-    assert "All that I still see" not in last
+    assert "only the memo" not in last
     assert "/context" in last

@@ -112,7 +112,7 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
 
 
 def argument(given: Json) -> str:
-    """The most telling argument of a call: a path, a command, a pattern; "" if there is none."""
+    """The most informative argument of a call: a path, a command, a pattern; "" if there is none."""
     if not isinstance(given, dict):
         return ""
     for key in ("path", "command", "pattern", "query", "url", "description"):
