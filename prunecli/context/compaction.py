@@ -23,7 +23,7 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessa
 from prunecli.model.messages import Block, Json, Opaque, Text
 
 MAX_INSTRUCTIONS = 16_384
-"""Characters of instructions that the endpoint takes."""
+"""The maximum characters of instructions that the endpoint accepts."""
 
 
 @dataclass(frozen=True, slots=True)

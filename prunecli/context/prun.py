@@ -23,7 +23,7 @@ MAX_MEMO_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PrunPlan:
-    """What one prun call will remove.
+    """The plan of one prun call.
 
     `exchanges` are the seqs of the assistant messages, oldest first. `tokens` is the net gain in raw tokens,
     `message` the reply to the model. An empty plan removes nothing and says why.

@@ -41,11 +41,11 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is as
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a strategy would do now.
+    """A strategy's proposal.
 
     `note` says why nothing is proposed or what holds it back. `why` gives the reason a live result is left alone, as
-    of the view it was made from. `problem` is something the user has to fix, shown once, such as a function that
-    failed.
+    of the view it was made from. `problem` describes something that the user has to fix, such as a function that
+    failed; it is shown once.
     """
 
     edits: tuple[Edit, ...] = ()

@@ -23,7 +23,7 @@ Piece: TypeAlias = tuple[int, Source]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an item contributes.
+    """The pieces that an item contributes.
 
     User blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it. `leading`
     replaces its own blocks if it comes first: a summary by the endpoint is an assistant message and is allowed only
