@@ -111,8 +111,7 @@ class Session:
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """Reject records that this version does not understand, because it could not continue the session correctly,
-        not even in a copy."""
+        """Reject records that this version does not understand: it could not continue correctly, even in a copy."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 

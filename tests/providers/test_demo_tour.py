@@ -163,7 +163,7 @@ async def test_without_python_the_bug_is_fixed_and_the_missing_test_is_told(tmp_
     assert bench.names() == [*WHOLE[:5], WHOLE[6]]
     assert parser(tmp_path).read_text() == PARSER.replace(BUG, FIXED)
     said = " ".join(plain_text(event.content) for event in bench.answered())
-    assert "the test can't run here" in said
+    assert "The test cannot run here" in said
     assert "It passes" not in said
     assert "/prune-stats" in last
 

@@ -66,7 +66,7 @@ async def test_changed_instructions_leave_the_preamble_and_are_told_once(tmp_pat
     await runtime.submit("fifth")
     await runtime.submit("sixth")
     assert len(notes(runtime)) == 3
-    assert "holds again" in notes(runtime)[-1]
+    assert "applies again" in notes(runtime)[-1]
     await runtime.close()
     assert runtime.session.path is not None
     report = verify_session(runtime.session.path, read_log(runtime.session.path))
