@@ -13,7 +13,8 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`tries` in all before the first event, `stream_tries` after streaming began; waits in seconds."""
+    """The limits of retries: `tries` attempts in total before the first event, `stream_tries` after streaming began;
+    waits are in seconds."""
 
     tries: int = 10
     stream_tries: int = 5

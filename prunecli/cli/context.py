@@ -119,7 +119,7 @@ def _configured(ctx: typer.Context, options: Sequence[str], strategy: str | None
 
 
 def _real(names: Sequence[str]) -> list[str]:
-    """The strategies behind the names; `auto` stands for several."""
+    """The strategies of these names; `auto` means several."""
     from prunecli.runtime.choices import AUTO
 
     return [one for name in names for one in (AUTO if name == "auto" else (name,))]

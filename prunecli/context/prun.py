@@ -81,7 +81,7 @@ def plan_prun(
         return PrunPlan((), 0, memo, f"Nothing to prune: {sizes}")
     chosen.sort(key=lambda exchange: exchange.seq)
     count = f"{len(chosen)} exchange{'s' if len(chosen) > 1 else ''}"
-    short = "" if net >= tokens else f" (all that can go; {tokens:,} were asked for)"
+    short = "" if net >= tokens else f" (everything that can be removed; {tokens:,} were asked for)"
     entries = entry_ranges(view, chosen)
     message = f"Will remove {count} (entries {entries}), ~{net:,} tokens, before the next turn{short}."
     removed = sum(map(view.shown_tokens, chosen)) - cost.raw

@@ -237,7 +237,7 @@ class Thoughts:
         return self._foretold
 
     def _calibrated(self, now: frozenset[int], sent: Callable[[int], bool]) -> frozenset[int]:
-        """What the endpoint drops, given this prediction: the last report plus what changed since."""
+        """The blocks that the endpoint drops, given this prediction: the last report plus later changes."""
         if self._reported is None:
             return now
         found = (self._reported - (self._foreseen - now)) | (now - self._foreseen)

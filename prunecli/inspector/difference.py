@@ -44,7 +44,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
+    """The change in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
 
     change: Change
     seq: int

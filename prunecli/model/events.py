@@ -163,7 +163,7 @@ class CompactionApplied:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """What was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
+    """A request that was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
 
     model: str
     tokens: int

@@ -114,7 +114,7 @@ def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def touches(payload: Mapping[str, Json]) -> Touches | None:
-    """What a call touches, or None if the key is missing or null."""
+    """The touches of a call, or None if the key is missing or null."""
     if payload.get("touches") is None:
         return None
     given = part(payload, "touches")

@@ -130,9 +130,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     """Return what is shown below the line: the diff of a change, else the text."""
     details = result.details
     if details.get("denied"):
-        reason = details.get(
-            "reason"
-        )  # the user's own words, or those of a rule; without any the line says it all
+        reason = details.get("reason")  # the user's reason or a rule's; without one, the line is enough
         return Output(reason) if isinstance(reason, str) and reason else None
     path = details.get("path")
     diff = details.get("diff")

@@ -59,7 +59,7 @@ class Overrides(Protocol):
 class ModelInfo:
     """One model. `context_window` and `max_output` are in tokens; a window of 0 is unknown.
 
-    `bands` are the prices of requests with longer prompts, in ascending order: (above so many tokens, prices).
+    `bands` are the prices of requests with longer prompts, in ascending order: (lower bound in tokens, prices).
     `thinking_types` are the types of `thinking` that it accepts, `efforts` the values of `output_config.effort`; both
     are None if unknown. `binding`: thinking is bound to the conversation before it, or also to the account. `assumed`
     names the model whose window and limits are assumed for a newer one.
@@ -77,7 +77,7 @@ class ModelInfo:
     assumed: str = ""
 
     def prices_for(self, prompt_tokens: int) -> Prices:
-        """The prices for a request with so many prompt tokens."""
+        """The prices for a request with this many prompt tokens."""
         found = [prices for above, prices in self.bands if prompt_tokens > above]
         return found[-1] if found else self.prices
 

@@ -28,7 +28,7 @@ def route(address: str, environ: Mapping[str, str]) -> Route:
     """The route to an http(s) address. Raises UsageError that names an invalid variable."""
     (proxy, variable), ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
     if urlsplit(address).scheme == "https":
-        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first: whoever reads certificates opens it too
+        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first, because reading certificates opens it too
         _check_certificates(ca_file)
     return Route(proxy, ca_file, variable)
 

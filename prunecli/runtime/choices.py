@@ -35,7 +35,7 @@ DEFAULT_MAX_TOKENS = 32_000
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 AUTO = ("pi",)
-"""The strategies that `strategy = "auto"` stands for."""
+"""The strategies selected by `strategy = "auto"`."""
 
 
 @dataclass(frozen=True, slots=True)

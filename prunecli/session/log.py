@@ -34,7 +34,7 @@ LOST_WORDS = UserMessage(
 """Stands where a user message was or may have been."""
 
 _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
-"""Events that follow a user message: a request, what precedes one, or in an imported session the response."""
+"""Events that follow a user message: a request, an event before one, or in an imported session the response."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
 

@@ -194,8 +194,8 @@ class Session:
         log.append(record if stored is record.event else replace(record, event=stored))
 
     def _move(self, lost: LogLost) -> None:
-        """Continue in a new file with all records, and leave whatever is at the old path alone. Raises StorageFailed;
-        the next write then tries again."""
+        """Continue in a new file with all records, and leave the old path alone. Raises StorageFailed; the next write
+        then tries again."""
         if self.path is None:
             raise lost
         path = free_path(self.path)

@@ -34,7 +34,7 @@ class Recall:
         return f"entry {given.get('entry', '')}"
 
     def touches(self, _: object) -> Touches:
-        """Nothing outside the context."""
+        """Nothing: a recall only reads the log."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:

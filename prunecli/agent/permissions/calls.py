@@ -33,7 +33,7 @@ class Call:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it is a command that only reads, and only what needs no approval."""
+        """Whether it is a command that only reads, from places that need no approval."""
         return self.line is not None and not self.doubt
 
     @property

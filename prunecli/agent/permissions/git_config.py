@@ -16,7 +16,7 @@ from prunecli.regular import read_regular
 _MAX_CONFIG = 1_000_000
 _MAX_INDEX = 100_000_000
 _GITLINK = (0o160000).to_bytes(4, "big")
-"""The mode of a submodule's entry, as it stands in every version of the index."""
+"""The mode of a submodule's entry, as stored in every version of the index."""
 
 _HEADER = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]*)")?\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\\]*)?")

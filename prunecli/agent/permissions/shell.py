@@ -58,7 +58,7 @@ class Line:
     joins: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The line in canonical quoting; `parse` of it gives the same value."""
+        """The line in canonical quoting; parsing it returns the same value."""
         parts = [shlex.join(self.commands[0])]
         for join, words in zip(self.joins, self.commands[1:], strict=True):
             parts.append(f"{'' if join == ';' else ' '}{join} {shlex.join(words)}")

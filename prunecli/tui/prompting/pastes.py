@@ -24,7 +24,7 @@ def unified(text: str) -> str:
 
 
 def fits(text: str) -> bool:
-    """Whether a text can stand in the prompt as it is: short, and unchanged by the editor."""
+    """Whether a text can be shown in the prompt itself: it is short, and the editor would not change it."""
     if len(text) > INLINE_CHARS or text.count("\n") >= INLINE_LINES:
         return False
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)
