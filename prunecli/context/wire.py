@@ -15,7 +15,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
-"""Canonical blocks, or the entry that owns them: its blocks are made with the message."""
+"""Canonical blocks, or the entry whose blocks are made together with the message."""
 
 Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""

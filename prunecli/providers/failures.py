@@ -172,7 +172,8 @@ class Failures:
         return ConnectionLost(f"{self._endpoint()}: {self.shown(why)}")
 
     def no_stream(self, content_type: str, body: bytes) -> ProviderError:
-        """Translate a success without an event stream: a proxy's page, or an error with status 200."""
+        """Translate a successful status without an event stream, such as a proxy's page or an error with status
+        200."""
         error = _json_error(body)
         if error:
             return self._error(

@@ -105,7 +105,7 @@ class Runtime:
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
-        """Start a new session; the present one stays as it is."""
+        """Start a new session; the present one does not change."""
         self.switch(self._new_session())
         return self.session
 

@@ -39,7 +39,7 @@ class Rules:
 class Verdict:
     """A decision and its reason in plain words.
 
-    `rule` is what "allow for this session" would add to the allow rules, "" where no narrow rule can be offered.
+    `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
     `may_change_files`: the call may change files.
     """
 

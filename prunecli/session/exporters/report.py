@@ -1,4 +1,4 @@
-"""A session for readers: every entry of the current branch, and what the model sees instead of it."""
+"""A session for readers: every entry of the current branch, and its replacement for the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ class Transcript:
         return len(self._events) - 1
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Count something that is left out."""
+        """Count an omitted item."""
         if count:
             self.left_out[what] += count
 

@@ -72,4 +72,4 @@ def last_bytes(data: bytes, count: int) -> bytes:
     for skip in range(min(4, len(taken))):
         if taken[skip] & 0xC0 != 0x80:
             return taken[skip:]
-    return taken if len(taken) > 3 else b""  # four in a row belong to no character
+    return taken if len(taken) > 3 else b""  # four continuation bytes in a row are not part of a character

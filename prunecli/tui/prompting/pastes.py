@@ -11,7 +11,7 @@ from prunecli.sanitize import source
 
 INLINE_LINES = 10
 INLINE_CHARS = 1_500
-"""Maximum lines and characters of a paste shown in the prompt as it is."""
+"""Maximum lines and characters of a paste shown in the prompt as text."""
 
 MARK = re.compile(r"\[Pasted #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -1,6 +1,6 @@
 """Code highlighting with Pygments, lexed only as far as it is visible.
 
-Pygments is imported at first use (`warm.warm` does that early, in a thread).
+Pygments is imported at first use (`startup.warm` does that early, in a thread).
 """
 
 import time
