@@ -1,7 +1,7 @@
-"""Every text of the program, for reading them one after the other: `python -m tests.texts errors`.
+"""Lists every text of the program, to read them one after the other: `python -m tests.texts errors`.
 
-Kinds: `errors` (what a raise says), `screen` (other strings with words in them), `docstrings`, `comments`, `readme`
-(sentences of the README files). `--sample 40 --seed 7` draws some of each kind given, or of all, at random.
+Kinds: `errors` (messages of exceptions), `screen` (other strings with words), `docstrings`, `comments`, `readme`
+(sentences of the Markdown files). `--sample 40 --seed 7` draws 40 at random from the given kinds, by default all.
 """
 
 import argparse
@@ -33,9 +33,10 @@ def python_texts(path: Path) -> Iterator[tuple[str, Text]]:
     for node in ast.walk(tree):
         if isinstance(node, documented):
             for statement in node.body:
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                    docs.add(id(statement.value))
-                    yield "docstrings", (f"{where}:{statement.lineno}", str(statement.value.value))
+                value = statement.value if isinstance(statement, ast.Expr) else None
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    docs.add(id(value))
+                    yield "docstrings", (f"{where}:{statement.lineno}", value.value)
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             said = "".join(
@@ -68,7 +69,7 @@ def texts() -> dict[str, list[Text]]:
     for path in sorted((ROOT / "prunecli").rglob("*.py")):
         for kind, text in python_texts(path):
             found[kind].append(text)
-    for path in (ROOT / "README.md", *sorted((ROOT / "prunecli").rglob("README.md"))):
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "prunecli").rglob("README.md"))):
         found["readme"] += sentences(path)
     return found
 

@@ -87,7 +87,7 @@ def summary_request(
 ) -> Request:
     """The request for a summary: everything sent before, so that it is read from the cache, and the question.
 
-    `short` leaves out the messages that stay after the summary, for a request that was refused as too long.
+    `short` leaves out the messages that stay after the summary, for a request that was rejected as too long.
     """
     messages = _before(context, plan.tail_start) if short else list(context.messages())
     question = canonical({"type": "text", "text": plan.request_text()})

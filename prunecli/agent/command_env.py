@@ -1,7 +1,7 @@
 """The sanitized environment for commands the user has not reviewed.
 
-`harmless` and `shell` judge a line for a bash without startup files and for programs that take no options from
-variables; this environment makes that true.
+`harmless` and `shell` assume a bash without startup files and programs without options from variables. This
+environment makes sure of that.
 """
 
 import os

@@ -145,7 +145,7 @@ def at_rest(context: Context) -> Done | None:
     if _paused(last):
         return None
     if last.event.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        return Done("finished", 'reply hit the length limit; type "continue" to go on')
+        return Done("finished", 'reply hit the length limit; type "continue"')
     return Done("finished")
 
 

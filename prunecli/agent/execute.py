@@ -72,7 +72,7 @@ class Verdict(Protocol):
 
     @property
     def reason(self) -> str:
-        """The reason, as a clause."""
+        """The reason, as a sentence without its period."""
         ...
 
     @property

@@ -13,16 +13,16 @@ from prunecli.model.touches import Touches
 
 
 async def nobody(_: Asked) -> Answer:
-    """Deny: a headless run has nobody to ask."""
-    return Answer("deny", "nobody can approve it here; allow it with --allowed-tools or --permission-mode")
+    """Deny, because a headless run cannot ask."""
+    return Answer("deny", "a headless run cannot ask; allow it with --allowed-tools or --permission-mode")
 
 
 @dataclass(slots=True)
 class SessionGatekeeper:
     """Judge calls by rules and mode, and ask through `asker`. "Always" holds for this session.
 
-    `granted` are the rules that the user added by such an answer; a configuration that is read again keeps them.
-    `secrets` are files that count as secret wherever they lie: the key file, the trust store.
+    `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
+    treat as secret: the key file and the trust store.
     """
 
     rules: Rules

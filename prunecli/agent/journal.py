@@ -1,4 +1,4 @@
-"""The session as the agent sees it: all that either knows of the other."""
+"""The interface between the agent and the session."""
 
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class Journal(Protocol):
         ...
 
     def hold(self, key: str, text: str) -> None:
-        """Keep the output so far of a running call; it becomes the result if the call is cut."""
+        """Keep the output so far of a running call; it becomes the result if the call is interrupted."""
         ...
 
     def keep_bytes(self, data: bytes) -> Json:

@@ -70,7 +70,7 @@ from prunecli.model.signals import (
 from prunecli.providers.provider import Provider, Response
 
 LARGE_BODY_BYTES = 8_000_000
-"""Above this size, a request refused as too long is taken to be refused for its images."""
+"""Above this size, a rejection for length is assumed to be caused by images."""
 
 NOT_READ = "this model does not accept summaries by the endpoint, so it is sent as text"
 
@@ -80,7 +80,7 @@ class Run:
     """One run of the agent and its dependencies.
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
-    field that the endpoint refuses; returns whether `model` omits it from then on.
+    field that the endpoint rejects; returns whether `model` omits it from then on.
     """
 
     session: Journal
@@ -265,8 +265,8 @@ class Run:
     ) -> tuple[Request, Response]:
         """Send a request and return it with its response.
 
-        It is resent without optional fields that the endpoint refuses, and without thinking that it refuses: first
-        from the named block on, then without any.
+        It is resent without optional fields and thinking that the endpoint rejects: first without thinking from the
+        named block on, then without any.
         """
         places = ["named", "all"]
         while True:
@@ -282,7 +282,7 @@ class Run:
                 if not field or not self.forgo(field):
                     raise
                 self.session.tell(
-                    Notice(f"This endpoint refuses `{field}`; requests leave it out from now on", "warning")
+                    Notice(f"This endpoint rejects `{field}`; later requests omit it", "warning")
                 )
             except SummaryRejected as refused:
                 if (plain := summary_as_text(self._view(), "the summary is sent as text")) is None:
@@ -305,7 +305,7 @@ class Run:
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
         """Ask for a summary and record it. A failed, canceled or useless one changes nothing.
 
-        `short` leaves the messages that stay out of the request, because the whole is too long.
+        `short` omits the messages that stay, because the whole request is too long.
         """
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))

@@ -15,9 +15,9 @@ from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
-TOO_LONG = "the endpoint refused the request as too long"
+TOO_LONG = "the endpoint rejected the request as too long"
 MAX_REPEATS = 5
-"""How often in a row the same call may give the same result."""
+"""The number of identical calls with identical results in a row after which a run stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +172,10 @@ class Policy:
         return _events(view, propose_all(view, self.chosen), "strategy")[0]
 
     def shorten(self, context: Context) -> CompactionPlan | None:
-        """The compaction to make after the endpoint refused a request as too long.
+        """The compaction to make after the endpoint rejected a request as too long.
 
-        The refusal shows that the window is smaller than assumed, so the size of this request is taken for it. None
-        if the user has said nothing since the last compaction.
+        The window is then smaller than assumed, so the size of this request replaces it. None if there is no user
+        message since the last compaction.
         """
         if not self.can_compact(context):
             return None
@@ -189,14 +189,14 @@ class Policy:
         return own or replace(plan, by_endpoint=False)
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The prunes of `/prune`: no minimum, no gate; and why there are not more."""
+        """The prunes of `/prune`, without minimum and gate; and why there are no more."""
         view = replace(self.view(context), forced=True)
         events, view = _events(view, propose_all(view, self.chosen), "user")
         notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
         return events, "; ".join(notes)
 
     def overflow(self, context: Context) -> PrunApplied | None:
-        """The last-resort prune after a request was refused as too long; None if nothing is left."""
+        """The last-resort prune after a request was rejected as too long; None if nothing is left."""
         view = self.view(context)
         proposal = relieve(view, self.max_tokens, hard=True)
         if not proposal.edits:
@@ -206,7 +206,7 @@ class Policy:
     # The model's own prunes ----------------------------------------------------------------------------------
 
     def plan(self, context: Context, tokens: int, memo: str | None) -> PrunPlan:
-        """What a prun call of the current exchange will remove, after the earlier ones of its message."""
+        """The plan of a prun call in the current exchange, after the earlier calls of its message."""
         earlier = planned(context)
         return plan_prun(
             self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier

@@ -8,19 +8,20 @@ from prunecli.errors import ConnectionLost, Overloaded, ProviderError, RateLimit
 from prunecli.figures import duration
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
-"""Waits this many seconds; tests pass their own."""
+"""A function that waits for some seconds; tests pass their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`tries` in all before the first event, `stream_tries` after streaming began; waits in seconds."""
+    """The limits of retries: `tries` attempts in total before the first event, `stream_tries` after streaming began;
+    waits are in seconds."""
 
     tries: int = 10
     stream_tries: int = 5
     first_wait: float = 0.5
     longest_wait: float = 30.0
     longest_asked: float = 60.0
-    """The longest wait that a server may ask for; beyond it the user decides."""
+    """The longest wait, in seconds, that a server may ask for; the user decides about a longer one."""
 
     def wait(self, error: ProviderError, attempt: int, *, streamed: bool, jitter: float) -> float | None:
         """Return the seconds to wait before try `attempt + 1`, or None to give up.

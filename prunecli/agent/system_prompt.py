@@ -1,7 +1,7 @@
 """The system prompt: who the agent is, where it works, and the instructions of the user and the project.
 
-Short on purpose: with all tool schemas under 2,000 tokens. Built once for a session and recorded with it, so
-that it is the same bytes in each request.
+Deliberately short: less than 2,000 tokens with all tool schemas. Built once for a session and recorded with it, so
+that every request contains the same bytes.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pathlib import Path
 from prunecli.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-"""The first of these that exists in a folder is read."""
+"""The first of these that exists in a folder is loaded."""
 
 MAX_INSTRUCTION_CHARS = 40_000
 
@@ -53,7 +53,7 @@ def system_prompt(place: Surroundings, instructions: Sequence[tuple[Path, str]])
 
 
 def find_instructions(cwd: Path, user_folder: Path, *, trusted: bool) -> list[tuple[Path, str]]:
-    """Instruction files as (path, text): the user's own, then from the repository's root down to `cwd`.
+    """Instruction files as (path, text): the user's own, then those from the repository's root down to `cwd`.
 
     Files of the project are read only if the directory is trusted.
     """
@@ -69,7 +69,8 @@ def find_instructions(cwd: Path, user_folder: Path, *, trusted: bool) -> list[tu
 
 
 def _down_to(cwd: Path) -> list[Path]:
-    """The folders from the repository's root (the nearest with .git) down to `cwd`; `cwd` alone outside of one."""
+    """The folders from the repository's root (the nearest with .git) down to `cwd`; outside a repository, only
+    `cwd`."""
     chain = [cwd, *cwd.parents]
     root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), 0)
     return chain[: root + 1][::-1]

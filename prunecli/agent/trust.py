@@ -1,8 +1,8 @@
 """The trust store: a file in the user's configuration folder that lists trusted directories by real path.
 
-Trust covers one directory, not those below it, and nothing inside the directory can grant it: no `.git` file, no
-worktree, no variable of a `.env`. The store also keeps a digest of the directory's settings, so that prunecli can
-ask again when they change.
+Trust covers one directory, not those below it. Nothing inside the directory can grant it: no `.git` file, no
+worktree, no variable in `.env`. The store also keeps a digest of the directory's settings, so that prunecli can ask
+again when they change.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ class TrustStore:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the file, or ""."""
+        """The problem with the file, or ""."""
         return self._read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
@@ -95,7 +95,7 @@ class TrustStore:
             return None
 
     def _read(self) -> tuple[dict[str, str], str]:
-        """The directories with their digests, and what is wrong with the file."""
+        """The directories with their digests, and the problem with the file ("" if none)."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -170,7 +170,7 @@ def _directories_of(data: bytes) -> dict[str, str]:
 
 
 def digest(directory: Path) -> str:
-    """The sha256 over a directory's `SETTINGS`, links followed; hexadecimal.
+    """The hexadecimal sha256 of a directory's `SETTINGS`, with links followed.
 
     Empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty digest never
     matches, so the directory counts as changed.
@@ -185,7 +185,7 @@ def digest(directory: Path) -> str:
 
 
 class _Digest:
-    """Names and contents, each with its length before it, so that no two trees give the same bytes."""
+    """Names and contents, each preceded by its length, so that no two trees give the same bytes."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""What a provider needs: its address and credential, from the environment or a key file, never from TOML or a log."""
+"""The address and credential of a provider, from the environment or a key file, never from TOML or a log."""
 
 import stat
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ def provider_for(model: str, config: Config, environ: Mapping[str, str], places:
 
 
 def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Credentials:
-    """The token of the environment, else its key, else the key file.
+    """The credential: the token in the environment, else the key there, else the key file.
 
-    Sends only one: a gateway that takes a token must not see the account's key. Raises ConfigError for a key file
+    Sends only one: a gateway that expects a token must not see the account's key. Raises ConfigError for a key file
     that others can read and for a malformed key; the message never quotes it.
     """
     if token := environ.get(keys.token_variable, "").strip():

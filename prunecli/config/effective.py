@@ -72,7 +72,7 @@ class Config:
         return _build(self.strategies.options_class(name), ("pruning", name), self.found)
 
     def provider_options(self, name: str) -> Any:
-        """The provider's `Options` with the values in effect, None where it declares none."""
+        """The provider's `Options` with the values in effect; None if it declares none."""
         options = self.providers.options_class(name)
         return _build(options, ("model", name), self.found) if options else None
 
@@ -82,8 +82,8 @@ class Config:
         return self._origin(self._key(key))
 
     def has(self, key: str) -> bool:
-        """Whether a dotted key, which may leave out `pruning`, names a value. Raises ConfigError for a strategy that
-        can't be imported."""
+        """Whether a dotted key, which may omit `pruning`, names a value. Raises ConfigError for a strategy that
+        cannot be imported."""
         schema, parts = Schema(self.strategies, self.providers), parse(key)
         item = schema.find(schema.resolve(parts)) if parts else None
         return item is not None and not is_table(item.type) and not is_mapping(item.type)
@@ -156,7 +156,7 @@ class Config:
         return config_of(tuple(layers), self.strategies, self.notices, self.providers)
 
     def _provider_names(self) -> Iterator[str]:
-        """The providers with options that answer or are configured."""
+        """The providers with options that are in use or configured."""
         configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
         names = dict.fromkeys((self.model.provider, *configured))
         return (name for name in names if self.providers.options_class(name))

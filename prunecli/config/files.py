@@ -22,7 +22,7 @@ MAX_PARTS = 16
 _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}"
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
 _DOTTED = rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+"
-# Compiled by re's own cache when there is a file to read.
+# Compiled on first use by re's own cache.
 _LONG_KEY = rf"(?s){_STRING}|#[^\n]*|({_DOTTED})"
 _STATEMENT = rf"[ \t]*(\[\[?)?[ \t]*({_DOTTED})[ \t]*(?:\]|=)"
 _PIECE = rf"(?s)({_STRING}|{_PART}|#[^\n]*)|(\n)|([\[{{])|([\]}}])|[^\"'#\n\[\]{{}}A-Za-z0-9_-]+|."

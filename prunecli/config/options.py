@@ -28,7 +28,7 @@ class Section:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    """Every subclass is a dataclass."""
+    """Set on every subclass, because each is a dataclass."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._values() == other._values()
@@ -110,7 +110,7 @@ class Tools(Section):
     bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0
     snapshots: Annotated[
         bool,
-        "Save files before they change, for /rewind. Without git, only those that edit and write change.",
+        "Save files before changes, for /rewind. Without git, only files that edit and write change.",
     ] = True
 
 

@@ -1,8 +1,8 @@
 """Project configuration: what .prunecli/config.toml may set, and where to look for it.
 
-Somebody else may have written a project file. It is read only in a trusted directory, and even then it cannot
-redirect the API key, name code to run, or loosen the user's settings. Trying is an error, so that nobody relies on a
-setting without effect.
+A project file may come from someone else. It is read only in a trusted directory, and even then it cannot redirect
+the API key, name code to run, or loosen the user's settings. Trying is an error, so that nobody relies on a setting
+without effect.
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ Importer = Callable[[str], ModuleType]
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a strategy without options."""
+    """The empty options of a strategy that declares none."""
 
 
 class StrategyFolder(NamedTuple):

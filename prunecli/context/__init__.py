@@ -1,1 +1,2 @@
-"""The pruning engine: pure. It folds the log into the working context, proposes edits and judges when to apply."""
+"""The pruning engine: pure. It folds the log into the working context, proposes edits, and decides when to apply
+them."""

@@ -1,4 +1,4 @@
-"""Pruned content, shown again at the end.
+"""Shows pruned content again at the end.
 
 Earlier messages stay unchanged, so the cache is not broken and no thinking is lost.
 """

@@ -13,9 +13,9 @@ _BILLED = AssistantMessage | AttemptBilled | CompactionApplied
 class Bill:
     """Totals so far, of answers and of attempts that were billed without one; `cost` in USD.
 
-    The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the one used last, "" if
-    nothing was sent from here (an imported session). `model_read` of its
-    `model_prompt` prompt tokens since the switch to it came from the cache: each model has its own cache.
+    The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the last model used, "" if
+    prunecli has sent nothing (an imported session). `model_read` of its `model_prompt` prompt tokens since the switch
+    to it came from the cache: each model has its own cache.
     """
 
     requests: int = 0

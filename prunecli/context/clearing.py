@@ -1,4 +1,4 @@
-"""What the endpoint cleared from its own copy of a request.
+"""The content that the endpoint cleared from its own copy of a request.
 
 The endpoint reports how many tokens it cleared, oldest results first, but not which ones. They are attributed to the
 oldest results of the answered request, so that parts still add up to wholes.

@@ -23,7 +23,7 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessa
 from prunecli.model.messages import Block, Json, Opaque, Text
 
 MAX_INSTRUCTIONS = 16_384
-"""Characters of instructions that the endpoint takes."""
+"""The maximum characters of instructions that the endpoint accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,10 @@ class CompactionPlan:
     def _asked(self, focus: str) -> str:
         about = f" Pay special attention to: {focus}." if focus else ""
         return (
-            "The conversation is about to be shortened. Write a summary of it that "
-            "lets you go on without the messages it replaces: what was asked and why, decisions and their reasons, "
-            "files read and changed with what matters in them, commands and their outcome, errors still open, and "
-            f"the next steps.{about} The user's own words are kept beside it; do not repeat them. Answer with the "
-            "summary only, call no tool."
+            "The conversation is about to be shortened. Write a summary that lets you continue without the messages it "
+            "replaces: what was asked and why, decisions and their reasons, files read and changed with what matters in "
+            f"them, commands and their outcome, errors still open, and the next steps.{about} The user's own words are "
+            "kept beside it; do not repeat them. Answer with the summary only, call no tool."
         )
 
     def event(

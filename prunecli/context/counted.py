@@ -1,4 +1,4 @@
-"""What the running sums keep for each item, and what the endpoint reported for an answer."""
+"""The data that the running sums keep for each item, and the endpoint's report on an answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from prunecli.model.messages import thinking_blocks
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """What a context item shows at some moment. Only its sums are filled in later."""
+    """The content of a context item at some moment. Only its sums are filled in later."""
 
     head: Entry
     parts: tuple[Entry, ...]

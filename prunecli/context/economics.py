@@ -1,6 +1,6 @@
-"""What breaking the prompt cache costs and gains.
+"""The cost and the gain of breaking the prompt cache.
 
-After a break, everything behind it is written to the cache again instead of read. In return, pruned content is no
+After a break, everything after it is written to the cache again instead of read. In return, pruned content is no
 longer read with each later request.
 """
 
@@ -56,9 +56,9 @@ class Rates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What changing the context at some place does to the prompt cache and the bill.
+    """The effect of a change in the context on the prompt cache and the bill.
 
-    `rewritten`: cached tokens behind that place that become new. `cost`: USD, once; `gain`: USD per request from the
+    `rewritten`: cached tokens after the change that become new. `cost`: USD, once; `gain`: USD per request from the
     next one on, negative if tokens come back; both None without prices. `cold` says why nothing is cached, "" for a
     warm cache, which `warm` describes. `at_end`: only adds to the end, no cached content changes.
     """
@@ -104,7 +104,7 @@ def cold(context: Context, market: Market) -> str:
     """Why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
         return "nothing cached yet"
-    before = context.requested or context.last_model  # an endpoint may answer an alias with a longer name
+    before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
     if market.model and before and before != market.model:
         return "the model changed: its cache is cold"
     if market.now is not None and market.now - context.last_response > market.ttl_ms:

@@ -99,7 +99,7 @@ class Entry:
 
     @property
     def words(self) -> tuple[bytes, ...]:
-        """The user's messages in the range of such a summary, sent where its record stands."""
+        """The user's messages in the range of such a summary, sent at the position of its record."""
         said = self.event.words if isinstance(self.event, CompactionApplied) else ""
         return (render.text(render.users_words(said)),) if said else ()
 

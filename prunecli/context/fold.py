@@ -28,7 +28,7 @@ class Fold(Protocol):
         """Whether the exchange is left out now."""
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that stands for this entry's text now."""
+        """The clear, trim or repair that replaces this entry's text now."""
 
     def edits_of(self, seq: int) -> Sequence[tuple[int, Edit]]:
         """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
@@ -37,7 +37,7 @@ class Fold(Protocol):
         """Whether this edit of that PrunApplied was not taken back."""
 
     def memos_at(self, exchange: Exchange) -> Sequence[Edit]:
-        """The memos that stand before this exchange now."""
+        """The memos before this exchange now."""
 
     def is_shown(self, seq: int) -> bool:
         """Whether a user message, assistant message or summary has its place among `items`."""

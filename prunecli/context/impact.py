@@ -1,6 +1,7 @@
-"""What planned events would do to tokens, cache, cost and thinking.
+"""The effect of planned events on tokens, cache, cost and thinking.
 
-The edits are laid over the context's own, nothing is folded or recorded. Prices come from the function the gate uses.
+The edits are laid over those of the context; nothing is folded or recorded. Prices come from the function the gate
+uses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +46,7 @@ class Impact:
 
     @property
     def price(self) -> str:
-        """What it costs once and saves per request, in dollars; "" if unknown."""
+        """The one-time cost and the savings per request, in dollars; "" if unknown."""
         change = self.change
         if change is None or change.cost is None or change.gain is None:
             return ""
@@ -54,7 +55,7 @@ class Impact:
 
     @property
     def thinking(self) -> str:
-        """What it does to thinking, in plain text; "" for nothing."""
+        """The effect on thinking, in plain text; "" for none."""
         lost = f"drops {self.lost}" if self.lost.blocks else ""
         back = f"brings back {self.back}" if self.back.blocks else ""
         return ", ".join(filter(None, (lost, back)))
@@ -68,9 +69,9 @@ class _Moves(NamedTuple):
 
 
 def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
-    """Work out what these events would do now.
+    """Work out the effect of these events now.
 
-    Costs O(their edits) plus the bytes behind the first one; with bound thinking also O(answers).
+    Costs O(their edits) plus the bytes after the first one; with bound thinking also O(answers).
     """
     planned = list(events)
     overlay = Overlay(context, planned)

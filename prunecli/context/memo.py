@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class Measures(dict[Item, Value], Generic[Item, Value]):
-    """A value per entry or exchange, worked out on first lookup."""
+    """A value per entry or exchange, computed on first lookup."""
 
     make: Callable[[Item], Value]
     pending: Iterable[int] = ()
@@ -42,7 +42,7 @@ class Measures(dict[Item, Value], Generic[Item, Value]):
         return value
 
     def forget(self, items: Iterable[Any]) -> None:
-        """Drop these values, so that they are worked out again."""
+        """Drop these values, so that they are computed again."""
         for item in items:
             if item in self:
                 del self[item]

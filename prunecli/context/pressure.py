@@ -44,8 +44,8 @@ def _is_aside(entry: Entry) -> bool:
 def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
     """Clear the oldest results until the request takes `TARGET` of the room.
 
-    `hard` is for after a refusal: the estimate was too low, so at least its share is removed anyway, and whole
-    exchanges are dropped, oldest first, if clearing is not enough.
+    `hard`: the endpoint rejected the request, so the estimate was too low. At least its share is removed anyway, and
+    if clearing is not enough, whole exchanges are dropped, oldest first.
     """
     counts = view.context.counts
     excess = counts.context_tokens - round(TARGET * room(view.window, max_tokens))

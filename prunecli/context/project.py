@@ -34,7 +34,7 @@ _OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
-    """The messages that folding these records gives."""
+    """The messages that result from these records."""
     branch = _branch(records)
     edits, ids = _live_edits(branch), _call_ids(branch)
     out = _Messages()

@@ -23,7 +23,7 @@ MAX_MEMO_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PrunPlan:
-    """What one prun call will remove.
+    """The plan of one prun call.
 
     `exchanges` are the seqs of the assistant messages, oldest first. `tokens` is the net gain in raw tokens,
     `message` the reply to the model. An empty plan removes nothing and says why.
@@ -81,7 +81,7 @@ def plan_prun(
         return PrunPlan((), 0, memo, f"Nothing to prune: {sizes}")
     chosen.sort(key=lambda exchange: exchange.seq)
     count = f"{len(chosen)} exchange{'s' if len(chosen) > 1 else ''}"
-    short = "" if net >= tokens else f" (all that can go; {tokens:,} were asked for)"
+    short = "" if net >= tokens else f" (everything that can be removed; {tokens:,} were asked for)"
     entries = entry_ranges(view, chosen)
     message = f"Will remove {count} (entries {entries}), ~{net:,} tokens, before the next turn{short}."
     removed = sum(map(view.shown_tokens, chosen)) - cost.raw

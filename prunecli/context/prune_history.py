@@ -1,7 +1,7 @@
-"""What each prune and undo did and cost: the figures of `/prune-stats` and of the log.
+"""The effect and cost of each prune and undo: the figures of `/prune-stats` and of the log.
 
 Kept by the fold, in O(1) for most records, so that the same records always give the same figures. A prune breaks the
-prompt cache at its first edit: everything behind it is written again. That cost is estimated until the endpoint has
+prompt cache at its first edit: everything after it is written again. That cost is estimated until the endpoint has
 reported the next request, then measured.
 """
 
@@ -38,8 +38,8 @@ class PruneStats:
 
     Tokens before and after are estimates of the whole next request. `rewritten`: tokens written to the prompt cache
     again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next request,
-    None if nothing was cached before. `rereads`: results that fetched the pruned content again, and what a `/restore`
-    showed again, each once; `reread_tokens`: the tokens they brought back.
+    None if nothing was cached before. `rereads`: results that fetched the pruned content again, and entries that a
+    `/restore` showed again, each counted once; `reread_tokens`: the tokens they brought back.
     """
 
     seq: int
@@ -155,7 +155,7 @@ class PruneHistory:
             case _:
                 pass
 
-    # What the cache took in again ----------------------------------------------------------------------------
+    # Cache writes --------------------------------------------------------------------------------------------
 
     def _note(
         self, record: Record, context: "Fold", said: tuple[str, str, str], *, undone: bool = False
@@ -218,7 +218,7 @@ class PruneHistory:
         self.news += self._pending
         self._pending = []
 
-    # What was fetched again ----------------------------------------------------------------------------------
+    # Re-reads ------------------------------------------------------------------------------------------------
 
     def _take(self, entry: Entry) -> None:
         """Note that a result, or an exchange with its results, is now withheld."""

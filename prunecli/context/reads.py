@@ -1,4 +1,4 @@
-"""What a call touched: which file, and for a read which lines."""
+"""The file that a call touched, and for a read its lines."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ END = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a read shows: lines `first` to `last`, counted from 1.
+    """The lines that a read shows: `first` to `last`, counted from 1.
 
     `reaches` is the last line it certainly shows, END if the file ends there; `asked` is the requested range.
     """

@@ -42,7 +42,7 @@ def compact(value: Json) -> str:
 
 
 def text(words: str) -> bytes:
-    """A text block; blank text becomes `(no output)`, because the endpoint refuses blank blocks."""
+    """A text block; blank text becomes `(no output)`, because the endpoint rejects blank blocks."""
     return _text(words if words.strip() else NO_OUTPUT)
 
 

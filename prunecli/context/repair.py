@@ -1,6 +1,6 @@
-"""Repairs of histories that the endpoint refuses.
+"""Repairs histories that the endpoint rejects.
 
-Each known kind of refusal is answered by a recorded edit, so that the session stays repaired.
+Each known kind of rejection leads to a recorded edit, so that the session stays repaired.
 """
 
 import re
@@ -20,9 +20,9 @@ _TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
 def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
-    """The event that leaves out thinking after it was refused, None if there is none.
+    """The event that leaves out thinking after the endpoint rejected it; None if there is none.
 
-    It affects the answer named in the refusal and all later ones, which build on it; all thinking if no answer is
+    It affects the answer named in the error and all later ones, which build on it; all thinking if no answer is
     named.
     """
     context = view.context
@@ -68,7 +68,7 @@ def has_thinking(entry: Entry) -> bool:
 
 
 def _named_answer(view: View, refusal: str) -> int:
-    """The seq of the answer whose block a refusal names, 0 if it names none."""
+    """The seq of the answer whose block an error names, 0 if it names none."""
     place, messages = _PLACE.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return 0
@@ -78,7 +78,7 @@ def _named_answer(view: View, refusal: str) -> int:
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
-    """The event that replaces the images of the entry named in a refusal.
+    """The event that replaces the images of the entry named in an error.
 
     Replaces the oldest image if there are too many. None if no entry with an image is named. All text of the entry is
     kept.
@@ -121,7 +121,7 @@ def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied
 
 
 def named_entry(view: View, refusal: str) -> Entry | None:
-    """The entry named by another kind of refusal, if `leave_out` can help."""
+    """The entry named by another kind of error, if `leave_out` can help."""
     place, messages = _NAMED.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return None
@@ -132,7 +132,7 @@ def named_entry(view: View, refusal: str) -> Entry | None:
 
 
 def leave_out(view: View, entry: Entry) -> PrunApplied | None:
-    """The event that takes a refused entry out of all later requests.
+    """The event that omits a rejected entry from all later requests.
 
     A result's text is replaced; an answer is dropped with its results. None for user messages, which are always kept,
     for an answer whose calls are still running, and for an entry that is already out.

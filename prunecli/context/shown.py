@@ -1,4 +1,4 @@
-"""What an item contributes to the next request, under its edits."""
+"""The content that an item contributes to the next request, under its edits."""
 
 from collections.abc import Sequence
 from typing import Protocol

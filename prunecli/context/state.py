@@ -53,7 +53,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
-RESTORED = "restored by undo"  # holds back strategies for a while, but not the user
+RESTORED = "restored by undo"  # stops strategies for a while, but not the user
 
 
 def _seq(entry: Entry) -> int:

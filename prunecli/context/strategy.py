@@ -41,11 +41,11 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is as
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a strategy would do now.
+    """A strategy's proposal.
 
     `note` says why nothing is proposed or what holds it back. `why` gives the reason a live result is left alone, as
     of the view it was made from. `waiting` says what the strategy will do at a later moment and when, for the status
-    line. `problem` is something the user should know, shown once, such as a function that failed.
+    line. `problem` describes something that the user should know, such as a function that failed; it is shown once.
     """
 
     edits: tuple[Edit, ...] = ()

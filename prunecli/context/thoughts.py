@@ -1,8 +1,8 @@
-"""Which thinking the next request's model sees.
+"""Predicts which thinking the model of the next request sees.
 
 Newer models bind each thinking block, byte for byte, to everything before it in its request, including the previous
-thinking block. An endpoint drops (or refuses) blocks whose context has changed, and blocks of a model that the
-present one can't read. `Thoughts` predicts this from the log alone, for the present state and for planned edits.
+thinking block. An endpoint drops (or rejects) blocks whose context has changed, and blocks of a model that the
+present one cannot read. `Thoughts` predicts this from the log alone, for the present state and for planned edits.
 
 Only a few entries ever change after they were written. Each of these has a history of its forms, in log order. An
 answer fits if every entry before it still has the form it had in that answer's request. Reverting an edit restores
@@ -13,7 +13,7 @@ messages were still there. A summary by the model, or the same one sent as text,
 thinking fits.
 
 The endpoint's reports take precedence over the prediction: after a report, an edit changes the set of dropped blocks
-only by what it changes in the prediction.
+only as far as it changes the prediction.
 """
 
 from bisect import bisect_left, bisect_right
@@ -132,7 +132,7 @@ class Thoughts:
     def clear(self) -> None:
         """Reset the answers, forms and reports of a branch.
 
-        What each answer saw is kept, with the preamble's forms and the thinking that belongs to another account or
+        Keeps what each answer saw, the forms of the preamble, and the thinking that belongs to another account or
         user.
         """
         self._thoughts.clear()
@@ -193,7 +193,7 @@ class Thoughts:
         self.version += 1
 
     def changed(self, place: Place, at: int, form: Form) -> None:
-        """Record a change at `at`: what stands at `place` has this form, or its thinking is sent or not."""
+        """Record a change at `at`: the content at `place` has this form, or its thinking is sent or not."""
         self._forms.setdefault(place, []).append((at, form))
         self._changed_at = max(self._changed_at, at)
         self._moved()
@@ -237,7 +237,7 @@ class Thoughts:
         return self._foretold
 
     def _calibrated(self, now: frozenset[int], sent: Callable[[int], bool]) -> frozenset[int]:
-        """What the endpoint drops, given this prediction: the last report plus what changed since."""
+        """The blocks that the endpoint drops, given this prediction: the last report plus later changes."""
         if self._reported is None:
             return now
         found = (self._reported - (self._foreseen - now)) | (now - self._foreseen)

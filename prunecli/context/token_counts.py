@@ -1,8 +1,7 @@
 """Running sums over the working context: raw tokens, characters and images.
 
-They feed the ledger and everything else that is shown; each changed item is counted again. Tokens are counted on
-first use, so that folding a long log needs no tokenizer; results of this program's own sessions carry their count in
-the log.
+All displayed figures are based on them; each changed item is counted again. Tokens are counted on first use, so that
+folding a long log needs no tokenizer; results of this program's own sessions carry their count in the log.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -182,7 +181,7 @@ class TokenCounts(EntryTokens):
         self._shares = None
 
     def _learn(self, report: Report) -> None:
-        """Learn from a report: the prompt as sent, not the endpoint's own shorter copy."""
+        """Learn from a report on the prompt as sent, not on the endpoint's own shorter copy."""
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         moved = total(self._moved(then, now) for then, now in changes)

@@ -25,7 +25,7 @@ _DRIFT = 0.25
 _RANGE = 1.6
 """The largest ratio between a measured rate and the family's factor."""
 _LEAST = 0.25
-"""A report below this share of the expectation is not taken for the whole prompt."""
+"""A report below this share of the expected size does not cover the whole prompt."""
 _STEP = 0.002
 """How much a measured rate must differ to replace the one in use, so that figures stay stable."""
 
@@ -181,8 +181,8 @@ class Scale:
     def reported(self, prompt: int, amount: Amount) -> "Scale":
         """The scale after a report of `prompt` tokens for messages of this amount.
 
-        What `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far below the
-        messages is not for the whole prompt: some servers report only uncached tokens.
+        The rest that `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far
+        below the messages is not for the whole prompt: some servers report only uncached tokens.
         """
         if prompt < _LEAST * self._weight(*amount):
             return self

@@ -20,7 +20,7 @@ def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> 
     """Raises InvalidRequest with the message and the broken rule.
 
     `known_good` leading messages are byte-identical to those of a request that passed. `paused`: the last message is
-    the model's, sent back as it came so that its turn continues. A request for a summary by the endpoint also ends
+    the model's, sent back unchanged so that its turn continues. A request for a summary by the endpoint also ends
     with the model's message.
     """
     messages = request.messages

@@ -1,4 +1,4 @@
-"""What a strategy sees: a read-only view of the fold, with earlier proposals applied.
+"""The strategies' read-only view of the fold, with earlier proposals applied.
 
 A view is made for each question and must not be kept.
 """

@@ -15,7 +15,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
-"""Canonical blocks, or the entry that owns them: its blocks are made with the message."""
+"""Canonical blocks, or the entry whose blocks are made together with the message."""
 
 Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""
@@ -23,7 +23,7 @@ Piece: TypeAlias = tuple[int, Source]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an item contributes.
+    """The pieces that an item contributes.
 
     User blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it. `leading`
     replaces its own blocks if it comes first: a summary by the endpoint is an assistant message and is allowed only

@@ -1,4 +1,4 @@
-"""Calls as they are sent: unique ids, and ids and names in the characters the endpoint accepts.
+"""The wire form of calls: unique ids, and ids and names in the characters that the endpoint accepts.
 
 Local servers start with the same id in each turn, and other agents' sessions have ids of other forms. The log
 identifies a call by its entry's seq; only what cannot be sent is rewritten on the wire, always in the same way.
@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from prunecli.model.messages import ToolUse
 
 Ids = Mapping[str, str]
-"""The wire id of each call in one message whose own id can't be sent."""
+"""The wire ids of a message's calls whose own ids cannot be sent."""
 
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME = 128
@@ -22,7 +22,7 @@ def wire_name(name: str) -> str:
 
 
 def wire_ids(calls: Sequence[ToolUse], seq: int, taken: Container[str]) -> dict[str, str]:
-    """The ids of a message's calls that are sent as another.
+    """The wire ids of a message's calls that differ from their own ids.
 
     `seq` is its entry, `taken` are earlier wire ids.
     """

@@ -1,1 +1,1 @@
-"""Looking at a context: the tree behind /context, acts by hand, what each thing cost. The engine never reaches it."""
+"""The context inspector: the tree behind /context, manual edits, and costs. The engine never imports it."""

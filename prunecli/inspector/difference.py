@@ -1,7 +1,7 @@
 """The difference between two requests of a session.
 
-Messages added, replaced and removed, and where the prompt cache broke. Uses the current fold; earlier messages are
-laid out again by `history.py`.
+Messages added, replaced and removed, and where the prompt cache broke. Uses the current fold; `past_requests.py` lays
+out earlier messages.
 """
 
 from bisect import bisect_left
@@ -44,7 +44,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
+    """The change in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
 
     change: Change
     seq: int

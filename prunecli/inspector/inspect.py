@@ -81,7 +81,7 @@ def inspect(
 
 
 def _without_report(record: Record) -> Record:
-    """A response without its report on its request, which was made with edits that are left out here."""
+    """A response without its report on the request, because the request had edits that are ignored here."""
     if not isinstance(record.event, AssistantMessage):
         return record
     usage = Usage(output_tokens=record.event.usage.output_tokens)

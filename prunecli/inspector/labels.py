@@ -269,19 +269,19 @@ def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: 
 
 
 def cache_forms(change: Break) -> tuple[str, ...]:
-    """What happens to the cache, longest form first."""
+    """The effect of a change on the cache, longest form first."""
     if change.at_end:
         return ("cache unchanged", "no cache lost", "")
     if change.cold:
         return (f"cache unchanged ({change.cold})", "no cache lost", "")
     if change.rewritten <= 0:
-        return ("no more cache lost: it is already broken here", "no more cache lost", "")
+        return ("no more cache lost: already broken here", "no more cache lost", "")
     again = f"{short(change.rewritten)} of cache rewritten"
     return (f"{again} ({change.warm})", again, f"cache −{short(change.rewritten)}")
 
 
 def bill_forms(change: Break) -> list[str]:
-    """What the change costs and saves, longest form first."""
+    """The cost and the savings of a change, longest form first."""
     if change.cost is None or change.gain is None:
         return ["$ unknown: no price for this model", "$ unknown"]
     now = f"~{money(change.cost)} now" if change.cost else "$0 now"

@@ -238,7 +238,7 @@ def _parted(turns: Sequence[Turn], slots: Sequence[Entry | None]) -> Iterator[tu
 
 
 def _memos(context: Context, head: Entry) -> list[int]:
-    """The prunes whose memos stand before an exchange."""
+    """The prunes whose memos precede an exchange."""
     found = context.memos_of(head.seq)
     return list(dict.fromkeys(prun for prun, edit in found if context.in_force(prun, edit))) if found else []
 

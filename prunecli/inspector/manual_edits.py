@@ -1,6 +1,6 @@
-"""What a user can do by hand to a node of the context.
+"""The user's manual edits of a node of the context.
 
-Each act is planned as events, or refused with a reason. It needs no request to the model and skips the gate. Acts are
+An edit is planned as events, or refused with a reason. It needs no request to the model and skips the gate. Edits are
 idempotent.
 """
 
@@ -29,9 +29,9 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The events an act would record, and what they do in a few words.
+    """The events that an edit would record, and a short description.
 
-    Without events, `refusal` says why. `entries` are the ones that come back.
+    Without events, `refusal` says why. `entries` are the restored ones.
     """
 
     events: tuple[Event, ...] = ()
@@ -51,7 +51,7 @@ def refused(why: str) -> Plan:
 
 
 def plan(view: View, outline: Outline, act: Act, key: Key, memo: str = "") -> Plan:
-    """Plan an act on a node. A memo without text is planned as if it had a short one."""
+    """Plan an edit of a node. A memo without text is planned as if it had a short one."""
     if act == "undo":
         return _undo(view)
     if key.kind in ("system", "instructions", "tools"):
@@ -111,7 +111,7 @@ def _prune_prompt(view: View, head: Entry) -> Plan:
 
 
 def _is_kept(view: View, item: Entry | Exchange) -> bool:
-    """Whether an edit of a whole turn skips this item. An undo holds back strategies only, not the user."""
+    """Whether an edit of a whole turn skips this item. Protection by an undo stops only strategies, not the user."""
     return view.locked(item) not in ("", RESTORED)
 
 
@@ -151,7 +151,7 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
 
 
 def _untouchable(view: View, item: Entry | Exchange) -> str:
-    """Why even the user can't prune this, or "" if they can.
+    """Why even the user cannot prune this, or "".
 
     An edit must not split calls from their results, or remove what the model has not seen yet. Compacted history
     stays.
@@ -232,7 +232,7 @@ def _without_memo(view: View, key: Key) -> Plan:
     return Plan((PrunReverted((key.part,)), again), "removes this memo; its exchanges stay dropped")
 
 
-# Bringing back -----------------------------------------------------------------------------------------------
+# Restoring ---------------------------------------------------------------------------------------------------
 
 
 def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:

@@ -46,7 +46,7 @@ class Sums(NamedTuple):
 
     @property
     def shown(self) -> Amount:
-        """All tokens that the next request contains of it."""
+        """Its tokens in the next request."""
         raw = self.user + self.assistant + self.results + self.notes
         return Amount(raw, self.exact, self.user_words + self.note_words)
 

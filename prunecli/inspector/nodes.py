@@ -10,8 +10,8 @@ from prunecli.inspector.labels import Key, State
 class Figures(NamedTuple):
     """A node's tokens.
 
-    `tokens`: in the next request; `original`: before any edit; `age`: requests since it came; `carried`: tokens ×
-    requests that included it.
+    `tokens`: in the next request; `original`: before any edit; `age`: requests since it was added; `carried`: tokens
+    × requests that included it.
     """
 
     tokens: int

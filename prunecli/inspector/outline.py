@@ -1,7 +1,8 @@
 """The context as a readable tree: turn, exchange, part, each with tokens, age, carry cost and state.
 
 Tokens are the endpoint's, on the same scale as the ledger. Measuring costs O(entries) once, in steps, and O(touched)
-afterwards; a node is worked out on demand. `map.py` shows how the window is filled, `listing.py` lists the nodes.
+afterwards; a node is worked out on demand. `window_map.py` shows how the window is filled, `listing.py` lists the
+nodes.
 """
 
 from bisect import bisect_right
@@ -272,7 +273,7 @@ class Outline:
                 return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
             figures, restored = self._of_sums(key, sums), self._restored(key)
             return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again)
-        why = "stands before everything" if key.seq == -1 else labels.why(self.context, key)
+        why = "always first" if key.seq == -1 else labels.why(self.context, key)
         return Node(key, label, *self.figures(key), state, why, again=again)
 
     def figures(self, key: Key) -> Figures:

@@ -1,4 +1,4 @@
-"""What was sent at some moment of a log, laid out from the present context.
+"""The request sent at some moment of a log, laid out from the present context.
 
 Nothing is folded again: entries, ids and results come from the fold; edits and compactions are taken up to that
 moment. Moving between moments lays out only what differs.

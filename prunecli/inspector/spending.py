@@ -1,4 +1,4 @@
-"""What each request cost, and what pruning saved and cost, from the endpoint's reports.
+"""The cost of each request, and the savings and cost of pruning, from the endpoint's reports.
 
 Each request is compared with the one that would have been sent without any prune: longer by the withheld tokens, and
 with the whole previous request in the cache, if it was warm. The difference in price is the effect of pruning.
@@ -60,11 +60,12 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What pruning did to the bill in USD; None if a price is unknown.
+    """The effect of pruning on the bill in USD; None if a price is unknown.
 
-    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the sum over requests it
-    made cheaper. `cost`: the sum over requests it made dearer, because `rewritten` tokens were written to the cache
-    again. `regret`: what it cost to fetch withheld content again: requests for nothing else, and sending it.
+    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the sum over requests that
+    became cheaper. `cost`: the sum over requests that became more expensive, because `rewritten` tokens were written
+    to the cache again. `regret`: the cost of fetching withheld content again: requests for nothing else, and sending
+    it.
     """
 
     withheld: int
@@ -167,7 +168,7 @@ def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
 
 
 def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
-    """What pruning did to the cost of these responses.
+    """The effect of pruning on the cost of these responses.
 
     `history`: the prunes; `ttl_ms`: the cache lifetime.
     """

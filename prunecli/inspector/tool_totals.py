@@ -34,7 +34,7 @@ class ToolTotals:
         self._totals: dict[str, ToolSum] = {}
 
     def count(self, context: Context, rides: Rides, item: Entry) -> None:
-        """Counts a user message, a summary, or an exchange by its head."""
+        """Count a user message, a summary, or an exchange by its head."""
         for name, old in self._items.pop(item.seq, {}).items():
             self._totals[name] = ToolSum(*map(sub, self._totals[name], old))
         parts = item.exchange.results if item.exchange else [item] if item.prunable else []

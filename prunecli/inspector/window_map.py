@@ -1,7 +1,7 @@
 """How the window is filled: the next request by content, free space, and the reserve for the answer.
 
-The parts sum to the window exactly; message parts are the sums of the tree's rows. The total is the ledger's figure;
-what messages do not account for is system prompt and tools.
+The parts add up to the window exactly; the parts of messages are the sums of the tree's rows. The total is the
+ledger's figure, and the rest of it is system prompt and tools.
 """
 
 from dataclasses import dataclass, replace

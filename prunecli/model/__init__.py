@@ -1,1 +1,1 @@
-"""The values that everything is built from: blocks, events, records, edits, requests, and their JSON."""
+"""The basic values: blocks, events, records, edits, requests, and their JSON."""

@@ -17,7 +17,7 @@ _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
 
 
 def claude_version(name: str) -> tuple[int, int] | None:
-    """(5, 5) of `claude-opus-5-5` or `opus`; None without a version or for another maker."""
+    """The version, such as (5, 5) for `claude-opus-5-5` or `opus`; None without one or for another vendor."""
     found = _VERSION.search(_lower(name))
     return (int(found[2]), int(found[3] or 0)) if found else None
 
@@ -33,7 +33,7 @@ def is_bound(name: str) -> bool:
     """Whether the model signs its thinking over everything before it ("preserved thinking").
 
     A changed or missing block before such a thinking block invalidates it and all later thinking: the endpoint
-    refuses the request or, if asked to, drops those blocks. Models newer than the known ones are assumed to do the
+    rejects the request or, if asked to, drops those blocks. Models newer than the known ones are assumed to do the
     same.
     """
     version = claude_version(name)
@@ -43,11 +43,11 @@ def is_bound(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def may_read(reader: str, writer: str) -> bool:
-    """Whether a model sees the thinking of another one. An endpoint omits the rest but never refuses it.
+    """Whether a model sees the thinking of another one. An endpoint omits other thinking but never rejects it.
 
-    Blocks that it can't read come back when the conversation returns to a model that can. True for names without a
-    family or version. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and Haiku 5.5 and
-    of Fable 5.1 and 5.2 in Anthropic's documentation; what other clouds do may differ.
+    Blocks that a model cannot read come back when the conversation returns to a model that can. True for names
+    without a family or version. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and
+    Haiku 5.5 and of Fable 5.1 and 5.2 in Anthropic's documentation; other clouds may differ.
     """
     mine, its = _family(reader), _family(writer)
     if mine is None or its is None or mine == its:

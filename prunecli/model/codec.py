@@ -31,7 +31,7 @@ _BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 100
 """The maximum nesting of foreign JSON.
 
-No program writes more than a dozen levels; how many Python's own stack allows depends on its version.
+No program writes more than a dozen levels, and Python's own limit depends on its version.
 """
 
 

@@ -15,10 +15,10 @@ _WITH_TEXT = frozenset({"memo", "clear", "trim", "repair"})
 class Edit:
     """One change of one target.
 
-    drop: `seq` is the assistant message of the exchange. memo: `seq` is the assistant message of the first
-    dropped exchange, `text` the whole block as sent. clear, trim: `seq` is the tool result, `tool_use_id` its
-    call. strip: `seq` is the assistant message whose thinking is left out. repair: `seq` is the entry whose refused
-    blocks are replaced by `text`. `tokens_before` and `tokens_after` are raw estimates of the target.
+    drop: `seq` is the assistant message of the exchange. memo: `seq` is the assistant message of the first dropped
+    exchange, `text` the whole block as sent. clear, trim: `seq` is the tool result, `tool_use_id` its call. strip:
+    `seq` is the assistant message whose thinking is left out. repair: `seq` is the entry whose rejected blocks are
+    replaced by `text`. `tokens_before` and `tokens_after` are raw estimates of the target.
     """
 
     kind: EditKind

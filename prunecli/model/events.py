@@ -54,9 +54,9 @@ class AssistantMessage:
     """One response.
 
     `stop_reason` is the endpoint's, or `interrupted` if the user stopped it. `input_transformations`: the endpoint's
-    reports of changes to the request, such as dropped thinking; unknown kinds as they came, () for no changes, None
-    if it does not report. `thinking_tokens`: the part of `usage.output_tokens` spent on thinking, None if not
-    reported. `applied_edits`: the endpoint's own edits of its copy of the request, as they came, None for none.
+    reports of changes to the request, such as dropped thinking; unknown kinds are unchanged, () means no changes,
+    None no report. `thinking_tokens`: the part of `usage.output_tokens` spent on thinking, None if not reported.
+    `applied_edits`: the endpoint's own edits of its copy of the request, unchanged; None for none.
     """
 
     content: tuple[Block, ...]
@@ -123,7 +123,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class PrunApplied:
-    """A prune with its exact edits; the four fields of phi-core's record stand beside them.
+    """A prune with its exact edits, and the four fields of phi-core's record.
 
     `thinking_blocks` is the expected number of thinking blocks that the endpoint drops because of it.
     """
@@ -165,9 +165,9 @@ class Rewound:
 class CompactionApplied:
     """A summary that replaces the entries between `head_end` and `tail_start`.
 
-    `usage` is the cost of writing it. `block` is the summary as the endpoint made and signed it, None if the model
-    wrote it on our request: the block is sent back as it came, and `summary` only to a model or an endpoint that does
-    not accept it. `words` are the user's messages in that range. They are sent where this record stands, because
+    `usage` is the cost of writing it. `block` is the summary made and signed by the endpoint, None if the model wrote
+    it on our request. The block is sent back unchanged, and `summary` only to a model or an endpoint that does not
+    accept the block. `words` are the user's messages in that range. They are sent where this record stands, because
     nothing may come between the block and the kept turns.
     """
 
@@ -185,7 +185,7 @@ class CompactionApplied:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """What was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
+    """A request that was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
 
     model: str
     tokens: int
@@ -211,9 +211,9 @@ class AttemptBilled:
 class FilesSaved:
     """A snapshot of the workspace's files; never sent. `tree` names it in the snapshots of the directory `root`.
 
-    `before`: nothing has been changed yet since the newest user message or rewind; the next one, `after`, is
-    taken when the work is over: what differs between the two was changed by it. `skipped` are paths that the
-    snapshot says nothing of (too large, repositories of their own).
+    `before`: nothing has changed yet since the newest user message or rewind. The next snapshot, `after`, is taken at
+    the end of the work, so the differences between both are its changes. `skipped` are paths that the snapshot does
+    not cover (too large, nested repositories).
     """
 
     tree: str
@@ -241,9 +241,9 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A record of a kind this version does not know: kept in the file, without effect.
+    """A record of a kind that this version does not know. It stays in the file and has no effect.
 
-    `why` says what is wrong with one of a known kind that is malformed, "" for a kind not known.
+    `why` is the error in a malformed record of a known kind, or "" for an unknown kind.
     """
 
     type: str
@@ -275,8 +275,8 @@ Event: TypeAlias = (
 class Record:
     """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing.
 
-    `extra` holds keys that this version does not know, as they came, for whoever writes the record again; where a
-    key of the payload holds something unknown deeper inside, that key as a whole. None where there is nothing.
+    `extra` holds keys that this version does not know, unchanged, for writing the record again. If a known key
+    contains an unknown part, `extra` has the whole key. None if there are none.
     """
 
     seq: int

@@ -1,4 +1,4 @@
-"""Read the fields of a record strictly: a wrong type raises a ValueError that names the key."""
+"""Reads the fields of a record strictly: a wrong type raises a ValueError that names the key."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
 
 MOST = 10**15
-"""The largest number in a record: tokens, milliseconds, seqs. Larger ones overflow dates and prices."""
+"""The largest number in a record (tokens, milliseconds, seqs). Larger ones would overflow dates and prices."""
 
 
 def _expected(key: str, what: str, value: Json) -> ValueError:
@@ -114,7 +114,7 @@ def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def touches(payload: Mapping[str, Json]) -> Touches | None:
-    """What a call touches, or None if the key is missing or null."""
+    """The touches of a call, or None if the key is missing or null."""
     if payload.get("touches") is None:
         return None
     given = part(payload, "touches")
@@ -138,7 +138,7 @@ def usage(payload: Mapping[str, Json]) -> Usage:
 def requirements(payload: Mapping[str, Json]) -> tuple[str, ...]:
     """The features a version must understand to continue the session.
 
-    Read leniently: a value of another shape still names something unknown to this version.
+    Reads leniently: any other value still means a feature unknown to this version.
     """
     value = payload.get("requires") or ()
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)

@@ -1,7 +1,6 @@
 """Content blocks and usage: the parts of every message.
 
-Frozen values in the shape of Anthropic's Messages API. Text is kept byte for byte; unknown blocks are kept as they
-came.
+Frozen values in the shape of Anthropic's Messages API. Text is kept byte for byte; unknown blocks are kept unchanged.
 """
 
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
-"""A JSON value: what json.loads gives."""
+"""A JSON value, as json.loads returns it."""
 
 INVALID_INPUT = "__invalid_json__"
 """Key of a tool input that was not valid JSON; its value is the raw text. The call is not executed."""
@@ -26,7 +25,7 @@ class Text:
 class Thinking:
     """The model's thinking with its signature; both are replayed byte for byte.
 
-    An empty signature means that the endpoint gives none (local servers); the block is then sent back without one.
+    The signature is empty if the endpoint gives none (local servers); the block is then sent back without one.
     """
 
     thinking: str
@@ -70,7 +69,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block of an unknown kind, kept as it came."""
+    """A block of an unknown kind, kept unchanged."""
 
     json: Mapping[str, Json]
 
@@ -95,7 +94,7 @@ class Usage:
         )
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum of two; a count that only one of them has is kept."""
+        """The sum of two usages; a count that only one of them reports is kept."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -126,7 +125,7 @@ def thinking_blocks(content: tuple[Block, ...]) -> int:
 
 
 def plain_text(content: tuple[Block, ...]) -> str:
-    """The text blocks of a content joined by newlines; other blocks are left out."""
+    """The text blocks of a content, joined by newlines; other blocks are omitted."""
     return "\n".join(block.text for block in content if isinstance(block, Text))
 
 

@@ -16,7 +16,7 @@ CHANGED = "[changed since this session began]"
 PLAN_NOTE = Text(
     f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
     'this is a task, end with a section headed "## Plan": the steps, the files and how it will be checked, short '
-    "enough to be approved at a glance. Do not ask whether to go on: the program does."
+    "enough to be approved at a glance. Do not ask whether to proceed; the program does."
 )
 """Follows the user's text in a prompt sent in plan mode. The program wrote it, not the user."""
 

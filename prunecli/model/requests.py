@@ -102,9 +102,9 @@ class Request:
 
     `cache_marks` are indices of messages whose last block gets a breakpoint; the end of the preamble always gets one.
     `thinking` is the endpoint's thinking configuration, None to send none; `betas` go into a header. `cache_ttl` is
-    None for an endpoint without breakpoints; `effort` is "" for the model's default. `context_management` is what the
-    endpoint should edit in its own copy, None for nothing. `sha256` is the end of the chain. `compaction` asks the
-    endpoint for a summary of the messages instead of an answer.
+    None for an endpoint without breakpoints; `effort` is "" for the model's default. `context_management` lists the
+    edits for the endpoint's own copy; None for none. `sha256` is the end of the chain. `compaction` asks the endpoint
+    for a summary of the messages instead of an answer.
     """
 
     model: str

@@ -1,15 +1,15 @@
 """A strict parser for the unambiguous part of bash: the simple commands of a line.
 
-Everything it accepts means the same to bash: words of plain characters and quotes, joined by `|`, `&&`, `;` or
-`||`, and redirections to /dev/null. Everything else raises `Doubt`: variables, globs,
-substitutions, here-documents, braces, tildes, history, comments, escapes, newlines, control characters.
+It accepts words of plain characters and quotes, joined by `|`, `&&`, `;` or `||`, and redirections to /dev/null, all
+with the same meaning as in bash. Anything else raises `Doubt`: variables, globs, substitutions, here-documents,
+braces, tildes, history, comments, escapes, newlines, control characters.
 """
 
 import shlex
 from dataclasses import dataclass
 
 MAX_LINE = 8192
-"""The longest line that is judged, in characters; longer ones raise `Doubt`."""
+"""The maximum length of a line in characters; a longer one raises `Doubt`."""
 MAX_COMMANDS = 40
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+,./:=-^")
@@ -43,7 +43,7 @@ _NAMES = {
 
 
 class Doubt(Exception):
-    """The line can't be judged for certain; `reason` is a clause such as "it uses a wildcard"."""
+    """The line cannot be judged with certainty; `reason` is a clause such as "it uses a wildcard"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -58,7 +58,7 @@ class Line:
     joins: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The line in canonical quoting; `parse` of it gives the same value."""
+        """The line in canonical quoting; parsing it returns the same value."""
         parts = [shlex.join(self.commands[0])]
         for join, words in zip(self.joins, self.commands[1:], strict=True):
             parts.append(f"{'' if join == ';' else ' '}{join} {shlex.join(words)}")
@@ -181,8 +181,8 @@ class _Reader:
         return inner
 
     def _double_quoted(self) -> str:
-        """Inside, bash takes everything but $ ` " \\ ! as it stands, and a backslash before any other character
-        as well (POSIX 2.2.3)."""
+        """Inside double quotes, bash keeps all characters except $ ` " \\ !, and a backslash before any other one
+        (POSIX 2.2.3)."""
         text, at = self.text, self.at + 1
         while at < len(text) and text[at] != '"':
             if text[at] == "\\":

@@ -1,7 +1,6 @@
-"""What a call touches: the files that it reads and changes, the folders it searches, the commands it runs.
-
-A tool declares it for each call and `ToolStarted` records it. Permissions, snapshots and strategies depend on it,
-never on the names of tools or arguments. `named` derives it for records without it (older versions, imported
+"""The touches of a call: the files that it reads and changes, the folders that it searches, the commands that it
+runs. A tool declares them for each call and `ToolStarted` records them. Permissions, snapshots and strategies depend
+on it, never on the names of tools or arguments. `named` derives it for records without it (older versions, imported
 sessions); it is the only place that knows tools by name.
 """
 
@@ -43,7 +42,7 @@ class Touches:
 
 
 def named(name: str, given: Mapping[str, Json]) -> Touches | None:
-    """What a recorded call touches, by its tool's name in this program; None for any other name.
+    """The touches of a recorded call, by its tool's name in this program; None for any other name.
 
     Only for records without a declaration: a new tool declares its touches and has no entry here.
     """

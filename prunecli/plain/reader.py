@@ -27,7 +27,7 @@ from prunecli.presentation.transcript_changes import Add, Anew, Put
 from prunecli.sanitize import one_line, source, visible
 
 QUIET_SECONDS = 10.0
-"""After this long without output, a running call prints its last line."""
+"""Seconds without output after which a running call prints its last line."""
 
 
 class PlainReader:
@@ -84,7 +84,7 @@ class PlainReader:
         self._spoke_at = self._clock()
         self._out(line)
 
-    # What streams --------------------------------------------------------------------------------------------
+    # Streaming -----------------------------------------------------------------------------------------------
 
     def _grow(self, text: str) -> None:
         *whole, self._line = (self._line + text).split("\n")

@@ -97,7 +97,7 @@ class Talk:
             summaries(tools, self.runtime.setup.cwd), teller(session.context), session.context.counts.told_raw
         )
 
-    # The talk ------------------------------------------------------------------------------------------------
+    # The conversation ----------------------------------------------------------------------------------------
 
     def begin(self, prompt: str) -> None:
         """Greet, run the opening commands and send the prompt of the command line."""
@@ -138,11 +138,11 @@ class Talk:
             self.typed(line)
 
     def _next(self) -> str:
-        """The text that Enter alone sends, or ""."""
+        """The text that Enter on an empty line sends, or ""."""
         return self.proposed or self.runtime.guide.next(self.runtime.session.context)
 
     def typed(self, line: str) -> None:
-        """Run a line: a prompt, a command, a shell command, or Enter alone."""
+        """Run a line: a prompt, a command, a shell command, or an empty line."""
         if not line.strip():
             if self._can_go_on:
                 self.work(self.runtime.go_on)

@@ -1,1 +1,1 @@
-"""What records and signals look like to a person, as values: the screen and the plain lines both show them."""
+"""The display of records and signals as values, shared by the screen and the plain interface."""

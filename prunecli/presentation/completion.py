@@ -1,4 +1,4 @@
-"""What can be completed at the cursor, and what the menu offers."""
+"""Completion at the cursor, and the offers of the menu."""
 
 import re
 from collections.abc import Iterable, Sequence

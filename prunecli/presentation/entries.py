@@ -89,7 +89,7 @@ class Diff:
 
     @classmethod
     def between(cls, before: str, after: str, path: str = "", context: int = 3) -> Self:
-        """Build the diff between two texts of a file, with so many lines of context."""
+        """Build the diff between two texts of a file, with this many lines of context."""
         from difflib import unified_diff
 
         lines = unified_diff(before.splitlines(), after.splitlines(), n=context, lineterm="")

@@ -108,7 +108,7 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
 def of_command(text: str) -> tuple[ToolState, str]:
     """Return the state and line count of a user command, from its text alone.
 
-    A failed command's last line, in brackets, says how it ended.
+    The last line of a failed command's text says how it ended, in brackets.
     """
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if lines[-1:] == [INTERRUPTED]:
@@ -132,9 +132,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     """Return what is shown below the line: the diff of a change, else the text."""
     details = result.details
     if details.get("denied"):
-        reason = details.get(
-            "reason"
-        )  # the user's own words, or those of a rule; without any the line says it all
+        reason = details.get("reason")  # the user's reason or a rule's; without one, the line is enough
         return Output(reason) if isinstance(reason, str) and reason else None
     path = details.get("path")
     diff = details.get("diff")

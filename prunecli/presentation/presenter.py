@@ -289,7 +289,7 @@ class Presenter:
         return changes
 
     def recounted(self) -> Iterator[Change | None]:
-        """Yield updates to all figures after token counts change; None for an entry that stays as it is."""
+        """Yield updates to all figures after token counts change; None for an unchanged entry."""
         for seq, slots in tuple(self._slots_of.items()):
             for slot in slots:
                 entry = self.board.entries[slot]

@@ -1,4 +1,4 @@
-"""What the user sees of a call before it may run: everything it would do, with nothing hidden."""
+"""The contents of a permission question: everything that the call would do, with nothing hidden."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ _IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_al
 MOST_BESIDE = 60
 
 ReadText = Callable[[str], str | None]
-"""Returns the text of a file as the call would find it; None if it is missing or not text."""
+"""A function that returns the current text of a file; None if the file is missing or not text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,5 +135,5 @@ def _lines(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Escape everything that acts or hides; tabs stay for the transcript to lay out."""
+    """Escape active and invisible characters; tabs stay for the transcript to lay out."""
     return "\t".join(map(visible, text.split("\t")))

@@ -23,7 +23,7 @@ class Summarizing:
         return self._slot is not None
 
     def begin(self, tokens: int, focus: str) -> list[Change]:
-        """Start a summary of a context of so many tokens."""
+        """Start a summary of a context with this many tokens."""
         self._last = ""
         about = f"of ~{short(tokens)} tokens" + (f": {focus}" if focus else "")
         added = self._board.add(shown.ToolCall("summary", about, shown.ToolState.RUNNING))

@@ -1,1 +1,1 @@
-"""Providers: who answers a request. Each file is one; the file's name is the name in `[model] provider`."""
+"""Providers send requests to a model and stream the response. `available` holds them, one file each."""

@@ -1,6 +1,6 @@
 """The answers of the demo model: the tour, four commands of one tool call each, and help.
 
-No language is understood here: a line either is one of the patterns or gets the list of them.
+A line either matches one of the patterns or gets a list of them.
 """
 
 import re
@@ -9,7 +9,7 @@ from prunecli.providers import demo_tour
 from prunecli.providers.demo_script import REAL_MODEL, WHO, Answered, Call, Reply, Scene, code, doing, problem
 
 NOT_THE_USER = "[This is prunecli, not the user.]"
-"""How the request for a summary begins (context/compaction.py)."""
+"""The beginning of a request for a summary (context/compaction.py)."""
 
 _MAX_CHARS = 1_000
 _SHOWN_LINES = 8
@@ -31,7 +31,7 @@ _COMMANDS = (
 def reply_to(scene: Scene) -> Reply:
     """The reply to a request."""
     if scene.words.startswith(NOT_THE_USER):
-        return Reply(f"{WHO} It can't summarize, so nothing of the earlier messages is kept here.")
+        return Reply(f"{WHO} It cannot summarize, so the earlier messages are dropped.")
     line = scene.words.strip()[: _MAX_CHARS + 1]
     plain = " ".join(line.lower().strip(" .!?").split())
     if re.fullmatch(_TOUR, plain):
@@ -43,7 +43,9 @@ def reply_to(scene: Scene) -> Reply:
         unknown = "" if plain in _HELP else f"I did not understand {code(line)}.\n\n"
         return Reply(unknown + help_text(scene.tools))
     if call.name not in scene.tools:
-        return Reply(f"{WHO} This needs the tool `{call.name}`, which is not enabled (`[tools] enabled`).")
+        return Reply(
+            f"{WHO} This command needs the tool `{call.name}`, which is not enabled (`[tools] enabled`)."
+        )
     return Reply(f"{WHO} {REAL_MODEL}\n\nI'll {doing(call)}.", (call,), "command")
 
 
@@ -64,7 +66,7 @@ def _call(line: str) -> Call | None:
 
 
 def _report(answered: Answered) -> str:
-    """The first lines of a result, of a command's the last, as an indented block of code."""
+    """The first lines of a result (the last ones of a command's) as an indented code block."""
     call, is_command = answered.call, answered.call.name == "bash"
     if answered.stopped or (answered.is_error and not is_command):
         return problem(answered)

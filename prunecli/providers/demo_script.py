@@ -1,6 +1,6 @@
 """How the demo model reads a request and reports results.
 
-Nothing is kept between requests, so the same request always gets the same answer, also after a resume.
+Keeps no state between requests, so that the same request always gets the same answer, even after a resume.
 """
 
 import json
@@ -16,7 +16,7 @@ WHO = "I am prunecli's demo model: a script, not a language model."
 REAL_MODEL = "To use a real model, run `prunecli login` or set `ANTHROPIC_API_KEY`."
 
 _NOT_WORDS = ("<pruned-memo ", "[Earlier messages were replaced by this summary.]")
-"""How texts begin that a prune or a compaction left on the user's side (context/render.py, compaction.py)."""
+"""The beginnings of texts that a prune or a compaction adds in the user's role (context/render.py, compaction.py)."""
 _OWN_ID = r"demo_\d+_([a-z]+)_\d+"
 _VERBS = {
     "bash": ("run", "command"),
@@ -61,8 +61,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The user's newest words, the step taken since then ("" for none) with the results of its calls, the last step
-    before the words, the enabled tools, and the newest entry's number."""
+    """The user's last message, the step taken since then ("" for none) with its results, the last step before the
+    message, the enabled tools, and the newest entry's number."""
 
     words: str
     step: str
@@ -92,7 +92,7 @@ def scene_of(request: Request) -> Scene:
 
 
 def _words(message: WireMessage) -> str:
-    """The first text of the message's last entry of the user: a second one would be the output of a `!cmd`."""
+    """The first text of the last user entry in a message; a second one would be the output of a `!cmd`."""
     entries: dict[int, str] = {}
     for index, block in enumerate(message.blocks if message.role == "user" else ()):
         value = json.loads(block)
@@ -135,14 +135,14 @@ def code(text: object) -> str:
 
 
 def doing(call: Call | ToolUse) -> str:
-    """What a call does, as it stands after "I'll"."""
+    """A description of a call that follows "I'll"."""
     verb, key = _VERBS.get(call.name, (call.name, "path"))
     return f"{verb} {code(call.input[key])}" if key in call.input else verb
 
 
 def problem(answered: Answered) -> str:
-    """Why a call failed: denied, interrupted, or what the tool says."""
-    what, text = doing(answered.call), answered.text.strip() or "it gave no reason"
+    """Why a call failed: it was denied or interrupted, or the tool's error."""
+    what, text = doing(answered.call), answered.text.strip() or "the tool gave no reason"
     if not answered.stopped:
         return f"I could not {what}: {text.splitlines()[0]}"
     reason, _, word = text.partition(" They said: ")

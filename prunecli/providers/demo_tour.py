@@ -1,13 +1,13 @@
 """The tour of the demo model: a small project with a bug, fixed with the real tools, then pruned.
 
-Each step is chosen by what came back from the one before, so a denial or an error is answered, not played over.
+Each step depends on the result of the previous one, so the tour reacts to a denial or an error.
 """
 
 from prunecli.providers.demo_script import REAL_MODEL, WHO, Answered, Call, Reply, Scene, code, problem
 
 FOLDER = "prunecli-demo"
 MARK = "Part of the prunecli tour"
-"""A line of every file of the tour. A file without it is the user's and is left alone."""
+"""A line in every file of the tour. A file without it belongs to the user and is left alone."""
 
 PARSER = f'''"""{MARK}: durations such as 90, 2m or 1h30m."""
 
@@ -51,9 +51,9 @@ MEMO = (
     "checked with test_parser.py."
 )
 PRUNE_TOKENS = 800
-"""Enough for both runs of the test, however tokens are counted, and too few for the files before them."""
+"""Enough tokens for both runs of the test, however they are counted, but not for the files before them."""
 LINGER = 0.8
-"""Seconds between the text of a step and its calls, so that a person can read along."""
+"""Seconds between the text of a step and its calls, so that people can read along."""
 
 STEP_BY_STEP = "tour, step by step"
 GUIDE = (STEP_BY_STEP, "go on with the tour", "go on with the tour", "/undo", "/cost")
@@ -141,7 +141,7 @@ def _after_test(scene: Scene) -> Reply:
     if not result.is_error:
         return Reply("The test passes before the fix, so someone else fixed the bug. I stop here.")
     if "FAILED" not in result.text:
-        words = f"{problem(result)}\n\nSo the test can't run here. I fix the bug anyway: a `+` is missing."
+        words = f"{problem(result)}\n\nThe test cannot run here. I fix the bug anyway: a `+` is missing."
         return _step(scene, "fixuntested", words, _FIX)
     words = (
         "Durations with two parts fail: `parse` sets `total` instead of adding to it. I add the missing `+`."
@@ -176,7 +176,7 @@ def _after_prune(scene: Scene) -> Reply:
     if result.is_error:
         return Reply(f"{problem(result)}\n\n{_COMMANDS}")
     said = result.text.replace("Will remove", "Removed", 1).replace(", before the next turn", "", 1)
-    memo = f"\n\nAll that I still see of it is the memo:\n\n> {MEMO}" if said.startswith("Removed") else ""
+    memo = f"\n\nI now see only the memo:\n\n> {MEMO}" if said.startswith("Removed") else ""
     return Reply(f"{said}{memo}\n\n{_COMMANDS}\n\nThe project is in `{FOLDER}/`; you can delete it.")
 
 
@@ -192,7 +192,7 @@ _NEXT = {
     "retest": _after_retest,
     "prune": _after_prune,
 }
-"""By the step that was taken, what makes the next."""
+"""The function that makes the step after each step."""
 
 
 def _in_steps(scene: Scene) -> bool:
@@ -224,8 +224,8 @@ Now it is your turn:
 {REAL_MODEL}"""
 
 _PAUSE_READ = """\
-That was reading. The second line from the bottom counts the tokens of tool results: most of what an agent sends, \
-again with every request.
+The second line from the bottom counts the tokens of tool results. They are most of what an agent sends, and every \
+request sends them again.
 
 **Enter** to continue: I run the test and fix the bug."""
 

@@ -1,7 +1,7 @@
-"""Translate an endpoint's failures, status codes, error events and lost connections, into `ProviderError`s.
+"""Translates an endpoint's failures (status codes, error events, lost connections) into `ProviderError`s.
 
-Server texts are shortened, put on one line and stripped of keys before they become a message. The loop decides by
-the error's class alone.
+Server texts are shortened to one line and stripped of keys before they become a message. The loop looks only at the
+error's class.
 """
 
 import json
@@ -31,7 +31,7 @@ from prunecli.model.messages import Json
 from prunecli.providers.optional_fields import refused_fields
 
 MAX_ERROR_BYTES = 64_000
-"""The most of an error's body that is read."""
+"""The maximum bytes to read of an error's body."""
 
 _MAX_SHOWN = 500
 _KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
@@ -61,9 +61,9 @@ _OF_SUMMARY = frozenset(
         "tool_changes_mismatch",
     )
 )
-"""Error codes for a summary that is sent back."""
+"""Error codes about a summary that is sent back."""
 _SUMMARY = re.compile(r"\bcompaction`? block", re.IGNORECASE)
-"""How a refusal without a code names it."""
+"""The words for it in an error without a code."""
 _SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
 
 _Meaning: TypeAlias = Literal["account", "rate", "overload", "request", "size"]
@@ -146,7 +146,8 @@ class Failures:
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
 
     def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
-        """Translate a failure of the proxy: unreachable or refusing; None for any other failure."""
+        """Translate a failure of the proxy, which is unreachable or rejects the connection; None for any other
+        failure."""
         place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
         hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
@@ -171,7 +172,8 @@ class Failures:
         return ConnectionLost(f"{self._endpoint()}: {self.shown(why)}")
 
     def no_stream(self, content_type: str, body: bytes) -> ProviderError:
-        """Translate a success without an event stream: a proxy's page, or an error with status 200."""
+        """Translate a successful status without an event stream, such as a proxy's page or an error with status
+        200."""
         error = _json_error(body)
         if error:
             return self._error(
@@ -295,7 +297,7 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An error and what caused it, the innermost last."""
+    """An error and its causes, innermost last."""
     found = [error]
     while (cause := error.__cause__ or error.__context__) is not None and cause not in found:
         found.append(cause)

@@ -1,8 +1,8 @@
-"""Import a large package lazily: resolve the re-exports of its `__init__` files on first use.
+"""Imports a large package lazily: resolves the re-exports of its `__init__` files on first use.
 
-The SDK's `__init__` files import 3,200 modules to re-export their names; a request needs a tenth of them. With
-this hook `from .mod import Name` in an `__init__.py` is carried out when Name is asked for (PEP 562).
-Whatever can't be told from the source runs the real `__init__` first, so no name is ever missing.
+The SDK's `__init__` files import 3,200 modules to re-export their names; a request needs a tenth of them. With this
+hook, `from .mod import Name` in an `__init__.py` runs when Name is first used (PEP 562). If the source does not tell
+where a name comes from, the real `__init__` runs first, so no name is ever missing.
 """
 
 import re
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 EAGER_SWITCH = "PRUNECLI_EAGER_SDK"
-"""Environment variable: "1" imports the SDK as its authors wrote it."""
+"""The environment variable that turns the hook off with "1"."""
 
 _FROM = re.compile(r"^from (\.+\w[\w.]*) import (?:\(([^()]*)\)|([^(\\\n]+))$", re.MULTILINE)
 _BOUND = re.compile(r"^(?:(?:async )?def |class )?(\w+)\s*[:=(\[]", re.MULTILINE)
@@ -24,14 +24,14 @@ _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
 def wanted(environ: Mapping[str, str]) -> bool:
-    """Whether the hook is to be used: always, unless the switch says otherwise."""
+    """Whether to use the hook: always, unless the switch is set."""
     return environ.get(EAGER_SWITCH) != "1"
 
 
 def reexports(source: str) -> dict[str, tuple[str, str]]:
     """name -> (relative module, name there), for each top-level `from .mod import ...` of an `__init__`.
 
-    Names that the source also binds in another way are left out: the order of execution decides them.
+    Omits names that the source also binds in another way, because the order of execution decides about them.
     """
     names = {}
     for module, several, one in _FROM.findall(source):
@@ -54,15 +54,14 @@ def submodules(folder: Path) -> frozenset[str]:
 
 
 Resolve: TypeAlias = Callable[[str], tuple[bool, Any]]
-"""Answers for a name before the code of its module has run: (whether it can, the value)."""
+"""Resolves a name before the code of its module has run: returns (whether it can, the value)."""
 
 
 class _Postponed(SourceFileLoader):
-    """Runs a module's code when it is first needed instead of when it is imported. Where `resolver` gives None for
-    the module and its source, at once.
+    """Runs a module's code on first use instead of on import; at once if `resolver` returns None for the module.
 
-    No lock is held meanwhile, so two threads may both run it: imports are guarded by the import system, and
-    an `__init__` of re-exports binds the same objects twice. A lock could deadlock with the import locks.
+    It holds no lock, so two threads may both run the code. That is safe, because the import system guards imports,
+    and an `__init__` of re-exports binds the same objects twice. A lock could deadlock with the import locks.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class _Postponed(SourceFileLoader):
                 self.run(module)
                 own = vars(module).get("__getattr__")
                 if name not in vars(module) and own is not __getattr__ and own is not None:
-                    return own(name)  # the package has one of its own, which the code has just bound
+                    return own(name)  # the package has its own, which its code has just bound
                 found, value = name in vars(module), vars(module).get(name)
             if not found:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
@@ -130,7 +129,7 @@ def _of_reexports(loader: _Postponed, module: ModuleType, source: str) -> Resolv
 
 
 def _of_functions(loader: _Postponed, module: ModuleType, source: str) -> Resolve:
-    """A module of functions: asking for one gives a stand-in that runs the module when it is called."""
+    """A module of functions. Each is replaced by a stand-in that runs the module when it is called."""
     functions = frozenset(_FUNCTION.findall(source))
 
     def resolve(name: str) -> tuple[bool, Any]:
@@ -165,7 +164,7 @@ class LazyPackages:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the path finder gives, with a postponing loader where one applies."""
+        """The spec of the path finder, with a lazy loader if one applies."""
         if fullname.partition(".")[0] not in self._roots:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -179,7 +178,7 @@ class LazyPackages:
 
 
 def install(roots: Iterable[str], functions: Iterable[str] = ()) -> None:
-    """Put the hook before all other finders, once. Packages that are already imported stay as they are."""
+    """Install the hook before all other finders, once. Packages that are already imported do not change."""
     hook = LazyPackages(roots, functions)
     if hook not in sys.meta_path:
         sys.meta_path.insert(0, hook)

@@ -1,7 +1,7 @@
 """The provider for Anthropic's Messages API and every server that speaks it: Anthropic, Ollama, llama.cpp, ...
 
-Uses the anthropic SDK for addresses, headers and connections, and reads the raw bytes of the event stream itself.
-The SDK is imported when a request is near (`warm`), because that costs 0.2 s even through lazy_import.py.
+Uses the anthropic SDK for addresses, headers and connections, and reads the raw bytes of the event stream itself. The
+SDK is imported shortly before the first request (`warm`), because that takes 0.2 s even with lazy_import.py.
 """
 
 import asyncio
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 
 _FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_call")
-"""Modules of the SDK that only serve its typed errors and its tracing, and import 700 others."""
+"""Modules that the SDK needs only for typed errors and tracing, and that import 700 others."""
 
 _MAX_LIST_BYTES = 4_000_000
 _WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
 _SLOWEST_UPLOAD = 100_000
-"""Bytes a second: what a body may take longer on a slow line before the wait counts as silence."""
+"""The slowest upload in bytes per second; the wait for an answer is extended by the time that takes."""
 
 _MAX_STEP = 0.001
-"""Seconds of work after which the event loop gets a turn, so that keys are answered in a flood of events."""
+"""Seconds of work after which the event loop gets a turn, so that keys work during a flood of events."""
 
 _PORTION = 100
-"""Events that are told at once: less than half a millisecond's work."""
+"""Events to process at once: less than half a millisecond of work."""
 
 _ANTHROPIC = re.compile(r"(?:[a-z0-9-]+\.)*anthropic\.com")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Whom to ask, and as who: the key is used if there are both, neither is for a local server.
+    """The address and the credential: the key takes precedence over the token; a local server may need neither.
 
-    Raises ConfigError for a base_url that is not an http(s) address and for a key that can't stand in a header.
+    Raises ConfigError for a base_url that is not an http(s) address, and for a key that is not valid in a header.
     """
 
     api_key: str | None = field(default=None, repr=False)
@@ -89,7 +89,7 @@ class Endpoint:
 
 
 class AnthropicProvider:
-    """A `Provider` (provider.py). Nothing is read from the environment but the switch of lazy_import.py.
+    """A `Provider` (provider.py). Reads nothing from the environment except the switch of lazy_import.py.
 
     `proxy` is a URL, `variable` names it in the environment, `ca_file` is a PEM file that replaces the system's
     certificates.
@@ -119,14 +119,14 @@ class AnthropicProvider:
         self._kept_alive = False
 
     def warm(self) -> None:
-        """Import the SDK and make its client, so that the next request can be posted at once.
+        """Import the SDK and create its client, so that the next request can be sent at once.
 
-        Takes 0.2 to 0.4 s of CPU the first time. May run in a thread, also while a request asks for the same.
+        Takes 0.2 to 0.4 s of CPU the first time. May run in a thread, even while a request does the same.
         """
         self._ready()
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Provider.stream`. Sends again only where a kept-alive connection turned out to be dropped."""
+        """See `Provider.stream`. Sends again only if a kept-alive connection was dropped."""
         reader = await self._open("/v1/messages", request.body(), request.betas)
         try:
             await reader.refuse_other_content()
@@ -149,8 +149,8 @@ class AnthropicProvider:
         yield assembly.response()
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
-        """The deltas of some events, those of one text joined, up to the end of the message: a few at a time, so
-        that the event loop can get its turn between. Raises a ProviderError behind what came before it."""
+        """The deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one text
+        joined. Raises a ProviderError after the deltas that precede it."""
         failure: ProviderError | None = None
         for start in range(0, len(events), _PORTION):
             deltas: list[StreamEvent] = []
@@ -200,7 +200,7 @@ class AnthropicProvider:
             return self._client
 
     async def _open(self, path: str, body: bytes | None = None, betas: tuple[str, ...] = ()) -> EventReader:
-        """A reader of the success that answers. Posts the bytes; without any it gets."""
+        """Send a request and return a reader of the successful response. Posts the body; GET without one."""
         if self._closed:
             raise self._failures.cut("the provider was closed")
         client = await asyncio.to_thread(self._ready) if self._client is None else self._client
@@ -238,9 +238,9 @@ class AnthropicProvider:
         return found
 
     async def _refuse(self, request: Any, proceed: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Middleware of the SDK: raises our error for an answer that is no success.
+        """Middleware for the SDK that raises our error for an unsuccessful response.
 
-        The SDK would read such a body without a bound and import 700 modules to make its own error of it.
+        The SDK would read the body without a limit and import 700 modules for its own error.
         """
         answer = await proceed(request)
         response: httpx2.Response = getattr(answer, "http_response", answer)
@@ -270,7 +270,7 @@ class AnthropicProvider:
         if not given.secrets:
             headers["Authorization"] = anthropic.Omit()
         if not given.is_anthropic:
-            headers["anthropic-version"] = "2023-06-01"  # the one that every other server knows
+            headers["anthropic-version"] = "2023-06-01"  # the one that all other servers know
             if given.api_key:
                 headers["x-api-key"] = given.api_key  # likewise; the SDK sends the key as a bearer token
         transport = httpx2.AsyncHTTPTransport(
@@ -292,13 +292,13 @@ class AnthropicProvider:
             default_headers=headers,
             http_client=httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False),
         )
-        # The SDK adds ANTHROPIC_CUSTOM_HEADERS of the environment to what is passed, so the sum is replaced. The name
-        # is private: an SDK that no longer has it still sends the headers passed above.
+        # The SDK adds ANTHROPIC_CUSTOM_HEADERS from the environment to the given headers, so the sum is replaced. The
+        # attribute is private: an SDK without it still sends the headers given above.
         client._custom_headers = headers
         return client
 
     def _tls(self) -> "ssl.SSLContext | bool":
-        """The context for https addresses; loading the certificates is not worth it for others."""
+        """The TLS context, only for https addresses, because loading the certificates takes time."""
         if urlsplit(self._endpoint.base_url).scheme != "https":
             return False
         import ssl
@@ -309,11 +309,11 @@ class AnthropicProvider:
 
 
 class _DroppedWhileIdle(ConnectionLost):
-    """The server closed a kept-alive connection before the request reached it: worth one more attempt."""
+    """The server closed a kept-alive connection before it got the request; one more attempt may work."""
 
 
 class _NotOffered(BadRequest):
-    """The endpoint does not know the address that was asked for."""
+    """The endpoint does not know the requested path."""
 
 
 def _new_tool_id() -> str:
@@ -321,7 +321,7 @@ def _new_tool_id() -> str:
 
 
 def _listed(body: bytes) -> tuple[tuple[str, int], ...]:
-    """The models of a list: Anthropic's shape, or that of servers which name the window in their own way."""
+    """The models of a list in Anthropic's form or in those of other servers, which name the window differently."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -332,7 +332,7 @@ def _listed(body: bytes) -> tuple[tuple[str, int], ...]:
 
 
 def _window(row: Mapping[str, Json]) -> int:
-    meta = row.get("meta")  # llama.cpp's place for it
+    meta = row.get("meta")  # llama.cpp's place for the window
     places = (row, meta) if isinstance(meta, dict) else (row,)
     sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
     return next((size for size in sizes if type(size) is int and size > 0), 0)

@@ -1,7 +1,7 @@
 """Model data: window, limits and prices; the table ships in data/models.json, expectations.json beside it.
 
-Names are matched exactly, by alias, without a provider's prefix, and dated names by the longest name they
-extend. An unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
+Names match exactly, as an alias, or without a provider's prefix; a dated name matches the longest name it extends. An
+unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
 """
 
 import json
@@ -19,12 +19,12 @@ from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 
 ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
-"""Short names: the newest of each family, and the demo."""
+"""Short names for the newest model of each family, and the demo."""
 
 Binding: TypeAlias = Literal["", "conversation", "account"]
 
 UNKNOWN_MAX_OUTPUT = 8_192
-"""Tokens of one response asked of a model that the table does not know."""
+"""The maximum tokens of a response to request from a model that the table does not know."""
 
 _MILLION = 1_000_000
 _NEWER = re.compile(r"claude-([a-z]+)-\d{1,2}(?:[-.]\d{1,2})?(?:[-@](?:\d{6,8}|latest|v\d).*|[:@\[].*)?")
@@ -33,7 +33,7 @@ _EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars for a million tokens; None if unknown."""
+    """US dollars per million tokens; None if unknown."""
 
     input: float | None = None
     output: float | None = None
@@ -43,7 +43,7 @@ class Prices:
 
 
 class Overrides(Protocol):
-    """`[models."X"]`: what the user knows better than the table; what is None comes from there."""
+    """`[models."X"]`: the user's values, which override the table; None keeps the table's value."""
 
     @property
     def context_window(self) -> int | None:
@@ -52,18 +52,18 @@ class Overrides(Protocol):
 
     @property
     def prices(self) -> object:
-        """Something with the five fields of `Prices`."""
+        """An object with the five fields of `Prices`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """One model. `context_window` and `max_output` are tokens; a window of 0 is not known.
+    """One model. `context_window` and `max_output` are in tokens; a window of 0 is unknown.
 
-    `bands` are the prices of requests with a longer prompt, the longest last: (above so many tokens, prices).
-    `thinking_types` are those of `thinking` that it takes, `efforts` the values of `output_config.effort`, both None
-    where that is not known. `binding`: thinking is bound to the conversation before it, or to the account as well.
-    `assumed` names the model whose window and limits stand in for those of a newer one.
+    `bands` are the prices of requests with longer prompts, in ascending order: (lower bound in tokens, prices).
+    `thinking_types` are the types of `thinking` that it accepts, `efforts` the values of `output_config.effort`; both
+    are None if unknown. `binding`: thinking is bound to the conversation before it, or also to the account. `assumed`
+    names the model whose window and limits are assumed for a newer one.
     """
 
     name: str
@@ -78,7 +78,7 @@ class ModelInfo:
     assumed: str = ""
 
     def prices_for(self, prompt_tokens: int) -> Prices:
-        """The prices of a request with so many prompt tokens."""
+        """The prices for a request with this many prompt tokens."""
         found = [prices for above, prices in self.bands if prompt_tokens > above]
         return found[-1] if found else self.prices
 
@@ -87,7 +87,7 @@ _DEMO = ModelInfo("demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0
 
 
 class ModelTable:
-    """The models that ship with the program, with the user's overrides laid over them."""
+    """The shipped models with the user's overrides."""
 
     def __init__(
         self, rows: Mapping[str, ModelInfo], overrides: Mapping[str, Overrides] | None = None
@@ -102,7 +102,7 @@ class ModelTable:
 
     @staticmethod
     def load(folder: Path, overrides: Mapping[str, Overrides] | None = None) -> "ModelTable":
-        """The table in this folder. Raises ConfigError for a file that is missing or damaged."""
+        """Load the table in this folder. Raises ConfigError if the file is missing or damaged."""
         path = folder / "models.json"
         try:
             rows = json.loads(path.read_bytes())
@@ -115,7 +115,7 @@ class ModelTable:
         return ALIASES.get(name.strip().lower(), name.strip())
 
     def info(self, name: str) -> ModelInfo:
-        """What is known about the model of this name or alias; its `name` is the one that was asked for."""
+        """The data of the model with this name or alias; its `name` is the given one."""
         if (found := self._found.get(name)) is None:
             found = self._found[name] = self._find(name)
         return found
@@ -130,7 +130,7 @@ class ModelTable:
         return found
 
     def _newer(self, name: str) -> ModelInfo:
-        """A model that is newer than all of its family here: the newest one's limits, and no price."""
+        """A model that is newer than all known ones of its family: the limits of the newest one, and no price."""
         made = _NEWER.fullmatch(_bare(name))
         version = claude_version(name)
         family = [row for row in self._rows if made and row.startswith(f"claude-{made[1]}-")]
@@ -166,10 +166,10 @@ def load_expectations(folder: Path) -> Expectations:
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:
-    """What a request cost in US dollars, its cache written for `ttl`; None where a price is not known.
+    """The cost of a request in US dollars, with its cache written for `ttl`; None if a price is unknown.
 
-    Where an endpoint has no price of its own for cached tokens they cost what input costs. The band of prices is
-    that of the request's prompt; `prompt_tokens` names it for a usage that is a part or a sum of requests.
+    Cached tokens without a price of their own cost the same as input. The length of the prompt selects the price
+    band; pass `prompt_tokens` if the usage is a part or a sum of requests.
     """
     prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
     write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
@@ -190,7 +190,7 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
 
 
 def token_factor(name: str) -> float:
-    """The model's tokens for one of o200k_base's, by family, measured over agent text.
+    """The model's tokens per token of o200k_base, by family, measured on texts of agents.
 
     1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer ones, 1.0 for others.
     """
@@ -202,7 +202,7 @@ def token_factor(name: str) -> float:
 
 
 def _bare(name: str) -> str:
-    """The name in lower case without what providers put before it: `deepseek/`, `us.anthropic.`."""
+    """The name in lower case without a provider's prefix, such as `deepseek/` or `us.anthropic.`."""
     last = name.lower().rpartition("/")[2]
     return last[max(0, last.find("claude-")) :]
 

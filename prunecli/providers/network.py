@@ -1,7 +1,7 @@
-"""Read proxies, certificates and the TLS key log from the environment.
+"""Reads proxies, certificates and the TLS key log from the environment.
 
-The libraries below read the same variables, and raise whatever they like about a value that they do not understand.
-So each is checked here first, and an error names the variable.
+The libraries below read the same variables and raise all kinds of exceptions for invalid values. So each variable is
+checked here first, and an error names it.
 """
 
 import os
@@ -12,11 +12,11 @@ from urllib.parse import SplitResult, urlsplit
 from prunecli.errors import UsageError
 
 SCHEMES = ("http", "https", "socks5", "socks5h")
-"""The kinds of proxies."""
+"""The supported schemes of proxies."""
 
 
 class Route(NamedTuple):
-    """The way to an endpoint: `proxy` is a URL and `variable` the one that names it, `ca_file` a PEM file that
+    """The route to an endpoint: `proxy` is a URL, `variable` the variable that set it, and `ca_file` a PEM file that
     replaces the system's certificates; "" for none."""
 
     proxy: str = ""
@@ -25,17 +25,17 @@ class Route(NamedTuple):
 
 
 def route(address: str, environ: Mapping[str, str]) -> Route:
-    """The way to an http(s) address. Raises UsageError that names a variable which is not understood."""
+    """The route to an http(s) address. Raises UsageError that names an invalid variable."""
     (proxy, variable), ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
     if urlsplit(address).scheme == "https":
-        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first: whatever reads certificates opens it too
+        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first, because reading certificates opens it too
         _check_certificates(ca_file)
     return Route(proxy, ca_file, variable)
 
 
 def _proxy(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The proxy for an address and its variable, "" for none; NO_PROXY is heeded, and a proxy without a scheme is an
-    http one."""
+    """The proxy for an address and its variable; "" for none. Respects NO_PROXY; a proxy without a scheme uses
+    http."""
     parts = urlsplit(address)
     if _is_spared(parts.hostname or "", environ):
         return "", ""
@@ -60,7 +60,7 @@ def _is_spared(host: str, environ: Mapping[str, str]) -> bool:
 
 
 def _set(*names: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The variables of these names, in either case, that are set; the one that counts most first."""
+    """The set variables among these names, in either case, in order of precedence."""
     for name in names:
         for variable in (name, name.upper()):
             if value := environ.get(variable, "").strip():
@@ -71,7 +71,7 @@ def _is_proxy(url: str) -> bool:
     try:
         parts: SplitResult = urlsplit(url)
         port = parts.port
-    except ValueError:  # no port, or a bracket that is not closed
+    except ValueError:  # no port, or an unclosed bracket
         return False
     host = parts.hostname or ""
     plain = url.isprintable() and url.isascii() and " " not in url

@@ -1,7 +1,7 @@
-"""Optional request fields that some endpoints refuse, and how to find the field in a refusal.
+"""Optional request fields that some endpoints reject, and how to find the field in an error.
 
-Gateways and older servers know fewer fields than the API itself. Each field here can be left out: the request then
-still means the same, with less comfort or at another price.
+Gateways and older servers know fewer fields than the API itself. Each of these fields can be omitted: the request
+keeps its meaning, but is less convenient or costs more.
 """
 
 import re
@@ -24,7 +24,7 @@ BETAS = {
     CONTEXT_MANAGEMENT_BETA: CONTEXT_MANAGEMENT,
     COMPACTION_BETA: COMPACTION,
 }
-"""The field that each beta feature in the `anthropic-beta` header is for."""
+"""The field of each beta feature in the `anthropic-beta` header."""
 
 _REFUSED = re.compile(
     r"extra inputs? (?:is|are) not (?:permitted|allowed)|extra(?:neous)?[ _](?:key|field|forbidden|properties)"
@@ -35,7 +35,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
-"""The field is known and one value of it is wrong: leaving the field out would hide a mistake."""
+"""The field is known but a value is wrong; omitting the field would hide a mistake."""
 _FIELDS = tuple(
     (field, re.compile(pattern, re.IGNORECASE))
     for field, pattern in (
@@ -53,7 +53,7 @@ _HEADER = re.compile(r"anthropic-beta|\bbeta (?:flag|header|feature)", re.IGNORE
 
 
 def refused_fields(message: str) -> tuple[str, ...]:
-    """The fields that a refusal may be about, the most exact first; () where it is about something else."""
+    """The fields that an error may be about, most specific first; () if it is about something else."""
     if not _REFUSED.search(message) or _A_VALUE.search(message):
         return ()
     named = [field for beta, field in BETAS.items() if beta in message]

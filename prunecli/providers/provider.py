@@ -1,4 +1,4 @@
-"""The provider interface: send a request and stream events, the last of them the whole response.
+"""The provider interface: sends a request and streams events, of which the last is the whole response.
 
 Deltas are transient (for the screen); the `Response` is what the log keeps.
 """
@@ -17,17 +17,18 @@ __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What the response has cost so far: billed even if it is stopped now. Sent whenever the endpoint reports it."""
+    """The cost of the response so far: it is billed even if the response is stopped now. Sent whenever the endpoint
+    reports it."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The whole response, given only after the endpoint's `message_stop`.
+    """The whole response, yielded only after the endpoint's `message_stop`.
 
-    A tool input that is no JSON object is `{messages.INVALID_INPUT: raw text}`; tool ids are unique within it.
-    The last three fields are those of `AssistantMessage`.
+    A tool input that is not a JSON object becomes `{messages.INVALID_INPUT: raw text}`; tool ids are unique within
+    the response. The last three fields are those of `AssistantMessage`.
     """
 
     content: tuple[Block, ...]
@@ -45,8 +46,8 @@ _T = TypeVar("_T")
 
 
 def joined(events: Iterable[_T]) -> list[_T]:
-    """The same, with deltas of one text that follow each other as one: a flood brings hundreds at a time, and each
-    costs its way to the screen."""
+    """The same deltas, with consecutive ones of one text joined, because a flood brings hundreds at a time and each
+    has to be shown."""
     out: list[_T] = []
     for kind, group in groupby(events, type):
         if kind is TextDelta or kind is ThinkingDelta:
@@ -62,13 +63,13 @@ class Provider(Protocol):
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Send the request once. Yields `Begun` where usage is reported, deltas, and exactly one `Response`, last.
 
-        Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`: a
-        stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.
+        Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`: a stream
+        that breaks off raises `ConnectionLost`, an error event in the stream its own class.
         """
         ...
 
     async def models(self) -> tuple[tuple[str, int], ...]:
-        """What the endpoint offers: (model name, context window in tokens or 0). Raises a `ProviderError`."""
+        """The endpoint's models as (name, context window in tokens or 0). Raises a `ProviderError`."""
         ...
 
     async def close(self) -> None:

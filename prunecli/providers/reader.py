@@ -1,6 +1,6 @@
-"""Read the events of an open response in batches, and detect silence.
+"""Reads the events of an open response in batches, and detects silence.
 
-The bytes come from httpx2. Nothing is awaited without a bound, and nothing is read beyond what is needed.
+The bytes come from httpx2. Every wait has a limit, and nothing is read in advance.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds, before a connection counts as lost.
+    """The seconds to wait before a connection counts as lost.
 
-    `connect` for a connection; `first` for an answer and again for its first event; `silence` between events,
-    pings included; `pings` for pings alone.
+    `connect`: for a connection; `first`: for a response, and again for its first event; `silence`: between events,
+    including pings; `pings`: with only pings.
     """
 
     connect: float = 10.0
@@ -49,12 +49,12 @@ class Patience:
 
 
 LOCAL_PATIENCE = Patience(first=600.0, silence=120.0, pings=3600.0)
-"""For servers that are not Anthropic's: without pings, or with pings alone while they read a long prompt (a CPU needs
-minutes for it)."""
+"""For other servers than Anthropic's, which send no pings, or only pings while they read a long prompt (a CPU needs
+minutes)."""
 
 
 class EventReader:
-    """Reads one response. Every method raises a `ProviderError` for a connection that breaks or falls silent."""
+    """Reads one response. Every method raises a `ProviderError` if the connection breaks or falls silent."""
 
     def __init__(self, response: "httpx2.Response", failures: Failures, patience: Patience) -> None:
         self._response = response
@@ -69,11 +69,11 @@ class EventReader:
 
     @property
     def request_id(self) -> str:
-        """The endpoint's name for the request, "" where it gives none."""
+        """The endpoint's id of the request, or ""."""
         return str(self._response.headers.get("request-id", ""))[:200]
 
     async def refuse_other_content(self) -> None:
-        """Raises for a success that says itself that it is no event stream: a page, a JSON object."""
+        """Raise an error for a successful response that is not an event stream, such as a page or a JSON object."""
         kind = self._response.headers.get("content-type", "")
         if "json" in kind or "html" in kind:
             raise self._failures.no_stream(kind, await self.whole(MAX_ERROR_BYTES))
@@ -98,7 +98,7 @@ class EventReader:
         return events
 
     async def whole(self, limit: int) -> bytes:
-        """The body up to `limit` bytes, within `silence` in all; what follows is never fetched."""
+        """The first `limit` bytes of the body, read within `silence` seconds; the rest is never fetched."""
         pieces: list[bytes] = []
         length, deadline = 0, self._silence.now() + self._patience.silence
         while length < limit and (chunk := await self._next(deadline - self._silence.now())) is not None:
@@ -112,11 +112,11 @@ class EventReader:
             while await self._next(_LEFTOVER_SECONDS) is not None:
                 pass
         except ProviderError:
-            return False  # the answer is complete all the same
+            return False  # the answer is complete anyway
         return True
 
     def ended_early(self) -> ProviderError:
-        """The error for a body that ended before the message did, or before anything was said."""
+        """The error for a body that ended before the message, or before any event."""
         kind = self._response.headers.get("content-type", "")
         if not self._heard and self._head.strip():
             return self._failures.no_stream(kind, self._head)
@@ -125,7 +125,7 @@ class EventReader:
         )
 
     async def close(self) -> None:
-        """Frees the connection: for the next request when the body was read to its end."""
+        """Release the connection; it is reused if the body was read to its end."""
         self._silence.stop()
         try:
             await self._chunks.aclose()
@@ -143,7 +143,7 @@ class EventReader:
             raise self._failures.lost(error) from error
 
     def _value(self, event: ServerEvent) -> Json | None:
-        """The event's object; None for a ping, an end mark of other dialects, an unknown event without JSON."""
+        """The event's object; None for a ping, an end marker of another dialect, or an unknown event without JSON."""
         name, data = event
         if name == "ping":
             return None
@@ -168,8 +168,8 @@ class EventReader:
 
 
 class _SilenceWatch:
-    """Bounds each of many short waits by one timer, which is set anew only when it fires: asyncio.timeout costs
-    as much as reading the bytes does."""
+    """A time limit for many short waits with one timer, which is set again only when it fires, because
+    asyncio.timeout costs as much as reading the bytes."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -180,7 +180,7 @@ class _SilenceWatch:
         self._expired = False
 
     async def at_most(self, seconds: float, awaited: Awaitable[_T]) -> _T:
-        """What is awaited. Raises TimeoutError when it takes longer; it is canceled then."""
+        """Await something. Cancels it and raises TimeoutError if it takes longer."""
         self._deadline = self.now() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self.stop()

@@ -1,9 +1,9 @@
-"""Join the chunks of HTTP bodies before parsing: an event stream puts each event in its own chunk.
+"""Joins the chunks of HTTP bodies before parsing, because an event stream puts each event in its own chunk.
 
-Parsing a chunk costs more than reading the event in it: 1 MB in 25,000 events took 2.4 s of processor and 3.4 s in
-all without this module, 1.0 and 1.5 s with it (medians of four runs that took turns, two busy cores). What arrived at
-once leaves as one chunk, with the same bytes in it. Anything unexpected goes through as it came, so that the parser
-behind finds what is wrong with it; a body that breaks off still lacks its last chunk.
+Parsing a chunk costs more than reading its event: 1 MB in 25,000 events took 2.4 s of CPU and 3.4 s in total without
+this module, and 1.0 and 1.5 s with it (medians of four interleaved runs on two busy cores). Data that arrives
+together becomes one chunk with the same bytes. Anything unexpected passes unchanged, so that the parser reports it; a
+body that breaks off still lacks its last chunk.
 """
 
 import re
@@ -17,21 +17,21 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r\n", re.IGNOR
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,8}[ \t]*")
 _MOST_HEAD = 100_000
 _LONGEST_SIZE = 1_000
-"""Bytes; longer heads and longer lines with the size of a chunk are left to the parser."""
+"""The maximum length of a head, and of a line with a chunk's size, in bytes; longer ones are left to the parser."""
 
 
 class Rechunker:
-    """What one connection receives: heads and bodies of responses, one after the other."""
+    """The data of one connection: heads and bodies of responses in sequence."""
 
     def __init__(self) -> None:
         self._read = self._head
         self._buffer = b""
-        self._left = 0  # bytes of the body, or of the chunk with the two behind it, still to come
+        self._left = 0  # bytes still to come: of the body, or of the chunk and the two bytes after it
         self._out: list[bytes] = []
         self._joined: list[bytes] = []
 
     def feed(self, data: bytes) -> bytes:
-        """What to pass on for what arrived; nothing while too little of it is there."""
+        """The bytes to pass on for new data; empty until there is enough."""
         self._buffer += data
         while self._buffer and self._read():
             pass
@@ -40,7 +40,7 @@ class Rechunker:
         return b"".join(out)
 
     def rest(self) -> bytes:
-        """What was held back when the connection ended."""
+        """The bytes held back when the connection ended."""
         rest, self._buffer = self._buffer, b""
         return rest
 
@@ -49,7 +49,7 @@ class Rechunker:
         return taken
 
     def _give_up(self) -> bool:
-        """From now on everything goes through as it comes."""
+        """Pass everything on unchanged from now on."""
         self._join()
         self._read = self._through
         return True
@@ -61,7 +61,7 @@ class Rechunker:
     def _head(self) -> bool:
         if (
             self._buffer[:5] != b"HTTP/"[: len(self._buffer)]
-        ):  # a SOCKS proxy's answer: a response comes after it
+        ):  # the answer of a SOCKS proxy, followed by the response
             return self._through()
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
@@ -88,7 +88,7 @@ class Rechunker:
         return bool(self._buffer)
 
     def _chunks(self) -> bool:
-        """All chunks that are there, the last perhaps in part."""
+        """All chunks received, of which the last may be incomplete."""
         buffer, place, size = self._buffer, 0, len(self._buffer)
         while place < size:
             if self._left > 2:
@@ -132,7 +132,7 @@ class Rechunker:
             self._out += (b"%x\r\n" % len(data), data, b"\r\n")
 
     def _trailer(self) -> bool:
-        """The last chunk and the lines behind it, up to the empty one."""
+        """The last chunk and the lines after it, up to the empty one."""
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
             return self._give_up() if len(self._buffer) > _MOST_HEAD else False
@@ -144,20 +144,20 @@ class Rechunker:
 def join_chunks(transport: "httpx2.AsyncHTTPTransport") -> None:
     """Join the chunks of all connections that a transport opens from now on.
 
-    The pool and its backend are private names of httpx2 and httpcore2: where one is missing or cannot be replaced,
-    nothing is joined and everything works, more slowly.
+    The pool and its backend are private names of httpx2 and httpcore2. If one is missing or cannot be replaced,
+    chunks are not joined, and everything works more slowly.
     """
     pool: Any = getattr(transport, "_pool", None)
     backend = getattr(pool, "_network_backend", None)
     if backend is not None:
         try:
             pool._network_backend = _Backend(backend)
-        except AttributeError:  # a property or a slot by now
+        except AttributeError:  # a property or a slot in another version
             return
 
 
 class _Backend:
-    """Opens connections as the backend in it does; methods that are not known here are the backend's."""
+    """Opens connections through another backend, which also provides all other methods."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -173,7 +173,7 @@ class _Backend:
 
 
 class _Stream:
-    """A connection that joins what it reads. After start_tls, reads come from the decrypted stream."""
+    """A connection that joins chunks. After start_tls, reads come from the decrypted stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

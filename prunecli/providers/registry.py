@@ -1,7 +1,7 @@
-"""Find the providers, and define what a provider file contains.
+"""Finds the providers, and defines the contents of a provider file.
 
-A file's name is the provider's name. Listing imports nothing; a file is imported when its provider is asked for, and
-imports its SDK only when a request is near.
+A file's name is the provider's name. Listing imports nothing; a file is imported when its provider is first used, and
+imports its SDK only before a request.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,20 +15,20 @@ from prunecli.paths import PACKAGE, names_in
 from prunecli.providers.provider import Provider
 
 DEFAULT = "anthropic"
-"""The provider that answers unless `[model] provider` names another."""
+"""The default of `[model] provider`."""
 
 LISTING_SECONDS = 8.0
 """Time limit in seconds for listing models."""
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
 Listed: TypeAlias = Callable[[], Sequence[tuple[str, int]]]
-"""Gives what the endpoint offers, as `Provider.models` does. Raises ProviderError, or TimeoutError."""
+"""A function that lists the endpoint's models, as `Provider.models`. Raises ProviderError or TimeoutError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Where a provider's credential comes from: the variable of a bearer token ("" for none), that of an API key, or
-    the file that `prunecli login` writes. Name it NAME.key: tools ask before they open such a file."""
+    """The sources of a provider's credential: the variable of an API key, the file that `prunecli login` writes, and
+    the variable of a bearer token ("" for none). Name the file NAME.key: tools ask before they open such a file."""
 
     key_variable: str
     file: str
@@ -42,7 +42,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A key or a token, or neither, hidden from `repr`. `source` is where it was found."""
+    """A key, a token or neither, hidden from `repr`. `source` says where it was found."""
 
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
@@ -54,8 +54,8 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a provider is made from. `base_url` is "" for the provider's own address; `options` are the provider's
-    `Options` with the configured values, None where it declares none."""
+    """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
+    the configured values, None if it declares none."""
 
     base_url: str
     credentials: Credentials
@@ -65,7 +65,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of `prunecli doctor`: the thing, its state, and how to fix it."""
+    """One line of `prunecli doctor`: the subject, its state, and the fix."""
 
     name: str
     state: State
@@ -74,22 +74,22 @@ class Finding:
 
 
 class Definition(Protocol):
-    """What the file of a provider defines. It may also have a frozen dataclass `Options`, which makes the keys of
-    `[model.NAME]` (config/options.py shows the form)."""
+    """The contents of a provider file. It may also define a frozen dataclass `Options` for the keys of `[model.NAME]`
+    (in the form of config/options.py)."""
 
     KEYS: Keys | None
-    """Where its credential comes from; None for a provider that takes none."""
+    """The sources of its credential; None for a provider without one."""
 
     def needs_key(self, base_url: str) -> bool:
-        """Whether a request to this address ("" for its own) is refused without a credential."""
+        """Whether this address ("" for its own) rejects requests without a credential."""
         ...
 
     def make(self, connection: Connection) -> Provider:
-        """The provider. Raises ConfigError for a credential or address that can't be right."""
+        """Make the provider. Raises ConfigError for an invalid credential or address."""
         ...
 
     def check(self, connection: Connection, listed: Listed) -> Finding:
-        """The line `endpoint` of `prunecli doctor`. Raises nothing that a user can cause."""
+        """Check the endpoint, for `prunecli doctor`. Raises nothing that a user can cause."""
         ...
 
 
@@ -100,24 +100,24 @@ class Providers(NamedTuple):
     importer: Callable[[str], Any] = lambda name: import_module(f"prunecli.providers.available.{name}")
 
     def names(self) -> tuple[str, ...]:
-        """Every provider's name, without an import."""
+        """The names of all providers, found without imports."""
         return names_in(self.folder, ".py")
 
     def answering(self, model: str, configured: str) -> str:
-        """The provider that answers for a model: the one of the model's name (`--model demo`), or the configured."""
+        """The provider for a model: the one with the model's name (`--model demo`), or the configured one."""
         return model if model in self.names() else configured
 
     def definition(self, name: str) -> Definition:
-        """What the file of one of `names` defines."""
+        """The definition in the file of one of `names`."""
         return cast("Definition", self.importer(name))
 
     def keys(self, name: str) -> Keys:
-        """Where its credential comes from. For one that takes none it is that of the default provider, for which
-        a key can be entered meanwhile."""
+        """The sources of its credential. For a provider without one, those of the default provider, so that a key can
+        be entered."""
         return self.definition(name).KEYS or cast("Keys", self.definition(DEFAULT).KEYS)
 
     def options_class(self, name: str) -> type | None:
-        """Its `Options`, None where it declares none or there is no such provider."""
+        """Its `Options`; None if it declares none or does not exist."""
         return getattr(self.definition(name), "Options", None) if name in self.names() else None
 
 
@@ -130,7 +130,7 @@ def check_address(address: str, keys: Keys, listed: Listed) -> Finding:
     try:
         models = listed()
     except Unauthorized as error:
-        return Finding("endpoint", "problem", f"{address} refuses the key: {error.message}", keys.hint)
+        return Finding("endpoint", "problem", f"{address} rejects the key: {error.message}", keys.hint)
     except TimeoutError:
         hint = "check address, proxy and firewall; https_proxy and model.base_url are used"
         return Finding("endpoint", "problem", f"{address}: no answer in {LISTING_SECONDS:.0f} s", hint)

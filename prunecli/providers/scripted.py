@@ -1,6 +1,6 @@
 """A provider for tests and examples: plays a script of responses and keeps its requests.
 
-Nothing is patched and nothing sleeps: a response that is to hang waits for an event of the test's own.
+Nothing is patched and nothing sleeps: a hanging response waits for an event that the test sets.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from prunecli.model.requests import Request
 from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 DELTA_CHARS = 16
-"""Characters of a delta: small enough that a short sentence comes in several."""
+"""Characters of a delta: small enough to split a short sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
     """One response of a script.
 
-    After `after` deltas (all of them where there are fewer) the stream waits for `until`, then raises `error`,
-    then goes on. An empty `stop_reason` becomes `tool_use` or `end_turn`, as the content says.
+    After `after` deltas (or all, if there are fewer) the stream waits for `until`, then raises `error` or continues.
+    An empty `stop_reason` becomes `tool_use` or `end_turn`, depending on the content.
     """
 
     content: tuple[Block, ...] = ()
@@ -32,32 +32,33 @@ class Scripted:
     error: Exception | None = None
 
     def response(self, model: str) -> Response:
-        """The whole response, by this model."""
+        """The whole response of this model."""
         reason = self.stop_reason or ("tool_use" if tool_uses(self.content) else "end_turn")
         return Response(self.content, reason, self.usage, model)
 
 
 def says(text: str) -> Scripted:
-    """A response of text only."""
+    """A response with only text."""
     return Scripted((Text(text),))
 
 
 def calls(*wanted: ToolUse, text: str = "") -> Scripted:
-    """A response that calls tools, after some words where they are given."""
+    """A response that calls tools, after an optional text."""
     return Scripted((*((Text(text),) if text else ()), *wanted))
 
 
 def fails(error: Exception, *, text: str = "", after: int = 0) -> Scripted:
-    """A response that breaks with this error after `after` deltas of the text."""
+    """A response that fails with this error after `after` deltas of the text."""
     return Scripted((Text(text),) if text else (), error=error, after=after)
 
 
 class ScriptEnded(Exception):
-    """A request came after the last response of the script: a mistake of the test, so no `ProviderError`."""
+    """A request after the last response of the script: a mistake in the test, so not a `ProviderError`."""
 
 
 class ScriptedProvider:
-    """A `Provider` (provider.py). `requests` are those it got, in order; `paused` is set while a response waits."""
+    """A `Provider` (provider.py). `requests` are the received ones in order; `paused` is set while a response
+    waits."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class ScriptedProvider:
         return max(0, len(self._script) - len(self.requests))
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Provider.stream`. Raises what the script says, ScriptEnded after its end."""
+        """See `Provider.stream`. Raises the script's errors, and ScriptEnded after its end."""
         self.requests.append(request)
         if len(self.requests) > len(self._script):
             raise ScriptEnded(self._ended(request))
@@ -90,13 +91,13 @@ class ScriptedProvider:
                 await self._incident(played)
             yield delta
             given += 1
-            await asyncio.sleep(0)  # as over a network, others get a turn between two deltas
+            await asyncio.sleep(0)  # like a network, let other tasks run between two deltas
         if given <= played.after:
             await self._incident(played)
         yield played.response(request.model)
 
     async def models(self) -> tuple[tuple[str, int], ...]:
-        """See `Provider.models`: what was given as `offers`."""
+        """See `Provider.models`: returns `offers`."""
         return self._offers
 
     async def close(self) -> None:
@@ -124,7 +125,7 @@ class ScriptedProvider:
 
 
 def deltas(content: Sequence[Block], size: int = DELTA_CHARS) -> Iterator[StreamEvent]:
-    """The deltas that a content streams as, `size` characters each; blocks of other kinds stream nothing."""
+    """The deltas of a content, `size` characters each; blocks of other kinds have none."""
     for block in content:
         match block:
             case Text(text):

@@ -1,24 +1,24 @@
-"""Decode Server-Sent Events from a stream of bytes, piece by piece and bounded in size.
+"""Decodes Server-Sent Events from a stream of bytes, piece by piece, with a limited size.
 
-Any of the three line ends is accepted, also where it is cut by the end of a piece; bytes that are no UTF-8
-become U+FFFD, so that one bad byte does not cost a response.
+Accepts all three line ends, even if a piece ends inside one. Bytes that are not UTF-8 become U+FFFD, so that one bad
+byte does not cost a response.
 """
 
 from typing import NamedTuple
 
 MAX_EVENT_BYTES = 16_000_000
-"""More bytes than any event has: a tool's input and a fetched page arrive in events of a few megabytes."""
+"""The maximum bytes of an event; a tool's input or a fetched page arrives in events of a few megabytes."""
 
 
 class ServerEvent(NamedTuple):
-    """One event: its name ("" where none was given) and its data lines joined by newlines."""
+    """One event: its name ("" for none) and its data lines joined by newlines."""
 
     name: str
     data: str
 
 
 class EventDecoder:
-    """Gives the events of a stream as its bytes are fed; what an unfinished event holds stays inside."""
+    """Decodes a stream that is fed piece by piece; keeps an unfinished event."""
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._limit = max_event_bytes
@@ -30,7 +30,7 @@ class EventDecoder:
         self._data_bytes = 0
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """The events that end in this piece. Raises ValueError when an event outgrows the limit."""
+        """The events that end in this piece. Raises ValueError if an event exceeds the limit."""
         if self._after_cr or b"\r" in piece:
             piece = self._with_plain_line_ends(piece)
         lines = piece.split(b"\n")

@@ -1,7 +1,7 @@
-"""Assemble one response from the endpoint's events: a pure state machine.
+"""Assembles one response from the endpoint's events: a pure state machine.
 
-`Assembly.feed` takes decoded events in order and gives deltas for the screen; `response` is what the log keeps.
-Only what the endpoint finished counts: a cut tool input is never a call, a cut signature never replayable.
+`Assembly.feed` takes decoded events in order and returns deltas for the screen; `response` is for the log. Only
+finished blocks count: an incomplete tool input never becomes a call, and an incomplete signature is never sent back.
 """
 
 import re
@@ -30,10 +30,10 @@ from prunecli.model.requests import COMPACTION
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 MAX_RESPONSE_CHARS = 32_000_000
-"""More than any model writes (128,000 tokens are about 0.5 MB): a stream beyond it is broken."""
+"""More characters than any model writes (128,000 tokens are about 0.5 MB); a longer stream is broken."""
 
 TRUNCATING = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
-"""Stop reasons after which the last block may have been cut, even where the endpoint closed it."""
+"""Stop reasons after which the last block may be incomplete, even if the endpoint closed it."""
 
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME = 128
@@ -46,7 +46,7 @@ _DELTA_FIELDS = {
 
 
 class _OpenBlock:
-    """A block as it arrives. `head` is its start event's object, the lists hold the pieces of its deltas."""
+    """A block as it arrives. `head` is the object of its start event, the lists hold the pieces of its deltas."""
 
     def __init__(self, head: Mapping[str, Json], tool_id: str, tool_name: str) -> None:
         self.head = head
@@ -67,7 +67,7 @@ class _OpenBlock:
         return well_formed(piece[:-1] if self.half else piece)
 
     def rest(self) -> str:
-        """What is left of a pair whose second half never came."""
+        """The remains of a pair whose second half never came."""
         half, self.half = self.half, ""
         return well_formed(half)
 
@@ -94,8 +94,7 @@ class _OpenBlock:
 class Assembly:
     """A response being assembled.
 
-    `new_id` gives an id for a tool call that came without one. Feeding an `error` event is a caller's mistake:
-    it is translated before (failures.py).
+    `new_id` makes an id for a tool call without one. `error` events must not be fed: failures.py translates them.
     """
 
     def __init__(self, new_id: Callable[[], str], request_id: str = "") -> None:
@@ -116,9 +115,9 @@ class Assembly:
         self.complete = False
 
     def feed(self, event: Json) -> list[StreamEvent]:
-        """The deltas that this event gives. Unknown kinds give none.
+        """The deltas of this event; none for unknown kinds.
 
-        Raises ValueError for an event that breaks the protocol or a response beyond all bounds.
+        Raises ValueError for an event that breaks the protocol, or a response over the limit.
         """
         if not isinstance(event, Mapping):
             raise ValueError("an event that is not an object")
@@ -148,7 +147,7 @@ class Assembly:
         return []
 
     def response(self) -> Response:
-        """The whole response. Raises ValueError before `message_stop`: a cut stream is no response."""
+        """The whole response. Raises ValueError before `message_stop`."""
         if not self.complete:
             raise ValueError("the stream ended before message_stop")
         content = tuple(
@@ -182,7 +181,7 @@ class Assembly:
         return self._append(made, f"{made.kind}_delta", first) if isinstance(first, str) else []
 
     def _free_id(self, wanted: str) -> str:
-        """The id in the characters that the endpoint takes, unique within this response."""
+        """The id in characters that the endpoint accepts, unique within this response."""
         wanted = found = _NOT_IN_A_NAME.sub("_", wanted) or self._new_id()
         number = 2
         while found in self._tool_ids:
@@ -223,7 +222,7 @@ class Assembly:
         return made.add(made.rest())
 
     def _merge_usage(self, usage: Json) -> None:
-        """Counts are cumulative: the larger one is the later, also where an endpoint reports it only once."""
+        """Merge cumulative counts: the larger one is the later, even if an endpoint reports it only once."""
         if not isinstance(usage, Mapping):
             return
         for key, count in usage.items():
@@ -237,19 +236,19 @@ class Assembly:
             self._thinking_tokens = max(thought, self._thinking_tokens or 0)
 
     def _transformed(self, reported: Json) -> None:
-        """What the endpoint did to the request. It is final in the first event, and said again in the last one
-        only after another server took over in the middle: that replaces what was said before."""
+        """The endpoint's changes to the request. The first event reports them. The last event repeats them only if
+        another server took over; it then replaces the first report."""
         if isinstance(reported, list):
             self._transformations = _objects(reported)
 
     def _edited(self, reported: Json) -> None:
-        """What the endpoint edited in its copy of the request; an empty list says nothing."""
+        """The endpoint's edits of its copy of the request; an empty list counts as no report."""
         edits = reported.get("applied_edits") if isinstance(reported, Mapping) else None
         if isinstance(edits, list):
             self._applied_edits = _objects(edits) or None
 
     def _finished(self, position: int, made: _OpenBlock) -> Block | None:
-        """The block as it is kept, or None for one that says nothing or can't be replayed."""
+        """The block for the log; None if it is empty or cannot be sent back."""
         cut = position == len(self._blocks) - 1 and self._stop_reason in TRUNCATING
         match made.kind:
             case "text":
@@ -269,7 +268,7 @@ class Assembly:
 
 
 def _summarizing(passes: Sequence[Json]) -> dict[str, int]:
-    """What the summaries that the endpoint made took: they are billed, and no part of the other counts."""
+    """The usage of summaries by the endpoint, which is billed but not part of the other counts."""
     found: dict[str, int] = {}
     for one in passes:
         if isinstance(one, Mapping) and one.get("type") == COMPACTION:
@@ -284,7 +283,7 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
-    """The input, or its raw text under INVALID_INPUT where it is no whole JSON object."""
+    """The input, or its raw text under INVALID_INPUT if it is not a complete JSON object."""
     raw = made.whole_text()
     if made.closed and not raw.strip():
         given = _clean(made.head.get("input") or {})
@@ -295,7 +294,7 @@ def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
 
 
 def _opaque(made: _OpenBlock) -> Opaque | None:
-    """A block of a kind not known here as it came, with the input that its deltas gave; None for a cut one."""
+    """A block of an unknown kind as received, with the input from its deltas; None if it is incomplete."""
     value, raw = _clean(made.head), made.whole_text()
     if not made.closed or value is None:
         return None
@@ -312,7 +311,7 @@ def _parsed(raw: str) -> dict[str, Json] | None:
 
 
 def _clean(value: Json) -> dict[str, Json] | None:
-    """A JSON object without lone surrogates; None for another value or one that nests too deeply."""
+    """A JSON object without lone surrogates; None for any other value or too deep nesting."""
     if not isinstance(value, dict) or nests_deeper(value, MAX_DEPTH):
         return None
     clean: dict[str, Json] = well_formed_json(value)

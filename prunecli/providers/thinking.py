@@ -1,7 +1,8 @@
-"""Choose `thinking` for a model: each generation accepts another configuration.
+"""Chooses the `thinking` configuration of a model: each generation accepts a different one.
 
 Source: "Thinking support, defaults, and rejected configurations by model" and "Prefix checks" of Anthropic's
-documentation (autumn 2026), and the SDK's types. Budgets ended with Claude 4.5; from 4.7 on they are a 400.
+documentation (autumn 2026), and the SDK's types. The last model with budgets is Claude 4.5; from 4.7 on, a budget
+causes error 400.
 """
 
 from collections.abc import Container, Mapping
@@ -21,11 +22,11 @@ _ALWAYS = ("fable", "mythos")
 
 
 def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
-    """The `thinking` object for a budget of `budget` tokens (0: as little as possible); None to send none.
+    """The `thinking` object for a budget in tokens (0: as little as possible); None to send none.
 
-    Models that decide for themselves get `adaptive`, with its text shown: they put what they say between calls
-    into thinking. On models with bound thinking that can't be switched off the endpoint is always asked to drop
-    blocks that a prune invalidated, which only `adaptive` can ask for: it is what they do when nothing is sent.
+    Models that choose their own amount get `adaptive` with visible text, because they put their comments between
+    calls into thinking. Models with bound thinking that cannot be turned off always get `adaptive`, their default,
+    because only it can ask the endpoint to drop blocks that a prune invalidated.
     """
     name = ALIASES.get(model, model).lower()
     if "claude" not in name:
@@ -42,30 +43,30 @@ def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
 
 
 def without(config: Mapping[str, Json] | None, refused: Container[str]) -> Mapping[str, Json] | None:
-    """The configuration without what an endpoint refuses (names of optional_fields.py)."""
+    """The configuration without the fields that an endpoint rejects (names as in optional_fields.py)."""
     if config is None or THINKING in refused:
         return None
     return {key: value for key, value in config.items() if f"{THINKING}.{key}" not in refused}
 
 
 def leaves_out(model: str, config: Mapping[str, Json] | None) -> bool:
-    """Whether thinking that no longer fits is left out of requests and recorded as such.
+    """Whether requests omit thinking that was invalidated, and the log records this.
 
-    Otherwise it stays in place and the endpoint drops it, which keeps the cached prefix behind it stable. Never both
-    in turn: that would write the cache twice. This is the one place where it is decided.
+    Otherwise the thinking stays in place and the endpoint drops it, which keeps the cached prefix after it stable.
+    Alternating between both would write the cache twice, so only this function decides.
     """
     return is_bound(model) and "block_binding" not in (config or {})
 
 
 def efforts_for(info: ModelInfo, config: Mapping[str, Json] | None) -> tuple[str, ...]:
-    """The values of effort that a model takes with this configuration, lowest first; () for none."""
+    """The effort values that a model accepts with this configuration, lowest first; () for none."""
     taken = EFFORTS if info.efforts is None else info.efforts
     calm = config is not None and config.get("type") in ("disabled", "between_tools")
     return tuple(one for one in taken if not calm or one not in ("xhigh", "max"))
 
 
 def budget_note(info: ModelInfo, budget: int) -> str:
-    """A warning if a budget of `budget` tokens has no or less effect on this model, or ""."""
+    """A warning if a budget of `budget` tokens has no effect or less effect on this model, or ""."""
     types = info.thinking_types
     if types is None or ("enabled" in types if budget else "disabled" in types):
         return ""
@@ -86,6 +87,6 @@ def _budgeted(budget: int) -> dict[str, Json]:
 
 
 def _least(name: str, version: tuple[int, int]) -> dict[str, Json] | None:
-    """No thinking where it is on by default and can be switched off; else what happens when nothing is sent."""
+    """Turn thinking off if it is on by default and can be turned off; otherwise keep the default."""
     optional = version == (5, 0) and not any(family in name for family in _ALWAYS)
     return {"type": "disabled"} if optional or ("haiku" in name and version >= (5, 5)) else None

@@ -1,7 +1,7 @@
-"""Count tokens with o200k_base: the vocabulary ships with the package and is never downloaded.
+"""Counts tokens with o200k_base. The vocabulary is part of the package and never downloaded.
 
-It is not Claude's tokenizer; models.token_factor says how far it is off. Loading takes 0.3 to 0.4 s of CPU, so
-it is done in a thread: the interpreter is free meanwhile, but for the last step (about 0.2 s in one piece).
+It is not Claude's tokenizer; models.token_factor corrects the difference. Loading takes 0.3 to 0.4 s of CPU, so a
+thread does it; only the last step, about 0.2 s, blocks the interpreter.
 """
 
 import threading
@@ -16,10 +16,10 @@ from prunecli.errors import ConfigError
 
 VOCABULARY = "o200k_base.tiktoken.xz"
 SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""Of the unpacked file: the hash that tiktoken itself expects."""
+"""The sha256 of the unpacked file, as expected by tiktoken itself."""
 
 MAX_PIECE = 32_768
-"""Characters that are encoded at once. A megabyte of blanks overflows the stack of tiktoken's regex engine."""
+"""Characters to encode at once. A megabyte of spaces overflows the stack of tiktoken's regex engine."""
 
 _SLICE = 65_536
 _PATTERN = "|".join(
@@ -33,11 +33,11 @@ _PATTERN = "|".join(
         r"\s+",
     )
 )
-"""o200k_base's own pattern, from the published definition of the encoding."""
+"""The pattern of o200k_base, from the published definition of the encoding."""
 
 
 class Tokenizer:
-    """Counts tokens of o200k_base. `name` is the value of `[pruning] estimator`. Safe to share among threads."""
+    """Counts tokens of o200k_base. `name` is the value of `[pruning] estimator`. Thread-safe."""
 
     name = "tiktoken"
 
@@ -45,14 +45,15 @@ class Tokenizer:
         self._encode = encode
 
     def count(self, text: str) -> int:
-        """Tokens of the text. Texts beyond MAX_PIECE are counted in pieces: at most one token too many each."""
+        """Tokens of the text. Texts over MAX_PIECE are counted in pieces, with at most one token too many for
+        each."""
         if len(text) <= MAX_PIECE:
             return len(self._encode(text))
         return sum(len(self._encode(piece)) for piece in pieces(text))
 
 
 class Shipped:
-    """The shipped tokenizer, loaded when it is first needed. Safe to share among threads."""
+    """The shipped tokenizer, loaded on first use. Thread-safe."""
 
     name = "tiktoken"
 
@@ -62,18 +63,18 @@ class Shipped:
         self._thread: threading.Thread | None = None
 
     def warm(self) -> None:
-        """Start loading it in a thread, once."""
+        """Start loading the tokenizer in a thread, once."""
         if self._thread is None:
             self._thread = threading.Thread(target=self.load, name="tokenizer", daemon=True)
             self._thread.start()
 
     @property
     def ready(self) -> bool:
-        """Whether it is loaded, so that counting does not wait."""
+        """Whether the tokenizer is loaded, so that counting does not wait."""
         return self._loaded is not None
 
     def load(self) -> Tokenizer:
-        """Load it if needed; for a thread. Raises ConfigError for a damaged installation."""
+        """Load the tokenizer if needed; call this in a thread. Raises ConfigError for a damaged installation."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = load()
@@ -85,16 +86,16 @@ class Shipped:
 
 
 SHIPPED = Shipped()
-"""The one of this process."""
+"""The tokenizer of this process."""
 
 
 def counter(estimator: str) -> TokenCounter:
-    """The counter of a value of `[pruning] estimator`."""
+    """The counter for a value of `[pruning] estimator`."""
     return Chars4() if estimator == "chars4" else SHIPPED
 
 
 def pieces(text: str, limit: int = MAX_PIECE) -> Iterator[str]:
-    """The text cut into pieces of at most `limit` characters, behind a line end where one is near."""
+    """The text in pieces of at most `limit` characters, cut after a line end if one is near."""
     start = 0
     while start < len(text):
         end = start + limit
@@ -130,7 +131,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _ranks(data: bytes) -> dict[bytes, int]:
-    """token -> rank, from lines of `base64 rank`. Done in slices, between which other threads get their turn."""
+    """token -> rank, from lines of `base64 rank`. Works in slices, so that other threads get their turn."""
     ranks: dict[bytes, int] = {}
     start = 0
     while start < len(data):

@@ -1,4 +1,4 @@
-"""The agent of one directory: what front ends call.
+"""The agent of one directory: the interface for front ends.
 
 Front ends read the session's stream and call the methods here, nothing below. This module keeps the state that
 changes during a session; `choices` computes the options in force.
@@ -110,7 +110,7 @@ class Runtime:
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
-        """Start a new session; the present one stays as it is."""
+        """Start a new session; the present one does not change."""
         self.switch(self._new_session())
         return self.session
 

@@ -104,7 +104,7 @@ class Audit:
 
 @dataclass(slots=True)
 class _Caches:
-    """What the endpoint has cached according to the log: prefixes with their tokens and last use."""
+    """The endpoint's cache according to the log: prefixes with their tokens and last use."""
 
     ttl_ms: int
     known: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)

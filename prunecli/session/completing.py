@@ -19,7 +19,7 @@ def completed(event: Event, context: Context) -> Event:
     if isinstance(event, UserMessage):
         return _well_formed(event)
     if isinstance(event, PrunApplied):
-        from prunecli.context.impact import foretold  # not on the way to a first request
+        from prunecli.context.impact import foretold  # deferred: the first request does not need it
 
         return foretold(context, event)
     return event

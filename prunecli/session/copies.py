@@ -1,4 +1,4 @@
-"""Snapshots without git: only of files that edit and write change.
+"""Snapshots without git, only of the files that edit and write change.
 
 A snapshot lists the files watched so far with the state of each; about other files it says nothing. Contents and
 lists are stored under their git names, as in `snapshots`.

@@ -42,7 +42,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of a file: its state, how far it was read, the bytes before that, and its digest."""
+    """The known state of a file: how far it was read, the bytes before that position, and its digest."""
 
     file: File
     read: int
@@ -87,7 +87,7 @@ class Index:
                 database.close()
 
     def _open(self) -> "sqlite3.Connection | None":
-        import sqlite3  # takes ten milliseconds; not needed to start without a list
+        import sqlite3  # takes ten milliseconds, and only lists need it
 
         for _ in range(2):
             try:

@@ -31,10 +31,10 @@ from prunecli.regular import open_regular, read_regular
 LOST_WORDS = UserMessage(
     (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
 )
-"""Stands where a user message was or may have been."""
+"""Replaces a user message that was lost or may have been lost."""
 
 _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
-"""Events that follow a user message: a request, what precedes one, or in an imported session the response."""
+"""Events that follow a user message: a request, an event before one, or in an imported session the response."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
 

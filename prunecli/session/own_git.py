@@ -50,7 +50,7 @@ _EXCLUDES = ".prunecli-*.tmp\n.prunecli-*.journal\n"
 
 
 class OutOfTime(SnapshotFailed):
-    """Saving took too long. What was done so far is kept and speeds up the next attempt."""
+    """Saving took too long. Its work so far is kept and speeds up the next attempt."""
 
 
 class OwnGit:

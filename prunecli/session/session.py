@@ -116,7 +116,7 @@ class Session:
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """Refuse records that this version does not understand: it would continue wrongly, in a copy too."""
+        """Reject records that this version does not understand: it could not continue correctly, even in a copy."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
@@ -154,7 +154,7 @@ class Session:
         May block on the disk and may run in a thread. Raises StorageFailed.
         """
         if self._log is not None:
-            with suppress(LogLost):  # the next write notices and continues in a new file
+            with suppress(LogLost):  # the next write reports it and continues in a new file
                 self._log.mend()
 
     def settle(self) -> None:
@@ -199,8 +199,8 @@ class Session:
         log.append(record if stored is record.event else replace(record, event=stored))
 
     def _move(self, lost: LogLost) -> None:
-        """Continue in a new file with all records, and leave whatever is at the old path alone. Raises StorageFailed;
-        the next write then tries again."""
+        """Continue in a new file with all records, and leave the old path alone. Raises StorageFailed; the next write
+        then tries again."""
         if self.path is None:
             raise lost
         path = free_path(self.path)

@@ -21,7 +21,7 @@ GRACE = 1.0
 PROGRESS_INTERVAL = 0.1
 KEEP_INTERVAL = 0.5
 KEPT_BYTES = 16_384
-"""The output kept while a command runs: more than a screen, little enough to write often."""
+"""Bytes of output kept while a command runs: more than a screen, little enough to write often."""
 
 FIXED_ENVIRONMENT = {
     "EDITOR": "false",

@@ -1,4 +1,4 @@
-"""find: find files by name; ignored files are skipped."""
+"""find: find files by name, skipping ignored ones."""
 
 import os
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Find:
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: FindInput) -> Touches:
-        """The folder, and folders that the pattern names."""
+        """The folder, and folders named in the pattern."""
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
@@ -48,7 +48,7 @@ class Find:
             raise ToolError("pattern is empty.")
         scope = scope_of(given.path, context.cwd)
         if scope.only:
-            raise ToolError(f"{well_formed(given.path)} is a file; path is the folder to look in.")
+            raise ToolError(f"{well_formed(given.path)} is a file; path is the folder to search.")
         names = _Names()
         pattern = well_formed(given.pattern).removeprefix(scope.root.rstrip("/") + "/")
         arguments = ["names", scope.root, pattern]
@@ -67,7 +67,7 @@ class Find:
 
 
 class _Names:
-    """Reads paths, each with a NUL after it, until there are enough."""
+    """Reads paths, each followed by NUL, until there are enough."""
 
     def __init__(self) -> None:
         self.kept = list[str]()

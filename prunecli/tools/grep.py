@@ -1,4 +1,4 @@
-"""grep: find lines by regular expression; ignored files are skipped."""
+"""grep: find lines by regular expression, skipping ignored files."""
 
 import re
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ class Grep:
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: GrepInput) -> Touches:
-        """The folder, and the files that the glob selects."""
+        """The folder, and the files selected by the glob."""
         if not given.glob:
             return Touches(reads=(given.path,), searches=(given.path,))
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))

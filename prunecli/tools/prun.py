@@ -36,7 +36,7 @@ class Prun:
         return f"{given.get('tokens', '')} tokens"
 
     def touches(self, _: object) -> Touches:
-        """Nothing outside the context."""
+        """Nothing: a prun call only changes the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
@@ -45,7 +45,7 @@ class Prun:
 
 
 def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
-    """The result of a prun call: what will be removed, with the plan in its details."""
+    """The result of a prun call: a text about the entries to remove, with the plan in its details."""
     if tokens < 1:
         raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
     if context.plan_prun is None:

@@ -33,7 +33,7 @@ class PrunWithMemo:
         return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
 
     def touches(self, _: object) -> Touches:
-        """Nothing outside the context."""
+        """Nothing: a prun call only changes the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:

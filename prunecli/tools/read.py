@@ -78,7 +78,7 @@ class Read:
 
 def _holding(path: str) -> str:
     names, more = names_in(path, _HINT_NAMES)
-    return f"It holds: {'  '.join(names)}{' …' if more else ''}" if names else "It is empty."
+    return f"It contains: {'  '.join(names)}{' …' if more else ''}" if names else "It is empty."
 
 
 def _shown(
@@ -151,7 +151,7 @@ def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
     if more or page.first > 1:
         total = f"; the file has {size:,} bytes" if page.total is None else f" of {page.total}"
         inside = cut and not shown.endswith(b"\n")
-        onward = "the last line is too long to show whole" if inside else f"continue with offset={last + 1}"
+        onward = "the last line is too long to show in full" if inside else f"continue with offset={last + 1}"
         notes.append(
             f"[lines {page.first}-{last}{total}; {onward}]" if more else f"[lines {page.first}-{last}{total}]"
         )

@@ -43,7 +43,7 @@ class Recall:
         return f"entry {given.get('entry', '')}{lines}"
 
     def touches(self, _: object) -> Touches:
-        """Nothing outside the context."""
+        """Nothing: a recall only reads the log."""
         return Touches()
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:

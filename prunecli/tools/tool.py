@@ -1,7 +1,7 @@
-"""The interface of a tool: a name, a description, an input class from which its schema is made, `touches` and `run`.
+"""The interface of a tool: name, description, an input class that defines the schema, `touches` and `run`.
 
-The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, a default makes it
-optional. A tool gets what it may use through its `ToolContext` and answers with a `ToolOutput`.
+The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, and a default makes it
+optional. A tool gets its resources through a `ToolContext` and returns a `ToolOutput`.
 """
 
 import types
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
-"""Replaces an empty or blank output; the endpoint refuses blank text."""
+"""Replaces an empty or blank output, because the endpoint rejects blank text."""
 
 SeenState = Literal["seen", "changed", "unseen"]
 """Whether the model has seen a file's current content, an older one, or none."""
@@ -44,7 +44,7 @@ SeenState = Literal["seen", "changed", "unseen"]
 class ToolOutput:
     """The result of a call. `content` is for the model, `details` for the screen and the log, never sent.
 
-    `raw` are the bytes as they came where a text could not hold them: the log keeps them as a blob.
+    `raw` are the original bytes if they are not valid text; the log keeps them as a blob.
     """
 
     content: tuple[Block, ...]
@@ -64,9 +64,9 @@ class ToolLimits:
 class FilesSeen:
     """The file contents that the model last saw, for the stale-write check.
 
-    Kept for a session, in memory only; a file that was never seen may be edited by exact match but not
-    overwritten. A file is known by its real path and by its (device, inode): an editor that saves by renaming
-    changes the one, a move changes the other.
+    Kept in memory for a session; a file that was never seen may be edited by exact match but not overwritten. Files
+    are identified by real path and by (device, inode), because an editor that saves by renaming changes the inode,
+    and a move changes the path.
     """
 
     def __init__(self) -> None:
@@ -74,8 +74,8 @@ class FilesSeen:
         self._by_identity: dict[tuple[int, int], tuple[bytes, str]] = {}
 
     def note(self, identity: tuple[int, int], digest: bytes, path: str = "") -> None:
-        """The file with this (device, inode) and real path was shown to the model, or written by it, with
-        this content."""
+        """Note that the model was shown, or wrote, this content of the file with this (device, inode) and real
+        path."""
         self._by_identity[identity] = (digest, path)
         if path:
             self._by_path[path] = digest
@@ -88,7 +88,7 @@ class FilesSeen:
     def state(self, identity: tuple[int, int], path: str, digest: bytes) -> SeenState:
         """Whether the model has seen the file's current content.
 
-        A known (device, inode) at another path tells only of a move: inode numbers are used again.
+        A known (device, inode) at another path counts only as a move, because inode numbers are reused.
         """
         if path in self._by_path:
             return "seen" if self._by_path[path] == digest else "changed"
@@ -99,7 +99,7 @@ class FilesSeen:
 
 
 PlanPrun = Callable[[int, str | None], PrunPlan]
-"""(tokens, memo) -> the plan, made against the state of this moment and the earlier prun calls of the message."""
+"""(tokens, memo) -> the plan, based on the present state and the earlier prun calls of the message."""
 
 Recall = Callable[[int], tuple[Block, ...]]
 """seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
@@ -117,11 +117,10 @@ class Pages:
 class ToolContext:
     """The resources of a call.
 
-    `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
-    complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
-    keeps what it has printed in case it does not finish; `pages` is None in older sessions, whose `recall` takes no
-    lines; `command_prefix` are the words that put a command into
-    the sandbox.
+    Files may be changed inside `workspace`; relative paths start at `cwd`. `env` is the complete environment of child
+    processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
+    not finish; `pages` is None in older sessions, whose `recall` takes no lines; `command_prefix` are the words that
+    run a command in the sandbox.
     """
 
     workspace: Path
@@ -140,8 +139,8 @@ class ToolContext:
 class Tool(Protocol):
     """One tool. `summary` is the one line the screen shows for a call: its main argument, unescaped.
 
-    A tool also declares what its calls touch (`Declares`). One that does not may do anything: the user is asked
-    before each call, and what it changed is saved like what a command changed.
+    A tool also declares what its calls touch (`Declares`). Otherwise it may do anything: the user is asked before
+    each call, and its changes are saved like those of a command.
     """
 
     name: ClassVar[str]
@@ -169,7 +168,8 @@ class Declares(Protocol):
 
 
 def touches_of(tool: Tool, given: object) -> Touches | None:
-    """What a call with this input touches; None if the tool declares nothing, or fails to: it may do anything."""
+    """The declared touches of a call; None (it may do anything) if the tool declares none or its declaration
+    fails."""
     try:
         return tool.touches(given) if isinstance(tool, Declares) else None
     except Exception:  # noqa: BLE001  # a defect of a tool must not end the run
@@ -189,7 +189,7 @@ def in_one_line(value: Json) -> str:
 
 
 def bounded(text: str, limit: int) -> str:
-    """Cut the text to `limit` bytes of UTF-8 at a character boundary; a cut text gets the marker after that.
+    """Cut the text to `limit` bytes of UTF-8 at a character boundary, and append the marker if it was cut.
 
     Source: tinyAgent's execution limits.
     """
@@ -222,7 +222,7 @@ InputT = TypeVar("InputT", bound="DataclassInstance")
 
 @cache
 def schema(input_class: type) -> dict[str, Json]:
-    """The JSON schema of an input class, kept small because each request sends it."""
+    """The JSON schema of an input class, kept small because every request contains it."""
     properties, required = {}, []
     hints = get_type_hints(input_class, include_extras=True)
     for item in fields(input_class):
@@ -238,9 +238,9 @@ def definition(tool: Tool) -> dict[str, Json]:
 
 
 def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
-    """The input as a value; unknown keys are ignored, as the originals do, and null stands for "not given".
+    """The input as a value; unknown keys are ignored, as in the original programs, and null counts as missing.
 
-    Raises ToolError with every missing or mistyped key, so that the model can repair its call in one go.
+    Raises ToolError that lists every missing or mistyped key, so that the model can fix its call at once.
     """
     hints = get_type_hints(input_class)
     values, wrong = {}, []

@@ -32,7 +32,7 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """Whether the terminal can be handed over: always."""
+        """Always true: the terminal can be handed over."""
         return True
 
     def suspend_application_mode(self) -> None:

@@ -1,4 +1,4 @@
-"""The port: what parts of the conversation can do on the screen."""
+"""The port through which parts of the conversation use the screen."""
 
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar

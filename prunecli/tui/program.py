@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """What `app.PrunecliApp` offers the parts: the terminal, the colors, and the way to exit."""
+    """`app.PrunecliApp` as its parts see it: the terminal, the colors, and the way to exit."""
 
     theme: str
     """The name of the current theme."""

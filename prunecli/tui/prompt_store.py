@@ -84,7 +84,9 @@ class PromptStore:
         except OSError as error:
             if not self._failed:
                 self._failed = True
-                where = error.filename or self._history_file.parent  # a full disk gives no file name
+                where = (
+                    error.filename or self._history_file.parent
+                )  # the error of a full disk has no file name
                 self._complain(f"Cannot write the prompt history: {where}: {error.strerror}")
 
     async def close(self) -> None:

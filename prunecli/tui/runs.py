@@ -34,7 +34,7 @@ SAY_AGAIN = "Enter to send again"
 
 
 class Front(Port, Protocol):
-    """What runs need from the conversation in addition to the port."""
+    """The conversation as runs see it: the port and four more verbs."""
 
     def wake(self) -> None:
         """Show all events since the last call."""
@@ -270,7 +270,7 @@ class Runs:
             self.go_on()
 
     async def stopped(self, seconds: float) -> None:
-        """Stop the run and wait for its clean end, for at most so many seconds."""
+        """Stop the run and wait for its clean end, for at most this many seconds."""
         if self.interrupt():
             try:
                 await asyncio.wait_for(self._idle.wait(), seconds)

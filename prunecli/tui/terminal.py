@@ -28,7 +28,7 @@ from prunecli.tui.surroundings import letters_for
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
 REST_SECONDS, HELD_SECONDS = 0.1, 0.01
-"""Seconds to wait for keys at a time, and for the rest of what looks like the beginning of a paste."""
+"""Seconds to wait for keys at a time, and for the rest of a possible paste."""
 
 
 class MoreKeys(StrEnum):
@@ -134,7 +134,7 @@ class CarefulDriver(Driver):
                 self.process_message(event)
 
     def _read(self, wait: float) -> bytes | None:
-        """Return input available within so many seconds, early keys first; None at the end of the terminal."""
+        """Return input available within this many seconds, early keys first; None at the end of the terminal."""
         first: bytes = self._first.typed
         self._first = self._first._replace(typed=b"")
         if first:

@@ -14,7 +14,7 @@ CASES: list[tuple[str, dict[str, Json], str]] = [
     ("read", {"path": "none.txt"}, "none.txt does not exist."),
     ("read", {"path": "{cwd}/none.txt"}, "none.txt does not exist."),
     ("read", {"path": "folder/notez.md"}, "folder/notez.md does not exist. Did you mean folder/notes.md?"),
-    ("read", {"path": "folder"}, "folder is a folder. It holds: notes.md"),
+    ("read", {"path": "folder"}, "folder is a folder. It contains: notes.md"),
     ("read", {"path": "binary"}, "binary is binary data (4 bytes), not text."),
     ("ls", {"path": "{cwd}/none"}, "none does not exist."),
     ("grep", {"pattern": "a", "path": "{cwd}/none"}, "none does not exist."),

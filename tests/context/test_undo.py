@@ -205,7 +205,7 @@ def test_the_figures_are_those_of_the_exchanges_less_the_memo() -> None:
     assert memo.text == f'<pruned-memo by="assistant" entries="{first}-{last}">the gist</pruned-memo>'
     assert plan.message == (
         f"Will remove 3 exchanges (entries {first}-{last}), ~{plan.tokens:,} tokens, before the next turn "
-        "(all that can go; 1,000,000 were asked for)."
+        "(everything that can be removed; 1,000,000 were asked for)."
     )
 
 

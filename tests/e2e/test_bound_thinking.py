@@ -120,9 +120,7 @@ async def test_an_endpoint_that_refuses_block_binding_gets_the_request_without_i
             await runtime.submit("once more")
         assert len(refusals(endpoint)) == 1, "asked once, by the first request"
         notices = [one.text for one in told if isinstance(one, Notice)]
-        assert notices == [
-            "This endpoint refuses `thinking.block_binding`; requests leave it out from now on"
-        ]
+        assert notices == ["This endpoint rejects `thinking.block_binding`; later requests omit it"]
         assert sum(dropped(endpoint)) == 0
 
 

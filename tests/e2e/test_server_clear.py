@@ -126,4 +126,4 @@ async def test_an_endpoint_that_refuses_the_field_gets_requests_without_it(tmp_p
         assert len(endpoint.rejected) == 1
         assert [FIELD in request.json for request in endpoint.requests] == [True, *[False] * 4]
         notices = [one.text for one in told if isinstance(one, Notice)]
-        assert notices == [f"This endpoint refuses `{FIELD}`; requests leave it out from now on"]
+        assert notices == [f"This endpoint rejects `{FIELD}`; later requests omit it"]

@@ -129,7 +129,7 @@ async def test_an_endpoint_that_refuses_the_field_gets_our_own_question_and_is_r
         assert len(refusals(endpoint)) == 1
         assert [event.block for event in compactions(runtime)] == [None, None]
         notices = [one.text for one in told if isinstance(one, Notice)]
-        assert notices[0] == "This endpoint refuses `compaction`; requests leave it out from now on"
+        assert notices[0] == "This endpoint rejects `compaction`; later requests omit it"
         assert all(one.startswith("The endpoint dropped") for one in notices[1:])
 
 

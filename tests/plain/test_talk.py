@@ -289,7 +289,7 @@ def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
     tmp_path: Path, runner: asyncio.Runner
 ) -> None:
     printed = "\n".join(spoken(tmp_path, runner, [], "/help"))
-    assert "end a line with \\ to continue it" in printed
+    assert "end a line with \\ for a new line" in printed
     assert "Alt+Enter" not in printed
 
 

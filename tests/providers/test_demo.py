@@ -189,7 +189,7 @@ async def test_a_compaction_is_told_that_a_script_cannot_summarize(tmp_path: Pat
     plan = plan_compaction(bench.session.context, Options(), 200_000)
     assert plan is not None
     response = await answer(summary_request(bench.session.context, ModelSettings("demo", 1000), plan))
-    assert "can't summarize" in plain_text(response.content)
+    assert "cannot summarize" in plain_text(response.content)
     assert tool_uses(response.content) == ()
 
 

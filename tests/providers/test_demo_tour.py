@@ -163,7 +163,7 @@ async def test_without_python_the_bug_is_fixed_and_the_missing_test_is_told(tmp_
     assert bench.names() == [*WHOLE[:5], WHOLE[6]]
     assert parser(tmp_path).read_text() == PARSER.replace(BUG, FIXED)
     said = " ".join(plain_text(event.content) for event in bench.answered())
-    assert "the test can't run here" in said
+    assert "The test cannot run here" in said
     assert "It passes" not in said
     assert "/prune-stats" in last
 
@@ -226,5 +226,5 @@ async def test_a_prune_that_removes_nothing_is_not_praised(tmp_path: Path) -> No
     bench.executor.context = lambda **_: replace(whole(), plan_prun=refuse)
     last = await bench.talk("tour")
     assert last.startswith("I could not prune: prun is not available here")
-    assert "All that I still see" not in last
+    assert "only the memo" not in last
     assert "/context" in last

@@ -98,7 +98,7 @@ def test_the_demo_model_needs_neither_key_nor_network(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(Unauthorized("401"), "refuses the key"), (ConnectionLost("gone", "check base_url"), "gone")],
+    [(Unauthorized("401"), "rejects the key"), (ConnectionLost("gone", "check base_url"), "gone")],
 )
 def test_an_endpoint_that_fails_is_a_problem_with_its_reason(
     tmp_path: Path, error: PrunecliError, said: str

@@ -96,7 +96,7 @@ async def test_a_line_longer_than_the_limit_is_cut_and_said_to_be(tools: Caller,
     text = await tools.limited(2_000).text("read", path="f")
     assert len(text.encode()) <= 2_000
     assert "[OUTPUT TRUNCATED]" in text
-    assert "too long to show whole" in text
+    assert "too long to show in full" in text
     assert text.startswith("é" * 500)
 
 
@@ -163,7 +163,7 @@ async def test_files_of_the_kernel_are_read_or_refused_but_never_waited_for(tool
 async def test_a_folder_is_refused_with_what_it_holds(tools: Caller, workspace: Path) -> None:
     (workspace / "sub").mkdir()
     (workspace / "a\nb").touch()
-    assert "It holds: a\\x0ab  sub/" in await tools.error("read", path=".")
+    assert "It contains: a\\x0ab  sub/" in await tools.error("read", path=".")
     assert "It is empty." in await tools.error("read", path="sub")
 
 

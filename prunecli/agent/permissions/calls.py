@@ -1,4 +1,4 @@
-"""The parts of a call that are judged, from the files and commands that its tool declares."""
+"""The parts of a call to judge, from the files and commands that its tool declares."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,16 +10,16 @@ from prunecli.model.shell import Doubt, Line, parse
 from prunecli.model.touches import Touches
 
 Effect = Literal["read", "edit", "run", "context", "unknown"]
-"""What a part of a call does: read or change files, run a command, change only the working context, or anything."""
+"""The effect of a part: read or change files, run a command, change only the working context, or anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One part of a call: all that it reads, all that it changes, or one command.
+    """One part of a call: all its reads, all its changes, or one command.
 
-    `places` are what it reads or changes, `searched` the folders below which it shows contents of files that it does
-    not name. For a command `text` is the line, `line` its commands (None where the parser doubts), `readings` what
-    they read (empty unless harmless), `doubt` why it is not harmless.
+    `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
+    is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
+    harmless), and `doubt` says why it is not harmless.
     """
 
     effect: Effect
@@ -33,7 +33,7 @@ class Call:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it is a command that reads only what needs no approval."""
+        """Whether it is a command that only reads, from places that need no approval."""
         return self.line is not None and not self.doubt
 
     @property
@@ -45,7 +45,7 @@ class Call:
 def parts_of(
     tool_name: str, touches: Touches | None, around: Surroundings, not_read: tuple[str, ...] = ()
 ) -> tuple[Call, ...]:
-    """The parts of a call, at least one. Raises Unresolvable for a path that can't be followed.
+    """The parts of a call, at least one. Raises Unresolvable for a path that cannot be resolved.
 
     A command is not harmless if its call has inputs unknown to the tool (`not_read`), such as a directory.
     """

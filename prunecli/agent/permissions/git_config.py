@@ -1,8 +1,9 @@
-"""Whether git's reading commands can run in a folder without starting a program that the repository chose.
+"""Whether git commands that only read can run in a folder without starting a program chosen by the repository.
 
-Two safeguards: `neutral_git_environment` overrides settings with a fixed name (fsmonitor, hooks, pagers).
-Filters, textconv and external diffs have names that the repository chooses, and no setting switches them all off; so
-`repository_doubt` reads the configuration git would read, and refuses every key that is not known to be plain data.
+Two safeguards: `neutral_git_environment` overrides settings with a fixed name (fsmonitor, hooks, pagers). The
+repository chooses the names of filters, textconv and external diffs, and no setting turns all of them off. So
+`repository_doubt` reads the configuration that git would read, and rejects every key that is not known to be plain
+data.
 """
 
 import os
@@ -15,7 +16,7 @@ from prunecli.regular import read_regular
 _MAX_CONFIG = 1_000_000
 _MAX_INDEX = 100_000_000
 _GITLINK = (0o160000).to_bytes(4, "big")
-"""The mode of a submodule's entry, as it stands in every version of the index."""
+"""The mode of a submodule's entry, as stored in every version of the index."""
 
 _HEADER = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]*)")?\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\\]*)?")
@@ -41,7 +42,7 @@ _DATA = {
     "lfs": "repositoryformatversion",
     "maintenance": "auto strategy",
 }
-"""Keys whose values no reading command runs, includes or follows; a subsection is allowed where git has one."""
+"""Keys whose values git never runs, includes or follows in commands that only read, with or without a subsection."""
 _ANY_KEY = frozenset({"branch", "color", "advice", "gui", "gc", "pack"})
 _SUBSECTIONS = frozenset({"remote", "submodule", "branch", "color"})
 
@@ -61,10 +62,10 @@ _OVERRIDES = {
 
 
 def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
-    """Variables that keep git from starting programs that a repository names under a fixed key.
+    """Environment variables that keep git from starting programs that a repository names under a fixed key.
 
-    Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks: for a
-    command that a person approved, whose commit should run them.
+    Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks, for commands that
+    the user has approved.
     """
     overrides = dict(_OVERRIDES)
     if not hooks:
@@ -83,7 +84,7 @@ def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
 
 
 def repository_doubt(start: Path, *, reads_worktree: bool) -> str:
-    """Why a reading git command in the folder might start a program of the repository, or "".
+    """Why a git command that only reads might start a program of the repository, or "".
 
     `start` is a real path. Every folder above is checked, not only the first repository: git skips those that
     look damaged. `reads_worktree`: the command also enters submodules, which have their own configuration.
@@ -138,7 +139,7 @@ def _git_doubt(git: Path, reads_worktree: bool) -> str:
 
 
 def _git_folder(git: Path) -> Path:
-    """The folder a `.git` stands for: itself, or what a file of one line `gitdir: PATH` says."""
+    """The folder that `.git` stands for: itself, or the one named by a file `gitdir: PATH`."""
     if git.is_dir():
         return git
     text = _read(git)
@@ -154,7 +155,7 @@ def _folder(path: Path) -> Path:
 
 
 def _exists(path: Path) -> bool:
-    """Whether the path exists, broken links included. Raises OSError if it can't be read."""
+    """Whether the path exists, broken links included. Raises OSError if that cannot be determined."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -163,7 +164,7 @@ def _exists(path: Path) -> bool:
 
 
 def _has_submodules(folder: Path) -> bool:
-    """Whether the index may hold a submodule: its mode's bytes occur, or the index is in pieces or too large."""
+    """Whether the index may contain a submodule: the bytes of its mode occur, or the index is split or too large."""
     if any(name.startswith("sharedindex.") for name in os.listdir(folder)):
         return True
     index = folder / "index"

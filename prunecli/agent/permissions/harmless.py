@@ -1,8 +1,8 @@
-"""Whether a shell line only reads, so that it may run without asking.
+"""Decides whether a shell line only reads, so that it may run without asking.
 
-Each command of the line must pass on its own: its name and options are listed, and it reads only from
-places that need no approval. Nothing listed changes directory, environment or files, so the parts can't help
-each other.
+Each command of the line must pass on its own: its name and options are listed, and it reads only from places that
+need no approval. Listed commands never change the directory, the environment or files, so one part cannot affect
+another.
 """
 
 import os
@@ -48,7 +48,7 @@ _MAX_SEARCHED = 3000
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The context a call is judged in: absolute folders, and prunecli's own files and folders with secrets."""
+    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets."""
 
     workspace: Path
     cwd: Path
@@ -58,21 +58,21 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a harmless command reads: places it names, and whether it shows contents of files below them."""
+    """The reads of a harmless command: the places it names, and whether it shows contents of files below them."""
 
     places: tuple[Place, ...] = ()
     sweeps: bool = False
 
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
-    """What each command of a harmless line reads. Raises Doubt if the line is not harmless."""
+    """The reads of each command of a harmless line. Raises Doubt if the line is not harmless."""
     if any(join not in ("|", "&&") for join in line.joins):
         raise Doubt("it joins commands with something other than | and &&")
     return tuple(read_command(words, around) for words in line.commands)
 
 
 def read_command(words: Words, around: Surroundings) -> Reading:
-    """What one harmless command reads. Raises Doubt if it is not harmless."""
+    """The reads of one harmless command. Raises Doubt if it is not harmless."""
     try:
         if not is_inside(resolve(".", around.cwd, around.home), around.workspace):
             raise Doubt("it would run outside the workspace")
@@ -89,7 +89,7 @@ def read_command(words: Words, around: Surroundings) -> Reading:
 
 
 def is_listed(program: str) -> bool:
-    """Whether the program is one of those that can be harmless."""
+    """Whether the program can be harmless."""
     return program in FORMS or program in ("git", "find")
 
 
@@ -137,7 +137,7 @@ def _check_globs(form: Form, given: Given) -> None:
 
 
 def _chooses_secrets(glob: str) -> bool:
-    """Whether a glob is about secrets: it looks like one, or matches some and not just everything."""
+    """Whether a glob selects secrets: it looks like a secret's name, or matches some without matching everything."""
     name = glob.rstrip("/").rpartition("/")[2]
     if looks_secret(glob):
         return True

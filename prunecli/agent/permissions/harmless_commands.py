@@ -1,4 +1,4 @@
-"""A table of the commands that only read, with the options and operands that keep them read-only.
+"""The table of commands that only read, with the options and operands that keep them read-only.
 
 An option that is not listed is not harmless, abbreviations of long options included. `flags` and `values` are
 letters without and with a value, `optional` letters whose value can only be attached (`-M90%`). Long options end in
@@ -15,13 +15,13 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a command may be called. `operands`: all are paths, the first is a text, or none is a path.
+    """The allowed forms of a command. `operands`: all are paths, the first is a text, or none is a path.
 
-    `least` and `most` count operands; `number` allows `-20`; `needs` are options of which one must be there.
-    `reads_cwd`: without a path it reads the folder it runs in. `sweeps` are the options with which it shows
-    contents of files below its operands ("" = always), `sweeps_all` those with which hidden ones are among them.
-    With one of `no_text` no operand is a text; values of `globs` choose files by name. `all_text`: no options.
-    `doubt` says what is not harmless about the operands.
+    `least` and `most` count operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
+    path, it reads the folder it runs in. `sweeps` are the options with which it shows contents of files below its
+    operands ("" = always), `sweeps_all` those that include hidden files. With one of `no_text`, no operand is a text;
+    values of `globs` select files by name. `all_text`: no options. `doubt` returns what is not harmless about the
+    operands.
     """
 
     flags: str = ""
@@ -231,4 +231,4 @@ FORMS: dict[str, Form] = {
     "node": Form("v", long="version", most=0),
     **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld"), _VERSION),
 }
-"""What may stand after each command's name. `git` and `find` have files of their own."""
+"""The allowed forms of each command. `git` and `find` are judged elsewhere."""

@@ -1,7 +1,7 @@
 """Which git commands only read, and the options that keep them so.
 
-Left out on purpose: what starts programs (--ext-diff, --textconv, -O, -c, --exec-path, --upload-pack, signatures),
-writes (--output), reads beside the repository (--no-index, -f FILE) or enters submodules.
+Deliberately left out: options that start programs (--ext-diff, --textconv, -O, -c, --exec-path, --upload-pack,
+signatures), write (--output), read outside the repository (--no-index, -f FILE) or enter submodules.
 """
 
 import re
@@ -112,7 +112,7 @@ GIT_FORMS: dict[str, Form] = {
     "version": Form(long="build-options", most=0),
 }
 READS_WORKTREE = frozenset({"status", "diff", "describe", "ls-files"})
-"""Commands that compare files with the index and look into submodules for it."""
+"""Commands that compare files with the index, and therefore enter submodules."""
 
 _SUBCOMMANDS = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
 _CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
@@ -137,7 +137,7 @@ def split_git(words: Words) -> tuple[str, str, Words]:
 
 
 def git_doubt(subcommand: str, given: Given) -> str:
-    """Why a git command is not harmless, or "": operands that change something, formats that start gpg."""
+    """Why the operands or formats of a git command are not harmless, or "": some change data or start gpg."""
     for _, value in given.values:
         if "%G" in value or "signature" in value:
             return "its format starts gpg"

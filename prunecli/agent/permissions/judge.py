@@ -1,7 +1,7 @@
 """Judge whether one call may run: allow, ask or deny. Stateless; reads the disk but never writes.
 
-The order is the policy: deny rules; an untrusted directory and plan mode, which no rule overrides; ask rules;
-allow rules; the mode. Doubtful calls are asked about, and a path that can't be resolved is denied.
+The order is the policy: deny rules; an untrusted directory and plan mode, which no rule overrides; ask rules; allow
+rules; the mode. When in doubt, the user is asked; a path that cannot be resolved is denied.
 """
 
 import os
@@ -37,9 +37,9 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may happen and why, in plain words.
+    """A decision and its reason in plain words.
 
-    `rule` is what "allow for this session" would add to the allow rules, "" where no narrow rule can be offered.
+    `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
     `may_change_files`: the call may change files.
     """
 
@@ -62,11 +62,10 @@ def judge(
     secrets: tuple[Path, ...] = (),
     not_read: tuple[str, ...] = (),
 ) -> Verdict:
-    """Judge one call by what its tool says it touches (None: it may do anything).
+    """Judge one call by the files and commands that its tool declares (None: it may do anything).
 
-    `workspace` and `cwd` are absolute; `home` is what `~` means (by default the account's); `secrets` are files
-    and folders of this program that hold credentials. `not_read` are inputs unknown to the tool: no
-    command with one is harmless.
+    `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
+    files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
     """
     around = Surroundings(workspace, cwd, home or Path(os.path.expanduser("~")), secrets)
     try:

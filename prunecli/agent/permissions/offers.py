@@ -14,10 +14,10 @@ _NOT_IN_RULES = frozenset("*?[]()\\")
 
 
 def offered_rule(call: Call, around: Surroundings) -> str:
-    """The rule, which is checked to cover just this call's words or folder, or "" where there is none to offer.
+    """The narrowest rule that covers the call, or "" if there is none to offer.
 
-    A command: its exact words. An edit in the workspace: its folder. Elsewhere reading: the folder. Secrets, places
-    that programs start from, and edits outside: the one path.
+    For a command, its exact words. For an edit in the workspace or a read outside of it, the folder. For secrets,
+    places from which programs start, and edits outside the workspace, the single path.
     """
     text = _text(call, around)
     if not text or len(text) > _MAX_RULE or not text.isprintable():

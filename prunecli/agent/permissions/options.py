@@ -1,7 +1,7 @@
-"""Split a command's words into options and operands, by a form that lists every allowed option.
+"""Splits a command's words into options and operands by a form that lists every allowed option.
 
-It accepts only what GNU, BSD and git read the same way: an option that the form does not list, an
-abbreviated one, or a value that looks like an option raises `Doubt`.
+Accepts only words that GNU, BSD and git read the same way. An unlisted or abbreviated option, or a value that looks
+like an option, raises `Doubt`.
 """
 
 import re
@@ -16,8 +16,8 @@ _VALUE = re.compile(r"(?!-)|-\d+$")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options and operands of a command. `suspects` are options and values after the first operand:
-    programs that stop reading options there take them for paths."""
+    """The options and operands of a command. `suspects` are options and values after the first operand, which some
+    programs take for paths."""
 
     options: frozenset[str]
     values: tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ class Given:
 
 @lru_cache(maxsize=256)
 def _long_options(listed: str) -> dict[str, str]:
-    """Name -> "" without a value, "=" with one, "?" with one that can only be attached."""
+    """Option name -> "" without a value, "=" with one, "?" with one that can only be attached."""
     table = {}
     for item in listed.split():
         kind = item[-1] if item[-1] in "=?" else ""

@@ -1,8 +1,8 @@
-"""Match the path of a permission rule with places: `src/**`, `~/.ssh/**`, `.env`, `*.pem`.
+"""Matches the path pattern of a permission rule: `src/**`, `~/.ssh/**`, `.env`, `*.pem`.
 
 `~/` starts at home, `/` at the root, anything else at the workspace; `*`, `?` and `[...]` stay within a component,
-`**` spans any number. A pattern without a slash matches at any depth. For denying and asking a pattern is read
-as widely as a file system could (no case, all below it, anywhere); for allowing exactly as it is written.
+`**` spans any number. A pattern without a slash matches at any depth. Deny and ask rules match as widely as any file
+system could (ignoring case, everything below, at any place); allow rules match exactly.
 """
 
 import os
@@ -22,11 +22,11 @@ from prunecli.agent.permissions.places import (
 )
 
 _MAX_SEARCHED = 5000
-"""Directory entries checked for another hard link of a file that a rule denies."""
+"""Directory entries to check for another hard link of a denied file."""
 
 
 def flaw(pattern: str) -> str:
-    """What is wrong with a pattern, or ""."""
+    """The error in a pattern, or ""."""
     if not pattern.isprintable():
         return "its path contains a control or invisible character"
     if ".." in pattern.split("/"):
@@ -54,10 +54,10 @@ def matches(pattern: str, place: Place, workspace: Path, home: Path) -> bool | N
 
 
 def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: bool) -> bool:
-    """Whether an allow rule covers the place: every end of it, exactly as spelled.
+    """Whether an allow rule covers the place, wherever it leads, exactly as spelled.
 
-    A sensitive place (a secret, or one from which programs start) needs a rule that names what makes it so:
-    `edit(**)` does not cover `.git/config`, `edit(.git/**)` and `edit(.git/config)` do.
+    A sensitive place (a secret, or one from which programs start) needs a rule that names its sensitive part:
+    `edit(**)` does not cover `.git/config`, but `edit(.git/**)` and `edit(.git/config)` do.
     """
     bases = _anchored(pattern, workspace, home)
     if sensitive and not (looks_secret(pattern) or starts_programs(pattern)):
@@ -69,9 +69,9 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
 
 
 def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool:
-    """Whether a file that a deny rule names lies below the place, so that a search there could show it.
+    """Whether a denied file lies below the place, so that a search there could show it.
 
-    Where there are too many files to look at, it may.
+    True as well if there are too many files to check.
     """
     regexes = _wide(pattern, workspace, home)
     left = _MAX_SEARCHED
@@ -97,7 +97,8 @@ def _is_wild(text: str) -> bool:
 
 
 def _anchored(pattern: str, workspace: Path, home: Path) -> list[tuple[str, list[str]]]:
-    """The pattern as (fixed folder, components from the first wildcard on), as written and with links followed."""
+    """The pattern as (fixed folder, components from the first wildcard on), both as written and with links
+    followed."""
     written = pattern.rstrip("/")
     if written == "~" or written.startswith("~/"):
         root, written = str(home), written[1:]
@@ -144,7 +145,7 @@ def _tail(parts: list[str], last: str) -> str:
 
 
 def _component(text: str) -> str:
-    """One component of a pattern as a regular expression; a bracket that is not closed is a plain character."""
+    """One component of a pattern as a regular expression; an unclosed bracket is a plain character."""
     out, at = "", 0
     while at < len(text):
         character = text[at]

@@ -1,7 +1,7 @@
-"""Where a path lies: inside the workspace or not, a secret, or a place whose files start programs.
+"""Classifies a path: inside the workspace or not, a secret, or a place whose files start programs.
 
-A path is judged by every reading a tool, a shell or the kernel could give it, and by where each reading really
-ends; one that can't be followed to its end raises `Unresolvable` and is never judged by its text.
+A path is judged by every interpretation that a tool, a shell or the kernel could give it, and by where each really
+leads. A path that cannot be resolved raises `Unresolvable`; it is never judged by its text.
 """
 
 import os
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MAX_LINKS = 40
-"""As Linux's own limit on symbolic links in one path."""
+"""Linux's own limit on symbolic links in one path."""
 
 SYSTEM_READABLE = (
     *("/usr/include", "/usr/local/include", "/usr/lib", "/usr/local/lib"),
     *("/opt/homebrew/include", "/opt/homebrew/lib"),
 )
-"""Readable without asking although outside the workspace: files of installed packages, no user data."""
+"""Readable without asking although outside the workspace: installed packages, without user data."""
 
 _SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "keychains"})
 _SECRET_NAMES = re.compile(
@@ -54,7 +54,7 @@ _STARTS_PROGRAMS = frozenset(
         *(".gitconfig", ".config", ".ssh"),
     }
 )
-"""Files and folders from which git, a shell, an editor, a version switcher or an agent starts programs later."""
+"""Files and folders from which git, a shell, an editor, a version manager or an agent starts programs later."""
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 
 
@@ -69,10 +69,10 @@ class Unresolvable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a path as it was given leads.
+    """The places that a given path may lead to.
 
-    `ends` are the real paths of all its readings (usually one), `spellings` every absolute path it is known by:
-    as written, the links on the way, and the ends. `by_name`: it starts with `~` or `$`.
+    `ends` are the real paths of all its interpretations (usually one), `spellings` all its absolute paths: as
+    written, the links on the way, and the ends. `by_name`: it starts with `~` or `$`.
     """
 
     ends: tuple[str, ...]
@@ -81,7 +81,7 @@ class Place:
 
     @property
     def real(self) -> str:
-        """Where the kernel gets to with the path as written."""
+        """The real path that the kernel finds for the path as written."""
         return self.ends[0]
 
 
@@ -108,7 +108,7 @@ def resolve(text: str, cwd: Path, home: Path) -> Place:
 
 
 def real_path(path: Path) -> str:
-    """Where an absolute path really ends. Raises Unresolvable."""
+    """The real path of an absolute path. Raises Unresolvable."""
     return _follow(str(path))[0]
 
 
@@ -118,13 +118,13 @@ def lies_in(path: str, folder: str) -> bool:
 
 
 def is_inside(place: Place, workspace: Path) -> bool:
-    """Whether every reading of the path ends in the workspace; one that starts with ~ or $ never does."""
+    """Whether every interpretation of the path leads into the workspace; one that starts with ~ or $ never does."""
     root = real_path(workspace)
     return not place.by_name and all(lies_in(end, root) for end in place.ends)
 
 
 def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
-    """Whether any spelling is one where credentials are kept; `secrets` adds files and folders of this program."""
+    """Whether any spelling is a usual place of credentials; `secrets` adds prunecli's own files and folders."""
     own = [real_path(path) for path in secrets]
     return any(
         looks_secret(spelling) or any(lies_in(spelling, path) for path in own) for spelling in place.spellings
@@ -132,7 +132,7 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
 
 
 def looks_secret(path: str) -> bool:
-    """Whether the path's text is one where credentials are kept, in any spelling of upper and lower case."""
+    """Whether the path is a usual place of credentials, ignoring case."""
     parts = [folded(part) for part in path.split("/") if part]
     if not parts:
         return False
@@ -144,7 +144,7 @@ def looks_secret(path: str) -> bool:
 
 
 def is_protected(place: Place, workspace: Path) -> bool:
-    """Whether writing there could start a program later: `.git`, `.prunecli` and the like, in any case."""
+    """Whether a file there could start a program later: `.git`, `.prunecli` and the like, ignoring case."""
     roots = {os.path.normpath(workspace), real_path(workspace)}
     return any(
         starts_programs(spelling[len(root) :])
@@ -155,7 +155,7 @@ def is_protected(place: Place, workspace: Path) -> bool:
 
 
 def starts_programs(path: str) -> bool:
-    """Whether a component of the path is one from whose files programs are started."""
+    """Whether a component of the path is a folder whose files start programs."""
     return any(folded(part) in _STARTS_PROGRAMS for part in path.split("/"))
 
 
@@ -167,7 +167,7 @@ def is_system(place: Place) -> bool:
 
 
 def reading_doubt(place: Place, workspace: Path, secrets: tuple[Path, ...] = ()) -> str:
-    """Why reading there needs approval, as a predicate such as "may contain secrets", or ""."""
+    """Why reading there needs approval, such as "may contain secrets", or ""."""
     if is_secret(place, secrets):
         return "may contain secrets"
     if not is_inside(place, workspace) and not is_system(place):
@@ -176,7 +176,7 @@ def reading_doubt(place: Place, workspace: Path, secrets: tuple[Path, ...] = ())
 
 
 def folded(component: str) -> str:
-    """A name as the most forgiving file system compares it: no case, no invisible characters, no trailing dots."""
+    """A name as the most tolerant file system compares it: without case, invisible characters and trailing dots."""
     if component.isascii():
         text = component.lower()
     else:
@@ -186,7 +186,7 @@ def folded(component: str) -> str:
 
 
 def _follow(path: str) -> tuple[str, list[str]]:
-    """The path with every link followed, and the spellings on the way. What does not exist ends as written."""
+    """The path with every link followed, and the spellings on the way. Missing parts stay as written."""
     pending = path.split("/")[::-1]
     done, links = "/", 0
     passed: list[str] = []
@@ -218,7 +218,7 @@ def _follow(path: str) -> tuple[str, list[str]]:
 
 
 def _normal(path: str) -> str:
-    """The path without `.`, `..` and doubled slashes, by its text alone."""
+    """The path without `.`, `..` and doubled slashes, by text alone."""
     return "/" + os.path.normpath(path).lstrip("/")
 
 

@@ -1,4 +1,5 @@
-"""Match rules with a call: the first deny or ask rule that matches any of it, the allow rules that cover it all."""
+"""Matches rules with a call: the first deny or ask rule that matches any part, and the allow rules that cover all
+parts."""
 
 import os
 import re
@@ -12,7 +13,7 @@ from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, 
 from prunecli.model.shell import Doubt
 
 _MAX_WORDS = 400
-"""Words of a line checked as paths; a longer line may be denied, so it is asked about."""
+"""Words of a line to check as paths. The user is asked about longer lines."""
 _CHANGES_STATE = frozenset(
     {
         *(
@@ -44,13 +45,13 @@ _CHANGES_STATE = frozenset(
         *("hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env", "disown"),
     }
 )
-"""Builtins that change what later commands of the line mean."""
+"""Builtins that change the meaning of later commands in the line."""
 
 
 def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
     """The first deny or ask rule that matches the call or a part of it, and whether the match is certain.
 
-    A certain match goes before uncertain ones.
+    A certain match takes precedence over uncertain ones.
     """
     unsure: Rule | None = None
     for rule in rules:
@@ -93,7 +94,7 @@ def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | Non
 
 
 def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """Whether a line of shell reads what a rule for reading names, or may change what one for editing names."""
+    """Whether a shell line reads a path of a read rule, or may change a path of an edit rule."""
     if rule.tool not in ("read", "edit", "write"):
         return None if rule.tool == call.tool.lower() else False
     if call.is_harmless:
@@ -106,10 +107,9 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) ->
 
 
 def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """Whether a word of the line is a path that the pattern names, as far as words can tell.
+    """Whether a word of the line is a path that matches the pattern; None if that is uncertain.
 
-    A word without slash and dot, to a program that is not known to read files, may mean anything: if it is the
-    name of such a file, the answer is None.
+    A word without slash and dot may mean anything to an unknown program: if it matches, the answer is None.
     """
     commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
     words = [(word, is_listed(command[0])) for command in commands for word in command]
@@ -119,7 +119,7 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
             try:
                 place = resolve(text, around.cwd, around.home)
             except Unresolvable:
-                continue  # The command itself won't get there either.
+                continue  # The command itself cannot resolve it either.
             if _matches(pattern, place, around):
                 if reads or "/" in text or "." in text:
                     return True
@@ -137,7 +137,7 @@ def _rough_words(call: Call, around: Surroundings) -> list[str]:
 
 
 def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """The text of the allow rules that cover the whole call, or ""."""
+    """The text of the allow rules that together cover the whole call, or ""."""
     named = [rule for rule in rules if rule.names(call.effect, call.tool)]
     if call.text is not None:
         return _rule_for_line(call, named, around)
@@ -150,13 +150,13 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
 
 
 def allows_call(text: str, call: Call, around: Surroundings) -> bool:
-    """Whether this one rule, as an allow rule, would cover the call."""
+    """Whether this rule alone, as an allow rule, would cover the call."""
     return bool(allowing_rule(call, (parse_rule(text),), around))
 
 
 def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
-    """Whether an allow rule covers a place. A bare rule reaches neither secrets nor what starts programs, and
-    edits only in the workspace: those need a rule that names them, or auto mode."""
+    """Whether an allow rule covers a place. A bare rule covers no secrets, no places that start programs, and edits
+    only in the workspace: the rest needs a rule that names it, or auto mode."""
     secret = is_secret(place, around.secrets)
     protected = call.effect == "edit" and is_protected(place, around.workspace)
     if rule.pattern is None:
@@ -166,10 +166,10 @@ def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
 
 
 def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """Every command of the line needs a rule; filters without paths may stand between them.
+    """Every command of the line needs a rule, except filters without paths.
 
-    A line in which one command changes what the next means needs a rule for each, and rules with words hold only
-    in the workspace, where they were given.
+    If one command changes the meaning of the next, each needs a rule. Rules with words apply only in the workspace
+    where they were granted.
     """
     if bare := next((rule for rule in rules if rule.is_bare), None):
         return bare.text
@@ -193,7 +193,7 @@ def _rule_for_command(
 
 
 def _is_filter(words: tuple[str, ...], around: Surroundings) -> bool:
-    """Whether it is harmless whatever ran before it, because it reads nothing but its input."""
+    """Whether it reads only its input, so that it is harmless whatever ran before it."""
     try:
         reading = read_command(words, around)
     except Doubt:

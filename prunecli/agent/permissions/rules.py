@@ -1,13 +1,9 @@
 """Permission rules: `bash(npm run test:*)`, `edit(src/**)`, `read(~/.ssh/**)`, `write`, `*`.
 
-| rule | names |
-|---|---|
-| `*` | every call |
-| `grep`, `write`, `mcp__x__y` | every call of that tool |
-| `read`, `edit`, `bash` | every call that reads files, changes them, or runs a command, by whichever tool |
-| `bash(git status)` | a command of exactly these words |
-| `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
-| `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
+| rule | names | |---|---| | `*` | every call | | `grep`, `write`, `mcp__x__y` | every call of that tool | | `read`,
+`edit`, `bash` | every call that reads files, changes files, or runs a command, by any tool | | `bash(git status)` | a
+command of exactly these words | | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test
+*)` says the same | | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
 """
 
 import re
@@ -21,7 +17,7 @@ from prunecli.tools.registry import names
 
 _FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)
 _SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash"}
-"""The tool whose rules match every call with this effect, whichever tool makes it."""
+"""The rule name that matches every call with this effect, by any tool."""
 _HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), read(~/.ssh/**), write or *"
 
 _HIDE_COMMANDS = frozenset(
@@ -44,7 +40,7 @@ _HIDE_COMMANDS = frozenset(
         *("ssh", "su", "script", "busybox", "toybox"),
     }
 )
-"""Programs that can start commands not visible in their arguments (from a file or a pipe)."""
+"""Programs that can start commands from a file or a pipe, which their arguments do not show."""
 _NAME_COMMANDS = frozenset(
     {
         *(
@@ -66,7 +62,7 @@ _NAME_COMMANDS = frozenset(
 )
 """Programs whose arguments name the command they start."""
 _MAX_BETWEEN = 50
-"""Words looked through for a rule's next one, so that even a megabyte of line is judged fast."""
+"""Words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it names every call of its tool."""
+        """Whether it covers every call of its tool."""
         return self.line is None and self.pattern is None
 
     def names(self, effect: str, tool_name: str) -> bool:
@@ -129,7 +125,7 @@ def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:
 
 
 def command_allowed(rule: Rule, words: tuple[str, ...]) -> bool:
-    """Whether an allow rule names this one command: by its words exactly, or by all words of its prefix."""
+    """Whether an allow rule names this command: by exactly its words, or by a prefix of them."""
     if rule.line is None or len(rule.line.commands) != 1:
         return False
     wanted = rule.line.commands[0]
@@ -137,10 +133,10 @@ def command_allowed(rule: Rule, words: tuple[str, ...]) -> bool:
 
 
 def line_named(rule: Rule, line: Line) -> bool | None:
-    """Whether a deny or ask rule names a command in the line; None where a program hides what it starts.
+    """Whether a deny or ask rule names a command in the line; None if a program hides the commands it starts.
 
-    The program's folder and case don't matter, options may stand between the rule's words, and programs that
-    start others (`sudo`, `find`) are looked through.
+    The program's folder and case are ignored, options may stand between the rule's words, and commands started by
+    other programs (`sudo`, `find`) are found.
     """
     if rule.line is None or line == rule.line:
         return True
@@ -159,7 +155,7 @@ def line_named(rule: Rule, line: Line) -> bool | None:
 
 
 def text_named(rule: Rule, text: str) -> bool:
-    """Whether a rule's words seem to stand in a line that can't be parsed, quotes and escapes taken away."""
+    """Whether the words of a rule seem to occur in an unparsable line, without its quotes and escapes."""
     if rule.line is None:
         return True
     tokens = tuple(re.findall(r"[\w./:@%+,=~^-]+", re.sub(r"""\\\n|['"\\]""", "", text)))
@@ -169,7 +165,7 @@ def text_named(rule: Rule, text: str) -> bool:
 
 
 def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], prefix: bool) -> bool:
-    """Whether the wanted words stand there in order, with only options (and a value each) between them."""
+    """Whether the wanted words occur in order, with only options (and a value each) between them."""
     if _program(words[start]) != _program(wanted[0]):
         return False
     at = start + 1

@@ -17,7 +17,7 @@ from prunecli.context.view import View
 
 FUNCTIONS = ("embedder",)
 LAMBDA = 0.5
-"""The weight of relevance against novelty."""
+"""The weight of relevance against novelty, 0 to 1."""
 SAMPLE_CHARS = 4_000
 """Only this many characters of each message and result are compared."""
 

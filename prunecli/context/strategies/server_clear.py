@@ -1,7 +1,7 @@
 """server_clear: ask the endpoint to clear the oldest tool results itself. It keeps all thinking.
 
-Proposes no edit: each request names the rule. The endpoint applies it to its own copy of the conversation, after
-checking the thinking against what was sent. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
+It proposes no edit: each request names the rule. The endpoint applies the rule to its own copy of the conversation,
+after checking the thinking against the request. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
 """
 
 from dataclasses import dataclass

@@ -9,13 +9,13 @@ _ADDRESS = "https://api.anthropic.com"
 
 
 def needs_key(base_url: str) -> bool:
-    """Only Anthropic's own address is sure to: a server of the user's own may do without."""
+    """Whether the address needs a key: Anthropic's does; the user's own server may not."""
     return not base_url
 
 
 def make(connection: Connection) -> Provider:
-    """The provider. Raises ConfigError for a credential or address that can't be right, and UsageError for a variable
-    that names a proxy in a way that is not understood."""
+    """Make the provider. Raises ConfigError for an invalid credential or address, and UsageError for an invalid proxy
+    variable."""
     from prunecli.providers.messages_api import AnthropicProvider, Endpoint
     from prunecli.providers.network import route
 

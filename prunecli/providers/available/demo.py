@@ -1,7 +1,7 @@
-"""The demo model: a script that needs no network and no key, says so, and calls the real tools.
+"""The demo model: a script that needs no network and no key and calls the real tools.
 
-The answer comes from demo_phrases.py; here it is streamed at a natural pace and its tokens are counted, so that the
-status line moves. It costs nothing.
+The answers come from demo_phrases.py. This module streams them at a natural pace and counts their tokens, so that the
+status line changes. It costs nothing.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from prunecli.providers.registry import Connection, Finding, Listed
 KEYS = None
 
 CONTEXT_WINDOW = 200_000
-"""Tokens that the demo model takes; the model table says the same."""
+"""The demo model's window in tokens; the model table has the same value."""
 
 PACE = 0.008
 """Seconds between two deltas."""
@@ -81,8 +81,8 @@ class DemoProvider:
         """See `Provider.close`; there is nothing to free."""
 
     def _usage(self, request: Request, content: Sequence[Block]) -> Usage:
-        """Tokens as bytes / 4. What the marked part of this request shares with the last one's is read from the
-        cache, the rest of it is written. Nothing expires."""
+        """The usage, with tokens as bytes / 4. The part up to the last breakpoint is read from the cache as far as it
+        equals the previous request, and written otherwise. Nothing expires."""
         pieces, marked = _pieces(request)
         pairs = zip(self._cached, pieces[:marked], strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -106,7 +106,7 @@ def _call_deltas(use: ToolUse) -> Iterator[ToolCallDelta]:
 
 
 def _pieces(request: Request) -> tuple[list[bytes], int]:
-    """Everything that is sent, in order, and how many pieces of it are up to the last cache mark."""
+    """All pieces of a request in order, and the number of pieces up to the last breakpoint."""
     pieces = [*request.preamble.tools, *request.preamble.system]
     last = max(request.cache_marks, default=-1)
     marked = len(pieces) + sum(len(message.blocks) for message in request.messages[: last + 1])
@@ -114,7 +114,7 @@ def _pieces(request: Request) -> tuple[list[bytes], int]:
 
 
 def _tokens(pieces: Sequence[bytes]) -> int:
-    """Tokens of the pieces; a picture counts as one, not as its base64."""
+    """Tokens of the pieces; an image counts as one, not by its base64 text."""
     sizes = (
         _IMAGE_TOKENS if b'"base64"' in piece else -(-len(piece) // _BYTES_PER_TOKEN) for piece in pieces
     )

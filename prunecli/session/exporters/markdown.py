@@ -1,6 +1,6 @@
 """Exports a session as Markdown: prompts as quotes, results and thinking in fenced blocks, with prunes marked.
 
-Content cannot act in a viewer: HTML is escaped, and every fence is closed.
+A viewer cannot run any content: HTML is escaped, and every fence is closed.
 """
 
 import json

@@ -109,7 +109,7 @@ def _message(entry: Entry) -> dict[str, Json]:
                 "timestamp": when,
             }
         case CompactionApplied():
-            raise ValueError("a summary is no message")
+            raise ValueError("a summary is not a message")
 
 
 def _blocks(content: tuple[Block, ...]) -> list[dict[str, Json]]:

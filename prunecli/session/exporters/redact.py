@@ -124,7 +124,7 @@ class _Redactor:
                     summary=self.text(event.summary),
                     focus=self.text(event.focus),
                     words=self.text(event.words),
-                    block=signed,  # changed, it would be refused: the summary is sent as text
+                    block=signed,  # the endpoint would reject a changed block, so the summary is sent as text
                 )
             case PrunApplied():
                 edits = tuple(self.edit(edit) for edit in event.edits)

@@ -1,4 +1,4 @@
-"""A session for readers: every entry of the current branch, and what the model sees instead of it."""
+"""A session for readers: every entry of the current branch, and its replacement for the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
 
 
 def argument(given: Json) -> str:
-    """The most telling argument of a call: a path, a command, a pattern; "" if there is none."""
+    """The most informative argument of a call: a path, a command, a pattern; "" if there is none."""
     if not isinstance(given, dict):
         return ""
     for key in ("path", "command", "pattern", "query", "url", "description"):

@@ -55,7 +55,7 @@ def read(found: Rows) -> Imported:
 
 
 def subagent_files(path: Path) -> Sequence[Path]:
-    """The files of a session's subagents, in a folder named after the session beside its file."""
+    """The files of a session's subagents, in a folder beside the session's file with the same name."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return sorted(path.parent.joinpath(name, "subagents").glob("*.jsonl*"))
 

@@ -58,7 +58,7 @@ class Source:
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """The other branches, built anew on each access."""
+        """The other branches, built again on each access."""
         return tuple(self.imported.branches())
 
     @property

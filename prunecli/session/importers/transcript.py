@@ -70,7 +70,7 @@ class Transcript:
         return len(self._events) - 1
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Count something that is left out."""
+        """Count an omitted item."""
         if count:
             self.left_out[what] += count
 
@@ -146,8 +146,8 @@ class Transcript:
         block: Mapping[str, Json] | None = None,
         said: str = "",
     ) -> None:
-        """A summary stands for all that came before it, from `tail_start` on nothing. `block` and `said` are the
-        endpoint's signed summary and the user's words beside it."""
+        """Add a summary of everything before it, except the entries from `tail_start` on. `block` and `said` are the
+        endpoint's signed summary and the user's words sent with it."""
         tail = len(self) if tail_start is None else tail_start
         self.add(CompactionApplied(summary, 0, tail, tokens, block=block, words=said), when)
 
@@ -181,7 +181,7 @@ class Transcript:
 
 
 def summarized(text: str) -> str:
-    """A summary as the model is to see it: said to be one, as our own are."""
+    """A summary in the form sent to the model, marked as one like our own."""
     return text if text.startswith(SUMMARIZED) else summary(text)
 
 

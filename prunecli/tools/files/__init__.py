@@ -1,1 +1,1 @@
-"""Reading and changing files byte for byte, inside the workspace, without losing anything they carry."""
+"""Read and change files byte for byte, inside the workspace, keeping mode, owner, attributes and links."""

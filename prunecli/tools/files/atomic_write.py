@@ -1,7 +1,7 @@
 """Replace a file's content atomically, keeping its mode, owner, attributes and links.
 
-A new file beside it takes its place. Where that would lose a link, the owner or an attribute, the file is
-written where it is, with a journal beside it until that is done.
+A new file replaces the old one. If that would lose a link, the owner or an attribute, the file is written in place
+instead, with a journal beside it until the write is complete.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from prunecli.tools.files.read_journal import leftover_name, recover, write_all,
 from prunecli.tools.files.workspace import Place, opened_place, refusal
 
 MAX_BYTES = 64 * 1024 * 1024
-"""The largest file to edit or compare; it is held in memory."""
+"""The largest file to edit or compare, in bytes; it is held in memory."""
 LOCK_PATIENCE = 10.0
 _RETRY = 0.005
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -30,7 +30,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A file that is locked by us: its descriptor, its state and its content; `held` lets go of it at the end."""
+    """A file locked by us: its descriptor, its state and its content."""
 
     descriptor: int
     state: os.stat_result
@@ -44,16 +44,16 @@ class Current:
 
 
 def digest_of(data: bytes) -> bytes:
-    """The digest by which files are compared."""
+    """The digest of the content."""
     return hashlib.sha256(data).digest()
 
 
 @contextlib.contextmanager
 def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
-    """The file at a place, locked against every other prunecli until the end of the block.
+    """Lock the file at a place against other prunecli processes until the end of the block.
 
-    Leftovers of an interrupted edit are cleared away first. Raises ToolError for a file that cannot be
-    changed: not a regular one, read-only, too large, gone.
+    Removes leftovers of an interrupted edit first. Raises ToolError for a file that cannot be changed: missing, not
+    regular, read-only or too large.
     """
     with contextlib.ExitStack() as held:
         descriptor = _open_locked(place, stop)
@@ -71,9 +71,9 @@ def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
 
 
 def clear_leftovers(given: str, cwd: Path, workspace: Path) -> None:
-    """Finishes what an edit or write left that never answered: for a session that is taken up after a crash.
+    """Clean up after an edit or write without a result, when a session is resumed after a crash.
 
-    The next edit of the same file does the same by itself. Raises ToolError where it can't.
+    The next edit of the same file would do the same. Raises ToolError if it cannot.
     """
     with opened_place(given, cwd, workspace) as place:
         if place.stat() is not None:
@@ -86,7 +86,7 @@ def clear_leftovers(given: str, cwd: Path, workspace: Path) -> None:
 
 
 def _open_locked(place: Place, stop: threading.Event) -> int:
-    """An open descriptor with the lock of the file that has the name now. The caller closes it."""
+    """Open the file that now has the name, and lock it. The caller closes the descriptor."""
     for _ in range(int(LOCK_PATIENCE / _RETRY)):
         _check_editable(place)
         try:
@@ -116,9 +116,9 @@ def _check_editable(place: Place) -> None:
 
 
 def replace_content(place: Place, current: Current, data: bytes, stop: threading.Event) -> tuple[int, int]:
-    """Replace the content of a locked file; mode, owner, attributes and links stay. Returns its (device, inode).
+    """Replace the content of a locked file, keeping mode, owner, attributes and links. Returns its (device, inode).
 
-    Raises ToolError, with the file as it was, when it can't be done or somebody else changed it meanwhile.
+    Raises ToolError, with the file unchanged, if that fails or another program has changed the file.
     """
     try:
         temporary = _twin(place, current, data, stop) if current.state.st_nlink == 1 else None
@@ -134,7 +134,7 @@ def replace_content(place: Place, current: Current, data: bytes, stop: threading
 def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, int]:
     """Create a file that must not exist yet. Returns its (device, inode).
 
-    Raises ToolError when there is one by now, or when it can't be made; then nothing is left behind.
+    Raises ToolError if the file exists by now or cannot be created; then nothing is left behind.
     """
     try:
         descriptor = _temporary(place, 0o666, stop)
@@ -155,7 +155,7 @@ def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, 
 
 
 def _temporary(place: Place, mode: int, stop: threading.Event) -> int:
-    """A new, empty, locked file beside the place; one that a dead process left is removed. Raises OSError."""
+    """A new, empty, locked file beside the place. Removes one left by a dead process. Raises OSError."""
     name = leftover_name(place, "tmp")
     for _ in range(int(LOCK_PATIENCE / _RETRY)):
         created = True
@@ -179,7 +179,8 @@ def _temporary(place: Place, mode: int, stop: threading.Event) -> int:
 
 
 def _twin(place: Place, current: Current, data: bytes, stop: threading.Event) -> int | None:
-    """A temporary file with the new content and all that the file carries; None where that can't be had."""
+    """A temporary file with the new content and the file's mode, owner and attributes; None if they cannot be
+    copied."""
     try:
         descriptor = _temporary(place, 0o600, stop)
     except OSError as error:
@@ -250,7 +251,7 @@ def _moved_into_place(place: Place, current: Current, descriptor: int) -> tuple[
 
 
 def _check_unchanged(place: Place, current: Current) -> None:
-    """Raises ToolError when the name stands for another file, or the file was written, since it was read."""
+    """Raise ToolError if the file was replaced or written since it was read."""
     now, then = place.stat(), current.state
     if now is None or (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) != (
         then.st_dev,
@@ -290,7 +291,7 @@ def _sync_folder(place: Place) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Whether the file is locked by us now; on a file system without locks always."""
+    """Lock the file; returns whether it is locked by us now. Always True on a file system without locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The change that an edit made, as a unified diff of bounded length."""
+"""The change of an edit as a unified diff of bounded length."""
 
 import io
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Change:
 
 def change(old: str, new: str) -> Change:
     """The change from one text to another; equal starts and ends are not compared line by line."""
-    from difflib import SequenceMatcher  # 2 ms that only a change has to spend
+    from difflib import SequenceMatcher  # takes 2 ms, and only a change needs it
 
     before, after = list(io.StringIO(old)), list(io.StringIO(new))
     shorter = min(len(before), len(after))
@@ -83,7 +83,7 @@ def _text(a: list[str], b: list[str], groups: list[_Opcodes], window: int) -> st
 
 
 def _range(start: int, length: int) -> str:
-    """A hunk's place as diff writes it: an empty one is named by the line before."""
+    """A hunk's position as diff writes it: an empty hunk names the line before it."""
     return f"{start + 1 if length else start},{length}"
 
 

@@ -12,7 +12,7 @@ _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding by its Python name, the byte order mark before the text, and the bytes of its unit."""
+    """An encoding: its Python name, the byte order mark before the text, and the bytes in a unit."""
 
     codec: str
     mark: bytes = b""

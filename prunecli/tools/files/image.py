@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 MAX_PIXELS = 8000
 MAX_BASE64 = 5 * 1024 * 1024
-"""The endpoint's limit for one picture; it measures the base64 text, which is a third longer than the file."""
+"""The endpoint's limit for one image, measured on the base64 text, which is a third longer than the file."""
 
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """A picture's media type and its size in pixels."""
+    """An image's media type and its size in pixels."""
 
     media_type: str
     width: int
@@ -41,7 +41,7 @@ def header_of(data: bytes) -> ImageHeader:
     except (struct.error, IndexError) as error:
         raise ValueError("cut short") from error
     except KeyError as error:
-        raise ValueError("not a picture") from error
+        raise ValueError("not an image") from error
     if not width or not height:
         raise ValueError("no size in its header")
     return ImageHeader(media_type or "", width, height)

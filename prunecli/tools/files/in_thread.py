@@ -11,8 +11,8 @@ Result = TypeVar("Result")
 async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
     """Run `work` in a thread; its argument is set when the call is canceled.
 
-    A canceled call waits until the work has ended, so that nothing is written behind its back; a second
-    cancellation does not wait.
+    A canceled call waits until the work has ended, so that nothing is written after it returns; a second cancellation
+    does not wait.
     """
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, stop))

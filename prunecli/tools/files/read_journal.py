@@ -16,7 +16,7 @@ _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def leftover_name(place: Place, kind: str) -> str:
-    """The name beside a file under which new content ("tmp") or a journal is found again after a crash."""
+    """The name of the new content ("tmp") or the journal beside a file, the same after a crash."""
     return f".prunecli-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}.{kind}"
 
 

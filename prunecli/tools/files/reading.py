@@ -15,7 +15,7 @@ from prunecli.tools.files.workspace import refusal
 
 BLOCK = 1024 * 1024
 MAX_SKIPPED = 256 * 1024 * 1024
-"""Bytes that are searched for a page's first line; at a gigabyte a second and more, a quarter of a second."""
+"""Bytes to search for a page's first line: at most a quarter of a second, at a gigabyte per second."""
 
 _KINDS = (
     (b"\x7fELF", "an ELF program"),
@@ -42,9 +42,9 @@ class IsFolder(ToolError):
 
 
 def open_file(path: str) -> io.FileIO:
-    """A regular file, open for reading, which never waits. The caller closes it.
+    """Open a regular file for reading, without blocking. The caller closes it.
 
-    Raises IsFolder for a folder, and ToolError for everything else that is no regular file.
+    Raises IsFolder for a folder, and ToolError for anything else that is not a regular file.
     """
     name = well_formed(path)
     try:
@@ -78,8 +78,8 @@ def kind_of(sample: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some lines of a file as bytes: the first one's number, and of the whole file the number of lines and the
-    digest, both None where the file is too large to have been read to its end."""
+    """Some lines of a file as bytes, the number of the first one, and the number of lines and the digest of the whole
+    file; both are None if the file is too large to read to its end."""
 
     data: bytes
     first: int
@@ -98,9 +98,9 @@ def page_of(
 ) -> Page:
     """The `lines` lines from line `first` on (from 1), or fewer once they hold more than `max_bytes`.
 
-    Reads on to the end, for the number of lines and the digest, if `whole` is set and the file is not too large.
+    With `whole`, reads a file that is not too large to its end, for the number of lines and the digest.
 
-    Raises ToolError when the file ends before `first`, or `first` is too far into a large file, and OSError.
+    Raises ToolError if the file ends before `first` or `first` is too far into a large file, and OSError.
     """
     digest, seen, newlines, last = hashlib.sha256(), 0, 0, b"\n"
     taken, begun, done = bytearray(), first == 1, False

@@ -20,10 +20,10 @@ class Replacement:
 
 
 def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacement:
-    """The content with `old` replaced by `new`: at its only place, or with `everywhere` at each.
+    """The content with `old` replaced by `new`: its only occurrence, or with `everywhere` each of them.
 
-    A text with LF line ends also finds CR LF ones, and what is put into a file with only CR LF gets them too.
-    Raises ToolError that names the number of matches, their lines, or the nearest line.
+    A text with LF line ends also matches CR LF, and its replacement in a file with only CR LF gets CR LF. Raises
+    ToolError that names the number of matches, their lines, or the nearest line.
     """
     if not old:
         raise ToolError("old_string is empty; pass the text to replace, or use write to create a file.")
@@ -51,9 +51,9 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
 
 
 def _places(data: bytes, encoding: Encoding, old: str, *, everywhere: bool) -> list[int]:
-    """Offsets of the matches, on the borders of the encoding's units.
+    """Offsets of the matches, aligned to the encoding's units.
 
-    Overlapping ones count too (up to `_COUNTED`) unless each is to be replaced.
+    Overlapping matches count too (up to `_COUNTED`), unless all are to be replaced.
     """
     try:
         wanted = old.encode(encoding.codec)
@@ -82,7 +82,7 @@ def _ambiguous(data: bytes, encoding: Encoding, places: list[int]) -> str:
 
 
 def _not_found(text: str, old: str, new: str) -> str:
-    import unicodedata  # deferred: only a refusal needs these
+    import unicodedata  # deferred: only an error needs these
     from difflib import get_close_matches
 
     message = "old_string was not found in the file (0 matches)."
@@ -101,7 +101,7 @@ def _not_found(text: str, old: str, new: str) -> str:
         if number is not None:
             return f"{message} Line {number} {why}: {_shown(lines[number - 1])}"
     if "\ufffd" in old:
-        return f"{message} U+FFFD stands for bytes that are no text; quote only what is around them."
+        return f"{message} U+FFFD stands for bytes that are not text; quote only the text around them."
     longest = max(wanted, key=lambda line: len(line.strip()))
     near = get_close_matches(longest, _alike(longest, lines), n=1, cutoff=0.5)
     if near:
@@ -110,7 +110,7 @@ def _not_found(text: str, old: str, new: str) -> str:
 
 
 def _block_at(lines: list[str], wanted: list[str]) -> int | None:
-    """The number, from 1, of the line where the wanted lines stand one after the other, empty ones left out."""
+    """The number, from 1, of the line where the wanted lines occur in sequence, ignoring empty lines."""
     kept = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     for index in range(len(kept) - len(wanted) + 1):
         if all(kept[index + offset][1] == line for offset, line in enumerate(wanted)):

@@ -1,12 +1,12 @@
-"""Show bytes as text to the model, within a limit in bytes; invalid bytes stay visible.
+"""Shows bytes as text to the model, within a limit in bytes; invalid bytes stay visible.
 
-Imported by the search process too: only what starts fast is imported.
+The search process imports this module too, so it imports only fast modules.
 """
 
 from collections.abc import Callable
 
 SAMPLE = 65_536
-"""Bytes at the start of a file in which a NUL makes it a binary one: ripgrep's first buffer."""
+"""Bytes at the start of a file that are searched for NUL, which marks a binary file: ripgrep's first buffer."""
 
 
 def decoded(data: bytes) -> str:
@@ -15,22 +15,22 @@ def decoded(data: bytes) -> str:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether the bytes are the same as their `decoded` text."""
+    """Whether the bytes equal their `decoded` text."""
     return decoded(data).encode() == data
 
 
 def fitting_start(data: bytes, limit: int) -> bytes:
-    """The longest beginning, not inside a character, whose text takes at most `limit` bytes."""
+    """The longest prefix of whole characters whose text takes at most `limit` bytes."""
     return _fitting(data, limit, first_bytes)
 
 
 def fitting_end(data: bytes, limit: int) -> bytes:
-    """The longest end, not inside a character, whose text takes at most `limit` bytes."""
+    """The longest suffix of whole characters whose text takes at most `limit` bytes."""
     return _fitting(data, limit, last_bytes)
 
 
 def fitting_lines(data: bytes, limit: int) -> bytes:
-    """The whole lines at the start whose text takes at most `limit` bytes; of a longer first line a part."""
+    """The whole lines at the start whose text takes at most `limit` bytes, or a part of an overlong first line."""
     if len(data) * 3 <= limit:
         return data
     end, size = 0, 0
@@ -55,7 +55,7 @@ def _fitting(data: bytes, limit: int, part: Callable[[bytes, int], bytes]) -> by
 
 
 def first_bytes(data: bytes, count: int) -> bytes:
-    """At most `count` bytes from the start, without the beginnings of a character at the end."""
+    """At most `count` bytes from the start, without a partial character at the end."""
     taken = data[:count]
     for back in range(1, min(3, len(taken)) + 1):
         lead = taken[-back]
@@ -67,9 +67,9 @@ def first_bytes(data: bytes, count: int) -> bytes:
 
 
 def last_bytes(data: bytes, count: int) -> bytes:
-    """At most `count` bytes from the end, without the remains of a character at the start."""
+    """At most `count` bytes from the end, without a partial character at the start."""
     taken = data[-count:] if count else b""
     for skip in range(min(4, len(taken))):
         if taken[skip] & 0xC0 != 0x80:
             return taken[skip:]
-    return taken if len(taken) > 3 else b""  # four in a row belong to no character
+    return taken if len(taken) > 3 else b""  # four continuation bytes in a row are not part of a character

@@ -1,7 +1,7 @@
-"""Resolve paths, and open files in the workspace so that no link leads outside.
+"""Resolves paths, and opens files in the workspace so that no link leads outside.
 
-A path is judged by the folder that was opened, never by its text: the folder's descriptor stays what it is,
-whatever is renamed or linked meanwhile.
+A path is judged by the opened folder, never by its text, because the folder's descriptor stays the same whatever is
+renamed or linked meanwhile.
 """
 
 import os
@@ -40,8 +40,8 @@ class Place:
 def absolute(given: str, cwd: Path) -> str:
     """The absolute path for a path by the model: `~` is the home folder, others start at `cwd`.
 
-    Nothing else is expanded or tidied: `..` means what the system says it means. Raises ToolError for a path
-    that no file can have.
+    Nothing else is expanded or normalized: the system resolves `..`. Raises ToolError for a path that no file can
+    have.
     """
     if not given:
         raise ToolError("path is empty.")
@@ -62,16 +62,16 @@ def seen_from(path: str, cwd: Path | str) -> str:
 
 
 def seen_in(text: str, cwd: Path | str) -> str:
-    """A text of ours in which the absolute paths below the working directory are shown as `seen_from` shows them."""
+    """The text with absolute paths below the working directory shortened as in `seen_from`."""
     for base in dict.fromkeys((str(cwd).rstrip("/"), os.path.realpath(cwd).rstrip("/"))):
         text = re.sub(rf"(?<![\w./~-]){re.escape(base)}/(?=[^\s/])", "", text) if base else text
     return text
 
 
 def real_path(given: str, cwd: Path) -> Path:
-    """The path without links; its last parts need not exist. For judging a path, not for opening it.
+    """The path without links; its last parts need not exist. For judging a path, not for opening a file.
 
-    Raises ToolError when it cannot be told: then nobody may go on with the path as it was given.
+    Raises ToolError if it cannot be resolved; the caller must not fall back to the given path.
     """
     path, missing = absolute(given, cwd), list[str]()
     for _ in range(path.count("/") + 1):
@@ -91,7 +91,7 @@ def real_path(given: str, cwd: Path) -> Path:
 
 
 def is_inside(path: Path, workspace: Path) -> bool:
-    """Whether a real path is the workspace or below it. Raises ToolError when the workspace is gone."""
+    """Whether a real path is the workspace or below it. Raises ToolError if the workspace is gone."""
     try:
         return path.is_relative_to(os.path.realpath(workspace, strict=True))
     except OSError as error:
@@ -100,9 +100,9 @@ def is_inside(path: Path, workspace: Path) -> bool:
 
 @contextmanager
 def opened_place(given: str, cwd: Path, workspace: Path, *, create: bool = False) -> Iterator[Place]:
-    """The place that a path means, with its folder held open; links are followed inside the workspace only.
+    """The place of a path, with its folder held open; links are followed only inside the workspace.
 
-    With `create`, missing folders are made. Raises ToolError for a place outside, or that can't be reached.
+    With `create`, makes missing folders. Raises ToolError for a place that is outside or cannot be reached.
     """
     path = absolute(given, cwd)
     for _ in range(MAX_LINKS):
@@ -130,7 +130,7 @@ def _target(place: Place) -> str:
 
 
 def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> int:
-    """The folder's descriptor, which is inside the workspace; the caller closes it."""
+    """Open a folder inside the workspace; the caller closes the descriptor."""
     missing = list[str]()
     while True:
         try:
@@ -161,18 +161,18 @@ def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> i
 
 
 def _made(folder: int, name: str) -> int:
-    """Make a subfolder and open it in place of its parent; a link in its place is not followed."""
+    """Make a subfolder and open it instead of its parent. Does not follow a link of that name."""
     try:
         os.mkdir(name, dir_fd=folder)
     except FileExistsError:
-        pass  # made by another call, or a link, which the next line refuses
+        pass  # made by another call, or a link, which the next line rejects
     inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
     os.close(folder)
     return inner
 
 
 def _holds(workspace: Path, folder: int) -> bool:
-    """Whether an open folder is the workspace or below it, by going up from it. Raises OSError."""
+    """Whether an open folder is the workspace or below it, determined by walking up. Raises OSError."""
     state = os.stat(workspace)
     root = (state.st_dev, state.st_ino)
     current, last = os.dup(folder), None
@@ -206,7 +206,7 @@ def _nearest(path: str) -> str | None:
             names = [entry.name for entry, _ in zip(entries, range(1000), strict=False)]
     except (OSError, ValueError):
         return None
-    from difflib import get_close_matches  # only a refusal needs it
+    from difflib import get_close_matches  # only an error needs it
 
     found = get_close_matches(name, names, n=1, cutoff=0.75)
     return well_formed(os.path.join(folder, found[0])) if found else None

@@ -1,7 +1,7 @@
-"""Run a command in its own session under a supervisor, and pass on its output as it comes.
+"""Runs a command in its own session under a supervisor, and passes its output on as it arrives.
 
-`run` returns when the command has ended and nothing that it started is left, when its time is up, or when the
-reader has had enough; when it is canceled, all of that is ended first.
+`run` returns when the command and everything it started have ended, when the time is up, or when the reader has
+enough; if it is canceled, it ends all processes first.
 """
 
 import asyncio
@@ -20,23 +20,22 @@ from prunecli.model.codec import well_formed
 
 CHUNK = 65_536
 DRAIN = 0.3
-"""Seconds that output may still come after the command ended while something it started holds the pipe."""
+"""Seconds to wait for output after the command has ended, while a process it started holds the pipe."""
 PATIENCE = 3.0
-"""Seconds beyond the grace that the supervisor has to answer before it is left alone with what it started."""
+"""Seconds beyond the grace period to wait for the supervisor before it is abandoned with its processes."""
 _LAST_CHUNKS = 16
-"""A pipe holds one chunk or, where it was made larger, a few: what cannot be ended may write for ever."""
+"""Chunks to read from the pipe at the end, because a process that cannot be ended may write forever."""
 
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import supervise; supervise.main()"
-"""Imported, not run as a script, so that its compiled form is kept: 3 ms less for each command."""
+"""Imported instead of run as a script, so that its bytecode is cached: saves 3 ms for each command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended.
+    """The end of a command.
 
-    `exit_code` is negative for a signal and None where it was not seen (ended by us, or the supervisor died);
-    `left` are the command lines of processes that outlived the command and were ended; `stuck` counts those
-    that could not be.
+    `exit_code` is negative for a signal and None if unknown (ended by us, or the supervisor died); `left` are the
+    command lines of processes that outlived the command and were ended; `stuck` counts those that could not be ended.
     """
 
     exit_code: int | None
@@ -54,10 +53,10 @@ async def run(
     time_limit: float,
     grace: float = 1.0,
 ) -> Ended:
-    """Run `argv` (an absolute path first), standard output and error both going to `take` in chunks.
+    """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
-    `take` returns False when it wants no more: the command is ended. `time_limit` and `grace`, from TERM to
-    KILL, are in seconds. Raises ToolError when the command cannot be started.
+    `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. Raises
+    ToolError if the command cannot be started.
     """
     process = _start(argv, cwd, env, grace)
     watch = _Watch(process, take)
@@ -117,7 +116,7 @@ def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:
 
 
 class _Watch:
-    """The readers of one command's output and of what its supervisor tells."""
+    """The readers of one command's output and of its supervisor's messages."""
 
     def __init__(self, process: _Started, take: Callable[[bytes], bool]) -> None:
         self.exit_code: int | None = None
@@ -148,7 +147,7 @@ class _Watch:
             await asyncio.wait(rest, timeout=DRAIN, return_when=asyncio.FIRST_COMPLETED)
 
     async def end(self, grace: float) -> None:
-        """Has all that is left ended, and waits for it; a cancellation only makes it quicker."""
+        """End all remaining processes and wait for them; a cancellation only hurries this."""
         self._order(b"K" if self._enough.done() else b"S" if self._exited.done() else b"T")
         deadline = self._loop.time() + grace + PATIENCE
         canceled = False

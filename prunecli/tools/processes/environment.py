@@ -13,17 +13,17 @@ _PREFIXES = ("ANTHROPIC_", "PRUNECLI_")
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _KEY_SHAPE = "sk-ant-"
 _SHORTEST = 8
-"""Characters below which a value is too common to be taken for a copy of a credential."""
+"""Characters below which a value is too common to count as a copy of a credential."""
 
 _PR_SET_DUMPABLE = 4
 
 
 def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> frozenset[str]:
-    """The variables that are a credential of ours, or hold a copy of one, and everything named ANTHROPIC_*.
+    """The variables that hold a credential of ours or a copy of one, and everything named ANTHROPIC_*.
 
     `keys` are the variables of the provider in use.
 
-    The other credentials of a person (GITHUB_TOKEN, AWS_*) are what commands are run with, and stay.
+    The user's other credentials (GITHUB_TOKEN, AWS_*) stay, because commands need them.
     """
     ours = {name for name in environ if name in keys or _is_ours(name)}
     values = {environ[name] for name in ours if _names_secret(name) and len(environ[name]) >= _SHORTEST}
@@ -58,12 +58,11 @@ def _names_secret(name: str) -> bool:
 def hide_environment() -> None:
     """Hide our environment from other processes of the same user. Call it once, at the start.
 
-    On Linux the process becomes non-dumpable: /proc/PID/environ, fd, mem and ptrace are closed to all but root
-    (and core files are not written). For root, and on other systems, the values of `secret_names` are
-    overwritten where the kernel shows them: the block that the process was started with. `os.environ` is a copy
-    and stays as it is.
+    On Linux the process becomes non-dumpable: only root can read /proc/PID/environ, fd and mem or attach ptrace, and
+    no core files are written. For root and other systems, the values of `secret_names` are overwritten in the block
+    that the process was started with, which the kernel shows. `os.environ` is a copy and does not change.
     """
-    import ctypes  # 5 ms that only the program itself has to spend
+    import ctypes  # takes 5 ms, which only the program itself needs
 
     library = ctypes.CDLL(None)
     for address, name, value in _entries(ctypes, library):

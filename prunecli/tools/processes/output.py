@@ -43,7 +43,7 @@ class HeadAndTail:
     def text(self, limit: int) -> tuple[str, bool]:
         """The kept text in at most `limit` bytes of UTF-8, and whether something was left out.
 
-        What was left out is said in its place: `[… 12,345,678 bytes left out …]`.
+        A gap is marked as `[… 12,345,678 bytes left out …]`.
         """
         kept = self.raw
         if len(kept) == self.total:

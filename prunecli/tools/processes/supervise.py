@@ -1,7 +1,7 @@
-"""The supervisor of one command: a script that stands between the program and what a command starts.
+"""The supervisor of one command: a script between the program and the processes that a command starts.
 
-Its own small interpreter runs `main` (see `command.py`); the program never imports it. It adopts whatever the
-command leaves behind, tells how the command ended, and ends all of it when told to or when the program is gone.
+It runs in its own small interpreter (see `command.py`); the program never imports it. It adopts the processes that
+the command leaves behind, reports how the command ended, and ends all of them on request or when the program dies.
 
 Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
 started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
@@ -19,7 +19,7 @@ import time
 try:
     import _ctypes
 except ImportError:
-    _ctypes = None  # type: ignore[assignment]  # no orphans are adopted then, the group is still ended
+    _ctypes = None  # type: ignore[assignment]  # then orphans are not adopted, but the group is still ended
 
 import _signal  # type: ignore[import-not-found]  # `signal` imports enum: 5 ms
 
@@ -41,14 +41,14 @@ NAMES = 20
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's prctl where it can be called; elsewhere nothing."""
+    """Call Linux's prctl; elsewhere, do nothing."""
     if sys.platform == "linux" and _ctypes is not None:
         address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
         _ctypes.call_cdeclfunction(address, (option, value, 0, 0, 0))
 
 
 def become(command: list[str], keep_locale: bool, control: int, parent: int) -> None:
-    """Turns this (forked) process into the command, leader of a session of its own."""
+    """Turn this forked process into the command, as leader of its own session."""
     try:
         posix.setsid()
         prctl(PR_SET_PDEATHSIG, KILL)
@@ -98,7 +98,7 @@ def processes() -> dict[int, tuple[int, bytes]]:
 
 
 def descendants(child: int) -> set[int]:
-    """All that the command started and that still lives; where the system can't tell, its group (negative)."""
+    """The living processes that the command started; its group (negative) if the system cannot list them."""
     if not HAS_PROC:
         return {-child} if send(-child, 0) else set()
     table, mine = processes(), {posix.getpid()}
@@ -138,7 +138,7 @@ def named(pid: int) -> bytes:
 
 
 def kill_all(child: int) -> set[int]:
-    """KILL for every descendant, all stopped first, so that none can start another meanwhile."""
+    """Send KILL to every descendant, after stopping all, so that none can start another meanwhile."""
     stopped = set[int]()
     for _ in range(50):
         fresh = {pid for pid in descendants(child) - stopped if send(pid, STOP)}
@@ -163,7 +163,7 @@ class Supervisor:
         self.poll.register(control, select.POLLIN)
 
     def watch(self, child: int) -> None:
-        """Wait for the command and for orders; returns when no process is left."""
+        """Wait for the command and for orders until no process is left."""
         self.child = child
         self.tell(b"P%d\n" % child)
         interval = STEP
@@ -173,7 +173,7 @@ class Supervisor:
                 self.poll.register(self.pidfd, select.POLLIN)
                 interval = 1.0
             except OSError:
-                pass  # an older kernel; as elsewhere, it is asked every ten milliseconds
+                pass  # an older kernel: poll every ten milliseconds, as on other systems
         while True:
             ready = {fd for fd, _ in self.poll.poll(interval * 1000)}
             alive = self.reap()
@@ -206,13 +206,14 @@ class Supervisor:
             self.pidfd = -1
 
     def obey(self) -> None:
-        """Does what the program ordered, or what its death asks for."""
+        """Carry out the program's orders, or end everything if it died."""
         order = self.read()
         graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
         self.end(graces.get(order, 0.0))
 
     def end(self, grace: float) -> None:
-        """TERM, then KILL after `grace` seconds, until nothing is left; gives up on the unkillable."""
+        """Send TERM, then KILL after `grace` seconds, until no process is left. Gives up on processes that cannot be
+        killed."""
         self.forget_pidfd()
         left = descendants(self.child)
         self.tell(b"L" + b"\0".join(sorted(named(pid) for pid in left)[:NAMES]) + b"\n")
@@ -233,7 +234,7 @@ class Supervisor:
             pause = min(0.05, pause * 2)
 
     def read(self) -> bytes:
-        """One order; nothing once the program is gone."""
+        """Read one order; empty once the program is gone."""
         try:
             order = posix.read(self.control, 1)
         except OSError:
@@ -260,7 +261,7 @@ def main() -> None:
 
 
 def supervise(keep_locale: bool, grace: float, command: list[str]) -> None:
-    """Starts the command in a session of its own and watches over it until all of it has ended."""
+    """Start the command in its own session and supervise it until all of its processes have ended."""
     control = posix.dup(0)
     posix.set_inheritable(control, False)
     nothing = posix.open("/dev/null", posix.O_RDONLY)
@@ -273,7 +274,7 @@ def supervise(keep_locale: bool, grace: float, command: list[str]) -> None:
             become(command, keep_locale, control, parent)
         finally:
             posix._exit(127)
-    for output in (1, 2):  # the pipe's end is seen when the command's processes let go of it
+    for output in (1, 2):  # the pipe ends when the command's processes close it
         posix.dup2(nothing, output)
     for number in (HUP, TERM, _signal.SIGINT):
         _signal.signal(number, _signal.SIG_IGN)

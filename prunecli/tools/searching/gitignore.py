@@ -1,6 +1,6 @@
-"""Decide which files a search skips: .gitignore at every level, and .git/info/exclude, as git and ripgrep read them.
+"""Decides which files a search skips: by .gitignore at every level and .git/info/exclude, like git and ripgrep.
 
-Imported by the search process too: only what starts fast is imported.
+The search process imports this module too, so it imports only fast modules.
 """
 
 import os
@@ -25,7 +25,7 @@ class Rules:
         self._any_path = _either([regex for regex, about_name, _, _ in self._rules if not about_name])
 
     def verdict(self, path: str, name: str, is_folder: bool) -> bool | None:
-        """True for ignored, False for expressly not ignored, None where nothing is said. The last rule wins."""
+        """Whether a path is ignored, by the last matching rule; None if no rule matches."""
         if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
             return None
         for regex, about_name, folders_only, negated in reversed(self._rules):
@@ -35,7 +35,7 @@ class Rules:
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], bool, bool, bool] | None:
-    """(pattern, about the name alone, folders only, negated) of a line; None for one that says nothing."""
+    """(pattern, name only, folders only, negated) for a line; None for a blank line or a comment."""
     if line.startswith("#"):
         return None
     while line.endswith(" ") and not line.endswith("\\ "):
@@ -52,12 +52,12 @@ def _rule(line: str) -> tuple[re.Pattern[str], bool, bool, bool] | None:
 
 
 def _either(patterns: list[re.Pattern[str]]) -> re.Pattern[str]:
-    """What any of the patterns matches: most paths are ruled out by one look."""
+    """One expression that matches if any pattern does, so that most paths need a single test."""
     return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns) or "(?!)", re.DOTALL)
 
 
 class Level:
-    """What one folder says about what is in it: its .gitignore and, at the top of a repository, its exclude."""
+    """The rules of one folder: its .gitignore and, at the top of a repository, its exclude file."""
 
     __slots__ = ("_base", "exclude", "gitignore", "is_top")
 
@@ -68,12 +68,12 @@ class Level:
         self.exclude = _rules(_exclude_file(folder)) if self.is_top else None
 
     def relative(self, path: str) -> str:
-        """An absolute path inside the folder, as its rules see it."""
+        """An absolute path inside the folder, relative to it."""
         return path[self._base :]
 
 
 def levels_at(folder: str) -> tuple[Level, ...]:
-    """The levels that count for what is in an absolute folder, the nearest first: up to the repository's top."""
+    """The levels that apply inside an absolute folder, nearest first, up to the repository's top."""
     levels = list[Level]()
     while True:
         levels.append(Level(folder))
@@ -101,7 +101,7 @@ def _rules(path: str) -> Rules | None:
 
 
 def _text(path: str) -> str | None:
-    """The text of a small regular file; None for everything else: a repository may hold a pipe instead."""
+    """The text of a small regular file; None for anything else, because a repository may contain a pipe instead."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -117,7 +117,7 @@ def _text(path: str) -> str | None:
 
 
 def _exclude_file(folder: str) -> str:
-    """The exclude file of a repository; a worktree's .git is a file that names the folder it shares."""
+    """The exclude file of a repository; the .git of a worktree is a file that names the shared folder."""
     git = os.path.join(folder, GIT)
     pointer = _text(git) if os.path.isfile(git) else None
     if pointer and pointer.startswith("gitdir: "):

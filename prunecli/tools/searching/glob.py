@@ -1,6 +1,6 @@
-"""Match globs: `*`, `?`, `[...]`, `**` between slashes and, for people, `{a,b}`.
+"""Matches globs: `*`, `?`, `[...]`, `**` between slashes and, in typed globs, `{a,b}`.
 
-Names are matched, not opened. Imported by the search process too: only what starts fast is imported.
+Opens no files. The search process imports this module too, so it imports only fast modules.
 """
 
 import re
@@ -22,9 +22,9 @@ _POSIX = {
 
 
 class PathGlob:
-    """A glob of a person or the model: without a slash it is about names, with one about whole paths.
+    """A glob from the user or the model: without a slash it matches names, otherwise whole paths.
 
-    `!` in front turns it round.
+    A leading `!` negates it.
     """
 
     __slots__ = ("_about_names", "_negated", "_pattern")
@@ -36,13 +36,13 @@ class PathGlob:
         self._pattern = re.compile(regex_of(glob.strip("/"), braces=True), re.DOTALL)
 
     def matches(self, path: str) -> bool:
-        """Whether it matches a path relative to where the search starts, without a slash at the end."""
+        """Whether it matches a path relative to the start of the search, without a slash at the end."""
         subject = path.rpartition("/")[2] if self._about_names else path
         return (self._pattern.fullmatch(subject) is not None) != self._negated
 
 
 def regex_of(glob: str, *, braces: bool) -> str:
-    """The regular expression that matches, whole, what the glob matches."""
+    """The regular expression whose full matches are those of the glob."""
     parts, at, depth = list[str](), 0, 0
     braces = braces and _balanced(glob)
     while at < len(glob):
@@ -78,7 +78,7 @@ def regex_of(glob: str, *, braces: bool) -> str:
 
 
 def _stars(glob: str, at: int, end: int) -> tuple[str, int]:
-    """One or more stars: two or more that fill the space between slashes cross them."""
+    """One or more stars. Two or more that make up a whole component match across slashes."""
     begins = at == 0 or glob[at - 1] == "/"
     if end - at >= 2 and begins and glob[end : end + 1] == "/":
         return "(?:.*/)?", end + 1
@@ -88,7 +88,7 @@ def _stars(glob: str, at: int, end: int) -> tuple[str, int]:
 
 
 def _bracket(glob: str, at: int) -> tuple[str, int]:
-    """A set of characters, never the slash; a bracket that does not close is only a bracket."""
+    """A set of characters, never the slash; an unclosed bracket is a plain character."""
     start = at + 1
     negated = glob[start : start + 1] in ("!", "^")
     start += negated

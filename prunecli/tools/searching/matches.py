@@ -1,4 +1,4 @@
-"""Collect the matching lines of a search process, within the limits for the model."""
+"""Collects the matching lines of a search process, within the limits for the model."""
 
 import os
 import re
@@ -12,11 +12,11 @@ MAX_CHARACTERS = 500
 
 _LINE = re.compile(rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n")
 _NOTICE = re.compile(rb"^[^\n\0]*binary file[^\n\0]*\n", re.MULTILINE)
-"""What ripgrep says between the lines when a NUL comes late in a file."""
+"""ripgrep's notice between the lines when it finds a NUL late in a file."""
 
 
 class Matches:
-    """Reads `PATH NUL NUMBER : LINE` (`-` for a line of context) until there are enough of them."""
+    """Reads `PATH NUL NUMBER : LINE` (`-` for a line of context) until there are enough lines."""
 
     def __init__(self, prefix: str, max_bytes: int, wanted: Callable[[str], bool]) -> None:
         self.count = 0
@@ -65,7 +65,7 @@ class Matches:
         return True
 
     def text(self, *, separated: bool) -> str:
-        """`path:number:line` each; with `separated`, `--` between lines that do not follow each other."""
+        """The lines as `path:number:line`; with `separated`, `--` between lines that are not adjacent."""
         lines, last = list[str](), ("", 0)
         for path, number, mark, line in self._lines:
             if separated and lines and (path, number - 1) != last:

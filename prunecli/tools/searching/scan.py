@@ -1,7 +1,7 @@
-"""The search process: finds lines or names in an interpreter of its own, which can be killed at any moment.
+"""The search process: finds lines or names in its own interpreter, which can be killed at any time.
 
-It stands in for ripgrep and prints as that does; a regular expression that never ends is cut short by whoever
-started it. Only what starts fast is imported.
+It replaces ripgrep and prints the same output; its starter kills it if a regular expression never ends. It imports
+only fast modules.
 """
 
 import os
@@ -20,7 +20,7 @@ MAX_LINE = 1 << 24
 BAD_PATTERN = 2
 
 _ONE_LINE_ONLY = re.compile(r"\\[AZ]|\(\?[<!=(]")
-"""What may match a line by itself but not the same line among others: then blocks are not looked at first."""
+"""Patterns that may match a line alone but not among other lines; with these, blocks are not searched first."""
 
 
 def main() -> None:
@@ -34,12 +34,12 @@ def main() -> None:
             status = print_lines(root, *rest)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        pass  # the reader has enough
+        pass  # the reader has closed the pipe
     os._exit(status)
 
 
 def print_names(root: str, glob: str) -> None:
-    """The paths that match, folders with a slash at the end, each with a NUL after it."""
+    """Print the matching paths, each followed by NUL; folders end with a slash."""
     wanted = PathGlob(glob)
     for path, kind in walk(root):
         if wanted.matches(path) and (kind == FOLDER or not glob.endswith("/")):
@@ -47,7 +47,7 @@ def print_names(root: str, glob: str) -> None:
 
 
 def print_lines(root: str, only: str, glob: str, ignore_case: str, context: str, pattern: str) -> int:
-    """The lines that match, as ripgrep prints them. Returns the exit status."""
+    """Print the matching lines as ripgrep does. Returns the exit status."""
     try:
         search = Search(pattern, ignore_case == "1", int(context), sys.stdout.buffer.write)
     except (re.error, OverflowError, RecursionError) as error:
@@ -62,7 +62,7 @@ def print_lines(root: str, only: str, glob: str, ignore_case: str, context: str,
 
 
 class Search:
-    """One pattern, looked for line by line. Raises re.error for a bad one."""
+    """One pattern, matched line by line. Raises re.error for an invalid one."""
 
     def __init__(
         self, pattern: str, ignore_case: bool, context: int, write: Callable[[bytes], object]
@@ -74,7 +74,7 @@ class Search:
         self._write = write
 
     def file(self, root: str, path: str) -> bool:
-        """Prints what matches in a file; whether anything did. A file that can't be read has no matches."""
+        """Print the matches in a file; returns whether there were any. An unreadable file has none."""
         try:
             descriptor = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -116,7 +116,7 @@ class Search:
 
 
 def _blocks(file: FileIO) -> Iterator[str]:
-    """The text of a file in pieces of whole lines, each with its newline, until a piece would hold a NUL.
+    """The text of a file in pieces of whole lines with their newlines, up to the first piece with a NUL.
 
     The pieces are as large as ripgrep's, so that both stop at the same line.
     """

@@ -13,8 +13,8 @@ from prunecli.tools.files.workspace import absolute, refusal
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`root` is the real path of a folder, `only` a file's name in it or empty; `prefix` leads from the working
-    directory to the folder, and is absolute where that is elsewhere."""
+    """`root` is the real path of a folder, `only` the name of a file in it or empty; `prefix` leads from the working
+    directory to the folder, and is absolute if the folder is elsewhere."""
 
     root: str
     only: str
@@ -22,12 +22,12 @@ class Scope:
 
 
 def path_in(folder: str, glob: str) -> str:
-    """The path that a glob, given for a folder, means; one from `/` or `~` keeps its own start."""
+    """The path of a glob that is relative to a folder; one that starts with `/` or `~` is returned unchanged."""
     return glob if glob.startswith("~") else os.path.join(folder, glob)
 
 
 def folders_of(folder: str, glob: str) -> tuple[str, ...]:
-    """The folder that a glob is given for, and where one with `..` or from `/` or `~` leads."""
+    """The folder of a glob, and the folder that a glob with `..`, `/` or `~` leads to."""
     if not glob.startswith(("/", "~")) and ".." not in glob.split("/"):
         return (folder,)
     return folder, path_in(folder, re.split(r"[*?\[{]", glob)[0])

@@ -1,4 +1,4 @@
-"""Run a search in a process that can be killed, for a few seconds at most."""
+"""Runs a search in a process that can be killed, for a few seconds at most."""
 
 import os
 import sys
@@ -35,7 +35,8 @@ _RIPGREP_FLAGS = (
     "--encoding=none",
     "--sort=path",
 )
-"""The same files and lines, in the same order and form, as the search process: a test compares them."""
+"""The options that make ripgrep find the same files and lines, in the same order and form, as the search process; a
+test compares them."""
 
 
 async def scan(
@@ -55,7 +56,7 @@ async def ripgrep(
 
 
 def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
-    """The path of ripgrep, or None. One inside the workspace is not trusted: it may come with the repository."""
+    """The path of ripgrep, or None. One inside the workspace is not used, because it may come with the repository."""
     found = program_in(env, "rg")
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""Walk the files that a search covers, sorted by name, without following links.
+"""Walks the files that a search covers, sorted by name, without following links.
 
-Imported by the search process too: only what starts fast is imported.
+The search process imports this module too, so it imports only fast modules.
 """
 
 import os
@@ -12,10 +12,9 @@ FILE, FOLDER, OTHER = "file", "folder", "other"
 
 
 def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str]]:
-    """(path relative to the root, kind) of everything below an absolute folder, each folder before its content.
+    """Yield (path relative to the root, kind) for everything below an absolute folder, folders before their contents.
 
-    What is ignored, names that are to be `passed_over`, .git and folders that can't be read are left out. A link is
-    OTHER, whatever it leads to.
+    Omits ignored files, names in `passed_over`, .git and unreadable folders. A link is OTHER, whatever it leads to.
     """
     pending = [_Folder("", levels_at(root))]
     while pending:
@@ -38,7 +37,8 @@ def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str
 
 
 class _Folder:
-    """A folder on the way: its path with a slash at the end, the levels for its content, what is left of it."""
+    """A folder of the walk: its path with a slash at the end, the levels for its contents, and the remaining
+    entries."""
 
     __slots__ = ("entries", "levels", "relative")
 
@@ -48,7 +48,7 @@ class _Folder:
         self.entries: Iterator[os.DirEntry[str]] | None = None
 
     def read(self, root: str) -> None:
-        """List the folder, and put its own level before those above it."""
+        """List the folder, and add its own level before those above."""
         path = os.path.join(root, self.relative.rstrip("/")) if self.relative else root
         try:
             with os.scandir(path) as found:

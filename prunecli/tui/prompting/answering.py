@@ -83,7 +83,7 @@ class Answering:
         self._since, self._pending_since = at, None
 
     def press(self, key: str, at: float) -> Meaning:
-        """Return the meaning of a key pressed at a time."""
+        """Return the meaning of a key pressed at this time."""
         if at < self._since:  # pressed before it appeared, and handled late
             return Meaning.TYPED
         ready, quiet = self.is_ready(at), at - self._since >= QUIET_SECONDS

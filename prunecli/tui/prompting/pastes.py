@@ -11,7 +11,7 @@ from prunecli.sanitize import source
 
 INLINE_LINES = 10
 INLINE_CHARS = 1_500
-"""Maximum lines and characters of a paste shown in the prompt as it is."""
+"""Maximum lines and characters of a paste shown in the prompt as text."""
 
 MARK = re.compile(r"\[Pasted #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -24,7 +24,7 @@ def unified(text: str) -> str:
 
 
 def fits(text: str) -> bool:
-    """Whether a text can stand in the prompt as it is: short, and unchanged by the editor."""
+    """Whether a text can be shown in the prompt itself: it is short, and the editor would not change it."""
     if len(text) > INLINE_CHARS or text.count("\n") >= INLINE_LINES:
         return False
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)

@@ -95,7 +95,7 @@ class Columns:
 
 
 def padded(text: str, width: int) -> str:
-    """Return exactly so many cells of a text."""
+    """Return a text cut or padded to exactly this many cells."""
     text = clip(text, width)
     return text + " " * (width - width_of(text))
 

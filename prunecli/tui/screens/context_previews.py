@@ -27,7 +27,7 @@ class Previews:
         self._words: dict[str, str] = {}
 
     def hints(self, by: Order) -> list[Piece]:
-        """Return the keys, dim where they would do nothing to the last node, and the current order."""
+        """Return the keys, dimmed if they would do nothing to the last node, and the current order."""
         return hint(self._idle, {**self._words, "s": "sort" if by == "order" else f"sort: {by}"})
 
     def look(self, row: Row | None, none: str, size: tuple[int, int], *, has_rested: bool) -> Content:

@@ -1,6 +1,6 @@
 """Code highlighting with Pygments, lexed only as far as it is visible.
 
-Pygments is imported at first use (`warm.warm` does that early, in a thread).
+Pygments is imported at first use (`startup.warm` does that early, in a thread).
 """
 
 import time
@@ -53,7 +53,7 @@ class LineLexer:
         )
 
     def advance(self, lines: int, budget: int, seconds: float = LEX_SECONDS) -> bool:
-        """Lex until so many lines are finished; False if the limit of characters or time was reached."""
+        """Lex until this many lines are finished; False if the limit of characters or time was reached."""
         stop, deadline = self._position + budget, time.perf_counter() + seconds
         while len(self.lines) <= lines and not self.done:
             if self._position >= stop or time.perf_counter() > deadline:

@@ -64,7 +64,7 @@ TAIL, MARK = 1 << 30, 1 << 31
 
 @dataclass(slots=True, eq=False, repr=False)
 class Stream:
-    """Streaming text: what arrived since the last flush, and where it can be cut."""
+    """Streaming text: the part since the last flush, and where it can be cut."""
 
     splitter: Splitter = field(default_factory=Splitter)
     pending: list[str] = field(default_factory=list)
@@ -299,5 +299,5 @@ def below_gap(above: Item, item: Item) -> bool:
 
 
 def _aside(entry: Entry) -> bool:
-    """Whether it stands apart from calls and thoughts."""
+    """Whether an empty row separates it from calls and thoughts."""
     return isinstance(entry, Notice) and not entry.text.startswith(PRUNE_MARK)

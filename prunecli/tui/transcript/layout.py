@@ -111,7 +111,7 @@ class Layout:
             self.rough.discard(old)
 
     def refine(self, budget: int) -> bool:
-        """Lex roughly colored code by about so many characters; True if some of it improved."""
+        """Lex roughly colored code by about this many characters; True if some of it improved."""
         better = False
         for code in list(self.rough):
             if code.refine(budget):

@@ -1,6 +1,6 @@
 """Turns a chunk of Markdown into rows in one walk over markdown-it's block tokens.
 
-markdown-it is imported at first use (`warm.warm` does that early, in a thread).
+markdown-it is imported at first use (`startup.warm` does that early, in a thread).
 """
 
 from collections.abc import Mapping, Sequence

@@ -100,7 +100,7 @@ class Written:
 class Row:
     """One row. Mutable: its strip is made when first painted, its place when it joins a block.
 
-    `join` stands between the row above and this one when copied: None for a line feed, " " where wrapping took a
+    `join` is inserted between the row above and this one when copied: None for a line feed, " " where wrapping took a
     space, "" where it cut a word. `lead` is copied in front of the row ("- " for a bullet). `hot` is a range of
     clickable cells. `place` counts the block's characters before this row, joins and line feeds included. `written`
     is its source before layout.

@@ -83,7 +83,7 @@ class Viewport:
         return Anchor(block, number, rows[number].place if rows else 0)
 
     def _up(self, block: Block, number: int, count: int) -> tuple[Anchor, int]:
-        """Return the row so many rows above, and how many were missing."""
+        """Return the row this many rows above, and how many rows were missing."""
         while count > number:
             above = self._layout.heights.beside(block, -1)
             if above is None:
@@ -93,7 +93,7 @@ class Viewport:
         return self._anchor(block, number - count), 0
 
     def _down(self, block: Block, number: int, count: int) -> Anchor:
-        """Return the row so many rows below, or the last one."""
+        """Return the row this many rows below, or the last one."""
         while number + count >= len(rows := self._layout.rows(block)):
             below = self._layout.heights.beside(block, 1)
             if below is None:
@@ -158,7 +158,8 @@ class Viewport:
     # -- moving
 
     def move(self, rows: int) -> None:
-        """Scroll down by so many rows, or up if negative. Reaching the bottom starts following; leaving it stops."""
+        """Scroll down by this many rows, or up if negative. Reaching the bottom starts following; leaving it
+        stops."""
         if self._top is None:
             return
         if rows < 0:

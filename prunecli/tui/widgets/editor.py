@@ -52,7 +52,7 @@ class Editor(TextArea):
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. A large text goes behind a mark."""
+        """Set the text and move the cursor to its end. A large text becomes a mark."""
         self.pastes = Pastes()
         self.put_text(self.pastes.marked(text))
 
@@ -85,7 +85,7 @@ class Editor(TextArea):
             await run_own_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert a paste as it is, or behind a mark."""
+        """Insert a paste as text, or as a mark."""
         event.stop()
         event.prevent_default()
         self._burst_until = event.time + BURST_SECONDS

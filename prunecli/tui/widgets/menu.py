@@ -21,7 +21,7 @@ CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
 class OfferList(Widget):
-    """Shows as many offers as fit, with one marked. If rows are cut, the marked one's full text stands below."""
+    """Shows as many offers as fit, with one marked. If rows are cut, the marked one's full text is shown below."""
 
     can_focus = False
 

@@ -95,7 +95,7 @@ class Prompt(Editor):
             self.question.pasted(event.time)
 
     def press(self, key: str, at: float | None = None) -> bool:
-        """Handle a key pressed at a time; False if the editor should handle it."""
+        """Handle a key pressed at this time; False if the editor should handle it."""
         self._look()
         return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
 

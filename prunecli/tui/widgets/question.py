@@ -148,7 +148,7 @@ class Question(Vertical, can_focus=False):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key pressed at a time; False if it belongs to the prompt."""
+        """Handle a key pressed at this time; False if it belongs to the prompt."""
         if self._typing is None or self.is_over:
             return False
         self.answering.holds(self._typing.text)
