@@ -2,11 +2,14 @@
 
 import re
 import tomllib
+from dataclasses import replace
 
 from prunecli.config import Config
+from prunecli.config.options import Spill
 from prunecli.config.sample import UNSET, sample
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
+from prunecli.context.expectations import KINDS
 from prunecli.flags import FLAGS
 from prunecli.paths import PACKAGE, Places
 from tests.configuring import desk
@@ -30,8 +33,12 @@ def test_uncommented_every_value_is_the_default(tmp_path):
     here.user(UNCOMMENT.sub("", sample(here.strategies)))
     config = here.load()
     plain = Config()
-    for section in ("tools", "pruning", "compaction", "permissions", "sandbox"):
+    for section in ("tools", "compaction", "permissions", "sandbox"):
         assert getattr(config, section) == getattr(plain, section)
+    assert replace(config.pruning, spill=Spill()) == plain.pruning
+    assert {kind: getattr(config.pruning.spill, kind) for kind in KINDS} == {
+        kind: UNSET[kind] for kind in KINDS
+    }
     assert config.model.max_tokens == UNSET["max_tokens"]
     assert config.strategy_options("pi") == here.strategies.options_class("pi")()
     documented = {item.key for item in config.items(["pi", "adaptive", "importance"])}

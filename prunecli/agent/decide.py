@@ -174,7 +174,7 @@ def _repeats(exchanges: Sequence[Exchange]) -> bool:
     if len(exchanges) < MAX_REPEATS:
         return False
     seen = {
-        (call.name, repr(sorted(call.input.items())), entry.text)
+        (call.name, repr(sorted(call.input.items())), entry.whole)
         for exchange in exchanges
         for call, entry in zip(exchange.calls, exchange.results, strict=False)
     }

@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from prunecli.agent.journal import Journal
+from prunecli.context.spill import Cut
 from prunecli.errors import StorageFailed, ToolError
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
@@ -105,8 +106,34 @@ async def nothing(_: ToolUse) -> None:
     """Do nothing before a change."""
 
 
-async def uncounted(_: Sequence[Block]) -> None:
-    """Record results without a token count."""
+class Measured(NamedTuple):
+    """What is recorded with a result: its tokens, None without a count, and where it is cut, None for nowhere."""
+
+    tokens: int | None = None
+    cut: Cut | None = None
+
+
+class Measure(Protocol):
+    """Measures a result before it is recorded, without holding up the event loop."""
+
+    def __call__(
+        self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
+    ) -> Awaitable[Measured]:
+        """Measure a result that will probably get this seq."""
+        ...
+
+
+async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
+    """Record results whole, without a token count."""
+    return Measured()
+
+
+class _Ended(NamedTuple):
+    """A call that ran: its output, milliseconds, and what was measured."""
+
+    output: ToolOutput
+    duration: int = 0
+    measured: Measured = Measured()
 
 
 @dataclass(slots=True)
@@ -114,7 +141,7 @@ class Executor:
     """Runs the calls of one session.
 
     `context(approved=...)` makes the context of a call; approved means that the user allowed this very call.
-    `before_change` runs before each call that may change files. `count` returns the tokens to record with a result.
+    `before_change` runs before each call that may change files. `measure` says what to record with a result.
     """
 
     session: Journal
@@ -122,7 +149,7 @@ class Executor:
     context: Callable[..., ToolContext]
     gatekeeper: Gatekeeper
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
-    count: Callable[[Sequence[Block]], Awaitable[int | None]] = uncounted
+    measure: Measure = unmeasured
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
@@ -145,7 +172,7 @@ class Executor:
             if isinstance(ready, _Ready):
                 await self._one(ready)
             else:
-                self._record(call, ready, 0)
+                self._record(call, _Ended(ready))
         await self._beside_each_other(beside)
 
     def _ready(self, call: ToolUse) -> _Ready | ToolOutput:
@@ -170,14 +197,13 @@ class Executor:
     async def _one(self, ready: _Ready) -> None:
         refused, approved = await self._refusal(ready)
         if refused is not None:
-            self._record(ready.call, refused, 0)
+            self._record(ready.call, _Ended(refused))
             return
         if ready.verdict.may_change_files:
             await self.before_change(ready.call)
         self._start(ready)
         await asyncio.to_thread(self.session.commit)
-        output, duration = await self._run(ready, approved=approved)
-        self._record(ready.call, output, duration)
+        self._record(ready.call, await self._run(ready, approved=approved))
 
     def _start(self, ready: _Ready) -> None:
         call = ready.call
@@ -193,9 +219,9 @@ class Executor:
         waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
-                output, duration = await task
+                ended = await task
                 waiting.pop(0)
-                self._record(call, output, duration)
+                self._record(call, ended)
         except (asyncio.CancelledError, StorageFailed):
             for task in running:
                 task.cancel()
@@ -203,15 +229,13 @@ class Executor:
             self._record_finished(waiting)
             raise
 
-    def _record_finished(
-        self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]
-    ) -> None:
+    def _record_finished(self, waiting: Sequence[tuple[ToolUse, asyncio.Task[_Ended]]]) -> None:
         """Record the calls that finished before the others were cancelled. Raises StorageFailed after the last."""
         failed: StorageFailed | None = None
         for call, task in waiting:
             if not task.cancelled() and task.exception() is None:
                 try:
-                    self._record(call, *task.result())
+                    self._record(call, task.result())
                 except StorageFailed as error:
                     failed = error
         if failed:
@@ -230,7 +254,7 @@ class Executor:
         word = f" They said: {answer.word}" if answer.word else ""
         return _error(f"The user did not allow this.{word}", denied=True, reason=answer.word), False
 
-    async def _run(self, ready: _Ready, *, approved: bool = False) -> tuple[ToolOutput, int]:
+    async def _run(self, ready: _Ready, *, approved: bool = False) -> _Ended:
         call = ready.call
         context = replace(
             self.context(approved=approved),
@@ -246,16 +270,26 @@ class Executor:
             output = _error(f"The tool failed: {type(error).__name__}: {error}")
         duration = round((monotonic() - begun) * 1000)
         output = bounded_output(output, context.limits.max_output_bytes)
-        return replace(output, tokens=await self.count(output.content)), duration
+        output = replace(output, content=tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),))
+        result = ToolResult(call.id, call.name, output.content, output.is_error, output.details)
+        measured = await self.measure(result, call, ready.touches, self.session.next_seq)
+        return _Ended(output, duration, measured)
 
-    def _record(self, call: ToolUse, output: ToolOutput, duration: int) -> None:
-        content = tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),)
+    def _record(self, call: ToolUse, ended: _Ended) -> None:
+        output, cut = ended.output, ended.measured.cut
         details: dict[str, Any] = well_formed_json(dict(output.details))
         if output.raw is not None and (blob := self._raw(output.raw)):
             details["raw"] = blob
-        self.session.keep(
-            ToolResult(call.id, call.name, content, output.is_error, details, duration, output.tokens)
+        result = ToolResult(
+            call.id,
+            call.name,
+            output.content,
+            output.is_error,
+            details,
+            ended.duration,
+            ended.measured.tokens,
         )
+        self.session.keep(cut.of(result, self.session.next_seq) if cut else result)
 
     def _raw(self, data: bytes) -> Json:
         """Store bytes that are not valid text beside the log; None if that fails."""
@@ -266,7 +300,7 @@ class Executor:
 
 
 def _error(text: str, **details: Json) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True, details=details)
+    return ToolOutput((Text(well_formed(text)),), is_error=True, details=details)
 
 
 def _well_formed(block: Block) -> Block:

@@ -13,6 +13,11 @@ class Journal(Protocol):
 
     context: Context
 
+    @property
+    def next_seq(self) -> int:
+        """The seq of the next record, if none comes before it."""
+        ...
+
     def emit(self, event: Event) -> Record:
         """Append an event, fold it, notify readers. Raises StorageFailed, with nothing changed."""
         ...

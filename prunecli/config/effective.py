@@ -162,8 +162,7 @@ class Config:
         return (name for name in names if self.providers.options_class(name))
 
     def _strategy_names(self) -> tuple[str, ...]:
-        configured = sorted({key[1] for key in self.found if key[0] == "pruning" and len(key) > 2})
-        return tuple(dict.fromkeys((*self.pruning.strategies, *configured)))
+        return tuple(dict.fromkeys((*self.pruning.strategies, *_configured_strategies(self.found))))
 
     def _key(self, text: str) -> Key:
         schema = Schema(self.strategies, self.providers)
@@ -205,11 +204,16 @@ def config_of(
     config = Config(
         **sections, notices=notices, strategies=strategies, providers=providers, layers=layers, found=found
     )
-    for name in {key[1] for key in found if len(key) > 2 and key[0] == "pruning"}:
+    for name in _configured_strategies(found):
         config.strategy_options(name)
     for name in {key[1] for key in found if len(key) > 2 and key[0] == "model"}:
         config.provider_options(name)
     return config
+
+
+def _configured_strategies(found: Mapping[Key, Found]) -> list[str]:
+    names = {key[1] for key in found if len(key) > 2 and key[0] == "pruning"}
+    return sorted(names - declared(Pruning).keys())
 
 
 def merged(layers: Iterable[Layer]) -> Mapping[Key, Found]:

@@ -115,6 +115,27 @@ class Tools(Section):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Spill(Section):
+    """How much of a long result is sent, decided once before its first send. The log keeps all; recall gets it."""
+
+    enabled: Annotated[bool, "Hold back the rest of long results."] = True
+    level: Annotated[
+        Literal["normal", "strong"], "Caps: normal, or strong, which also cuts what edits need."
+    ] = "normal"
+    bash: Annotated[
+        Size | None, "Tokens sent of a command's output; 0: all. If unset, the level decides."
+    ] = None
+    print: Annotated[Size | None, "The same for a command that only prints files, such as cat or sed -n."] = (
+        None
+    )
+    read: Annotated[Size | None, "The same for a whole file; parts that the model asks for stay whole."] = (
+        None
+    )
+    search: Annotated[Size | None, "The same for grep, find and ls."] = None
+    other: Annotated[Size | None, "The same for all other tools."] = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pruning(Section):
     """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
@@ -138,6 +159,7 @@ class Pruning(Section):
     memo: Annotated[
         Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange."
     ] = "once"
+    spill: Annotated[Spill, "Caps on results, in tokens."] = Spill()
 
     @property
     def strategies(self) -> tuple[str, ...]:

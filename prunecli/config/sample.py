@@ -5,7 +5,7 @@ copy changes nothing and does not hold back a better default in a later version.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from textwrap import wrap
 from typing import Any
 
@@ -15,6 +15,9 @@ from prunecli.config.options import SECTIONS
 from prunecli.config.sources import FLAGS, VARIABLES
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.config.typed import expected, in_toml
+from prunecli.context.expectations import KINDS
+from prunecli.paths import PACKAGE
+from prunecli.providers.models import load_expectations
 from prunecli.providers.registry import SHIPPED, Providers
 
 WIDTH = 100
@@ -42,6 +45,7 @@ UNSET: Mapping[str, Any] = {
     "cache_read": 0.3,
     "cache_write_5m": 3.75,
     "cache_write_1h": 6.0,
+    **{kind: load_expectations(PACKAGE / "data").caps["normal"].of(kind) for kind in KINDS},
 }
 """Example values for keys that are unset by default, so that every line is valid without its #."""
 
@@ -87,12 +91,20 @@ def _section(key: Key, hint: Any) -> Iterator[str]:
     else:
         yield from _comment(hint.__doc__)
         yield f"[{key[0]}]"
-        yield from _fields(key, hint)
+        inner = {name: item.type for name, item in declared(hint).items() if is_table(item.type)}
+        yield from _fields(key, hint, skip=inner.keys())
+        for name, table in inner.items():
+            yield ""
+            yield from _comment(table.__doc__)
+            yield f"[{dotted((*key, name))}]"
+            yield from _fields((*key, name), table)
 
 
-def _fields(key: Key, options: type, prefix: Key = ()) -> Iterator[str]:
+def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozenset()) -> Iterator[str]:
     """The fields of a table; fields of nested tables become dotted keys."""
     for item in declared(options).values():
+        if item.name in skip:
+            continue
         name = (*prefix, item.name)
         if is_table(item.type):
             yield from _comment(item.doc) if item.doc else ()

@@ -57,14 +57,15 @@ def _heading(entry: Entry) -> str:
 def withheld(context: "Context", seqs: Iterable[int]) -> list[Entry]:
     """The entries that the next request does not contain whole, in order.
 
-    They were edited, dropped or compacted. The answer of a dropped exchange represents all of it.
+    They were edited, dropped, compacted, or too long to send whole. The answer of a dropped exchange represents all
+    of it.
     """
     found: dict[int, Entry] = {}
     for seq in seqs:
         entry = context.entries[seq]
         gone = _is_gone(context, entry)
         parts = entry.exchange.entries if gone and entry.exchange and entry.kind == "assistant" else [entry]
-        if entry.kind != "summary" and (gone or context.text_edit(seq) is not None):
+        if entry.kind != "summary" and (gone or entry.spilled or context.text_edit(seq) is not None):
             found |= {part.seq: part for part in parts}
     return list(found.values())
 
@@ -96,7 +97,9 @@ def amount_of(context: "Context", event: UserMessage) -> Amount:
     counts = context.counts
     entries = [context.entries[seq] for seq in event.restores]
     tokens = sum(map(counts.counter.count, _new_texts(event, entries)))
-    of_entries = (counts.tokens(one) if one.kind == "result" else one.image_tokens for one in entries)
+    of_entries = (
+        counts.tokens(one) + one.held_tokens if one.kind == "result" else one.image_tokens for one in entries
+    )
     return Amount(tokens + sum(of_entries))
 
 

@@ -11,7 +11,14 @@ from typing import Literal, TypeAlias
 from prunecli.context import render
 from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model.edits import EditKind
-from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Record,
+    Spilled,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import (
     Block,
     Image,
@@ -33,9 +40,9 @@ IMAGE_TOKENS = 1_600
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One message of the log. `text` joins its text blocks by newlines.
+    """One message of the log. `text` joins the texts that are sent unless they are edited, by newlines.
 
-    `tokens` is the raw estimate of the original, `spoken_tokens` that without thinking, -1 until first used. For a
+    `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. For a
     result, `call` is the tool use it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
     touches, None if unknown; `origin` is the one result that a recall or a `/restore` brought back. `is_sent` is
     false if nothing of it can be sent.
@@ -137,7 +144,13 @@ class Entry:
 
     @property
     def texts(self) -> list[str]:
-        """The texts that an edit would replace: for a `!cmd`, only its output."""
+        """The texts that an edit would replace: for a `!cmd`, only its output; of a long result, what is shown."""
+        if self.spilled is not None:
+            return [self.spilled.shown]
+        return self._all_texts
+
+    @property
+    def _all_texts(self) -> list[str]:
         if isinstance(self.event, CompactionApplied):
             return [self.event.summary]
         content = self.event.content[1:] if self.kind == "command" else self.event.content
@@ -147,6 +160,21 @@ class Entry:
     def text(self) -> str:
         """The texts joined by newlines."""
         return "\n".join(self.texts)
+
+    @property
+    def whole(self) -> str:
+        """The texts joined by newlines, with what was held back."""
+        return "\n".join(self._all_texts)
+
+    @property
+    def spilled(self) -> Spilled | None:
+        """What of a long result is sent; None if all of it is."""
+        return self.event.spilled if isinstance(self.event, ToolResult) else None
+
+    @property
+    def held_tokens(self) -> int:
+        """Raw tokens of what was held back."""
+        return self.spilled.tokens if self.spilled else 0
 
     @property
     def chars(self) -> int:

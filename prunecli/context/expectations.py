@@ -5,10 +5,11 @@ The numbers are in `data/expectations.json`, fitted on recorded sessions; nothin
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Level: TypeAlias = Literal["normal", "strong"]
 Group: TypeAlias = Literal["read", "bash", "other"]
 
@@ -100,5 +101,4 @@ class Expectations:
 
 
 def _caps(row: Mapping[str, Any], least: int) -> Caps:
-    kinds = [item.name for item in fields(Caps) if item.name != "least"]
-    return Caps(**{kind: int(row[kind]) for kind in kinds}, least=least)
+    return Caps(**{kind: int(row[kind]) for kind in KINDS}, least=least)

@@ -32,13 +32,8 @@ def in_tool_round(context: Context) -> bool:
     last = context.exchanges[-1] if context.exchanges else None
     if last is None or not (last.calls or getattr(last.head.event, "stop_reason", "") == "pause_turn"):
         return False
-    return last.seq > last_prompt(context)
-
-
-def last_prompt(context: Context) -> int:
-    """The seq of the user message that began the newest tool round; the compaction boundary if there is none."""
     said = (seq for seq in reversed(context.user_turns) if not _is_aside(context.entries[seq]))
-    return next(said, context.boundary)
+    return last.seq > next(said, context.boundary)
 
 
 def _is_aside(entry: Entry) -> bool:

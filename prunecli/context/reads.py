@@ -45,6 +45,8 @@ def lines_shown(entry: Entry) -> Lines:
     limit = _positive(given.get("limit"), DEFAULT_LINES)
     details = entry.event.details if isinstance(entry.event, ToolResult) else {}
     first, last = details.get("first_line"), details.get("last_line")
+    if entry.spilled is not None:
+        return _page(offset, limit, entry.spilled.shown.count("\n"))
     if type(first) is int and type(last) is int:
         return Lines(first, last, END if details.get("lines") == last else last, (offset, limit))
     text = entry.text
@@ -52,6 +54,12 @@ def lines_shown(entry: Entry) -> Lines:
     cut = any(word in text[-_CUT_NOTE_CHARS:].lower() for word in _CUT)
     reaches = offset + count - 1 - _CUT_NOTE_LINES if cut else END if count < limit else offset + limit - 1
     return Lines(offset, offset + min(count, limit) - 1, reaches, (offset, limit))
+
+
+def _page(first: int, limit: int, shown: int) -> Lines:
+    """The lines of a read whose rest was held back, behind `shown` lines."""
+    last = first + max(1, min(shown, limit)) - 1
+    return Lines(first, last, last, (first, last))
 
 
 def _positive(value: object, default: int) -> int:

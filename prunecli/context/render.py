@@ -146,8 +146,8 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
 
 
 def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
-    """A tool_result block. A replacement replaces all content, images too; is_error is kept."""
-    pieces = (text(replacement),) if replacement is not None else blocks(event.content) or (text(""),)
+    """A tool_result block: what is sent of it. A replacement replaces all content, images too; is_error is kept."""
+    pieces = (text(replacement),) if replacement is not None else blocks(event.sent) or (text(""),)
     head = b'{"content":[' + b",".join(pieces) + b"]"
     error = b',"is_error":true' if event.is_error else b""
     use = canonical_string(ids.get(event.tool_use_id, event.tool_use_id))

@@ -79,7 +79,7 @@ def _is_printing(words: tuple[str, ...]) -> bool:
 class Cut:
     """Where a result is cut: what is sent is `head`, `note` with the seq of its record, and `tail`.
 
-    `whole` are the raw tokens of its texts, `shown` those of what is sent for a seq of `digits` digits.
+    `whole` are the raw tokens of its texts by `counter`, `shown` those of what is sent for a seq of `digits` digits.
     """
 
     head: str
@@ -88,16 +88,17 @@ class Cut:
     whole: int
     shown: int
     digits: int
+    counter: TokenCounter
 
     def text(self, seq: int) -> str:
         """The text that is sent."""
         return f"{self.head}{self.note.replace(_SEQ, str(seq))}{self.tail}"
 
-    def of(self, result: ToolResult, seq: int, counter: TokenCounter) -> ToolResult:
+    def of(self, result: ToolResult, seq: int) -> ToolResult:
         """The result as it is recorded at `seq`."""
         text = self.text(seq)
-        shown = self.shown if len(str(seq)) == self.digits else counter.count(text)
-        tokens = shown + image_tokens(result.content) if counter.name == SHIPPED else None
+        shown = self.shown if len(str(seq)) == self.digits else self.counter.count(text)
+        tokens = shown + image_tokens(result.content) if self.counter.name == SHIPPED else None
         return replace(result, tokens=tokens, spilled=Spilled(max(0, self.whole - shown), text))
 
 
@@ -114,13 +115,14 @@ def spill(
     counter: TokenCounter,
     *,
     recall: bool,
+    lines: bool = True,
 ) -> ToolResult:
     """The result as it is recorded at `seq`: with `spilled`, or unchanged if all of it is sent.
 
-    `recall`: the model has that tool, so the text names it.
+    `recall`: the model has that tool, so the text names it; `lines`: it takes lines, as it does in new sessions.
     """
-    found = cut_of(result, call, touches, seq, caps, counter, recall=recall)
-    return result if found is None else found.of(result, seq, counter)
+    found = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
+    return result if found is None else found.of(result, seq)
 
 
 def cut_of(
@@ -132,6 +134,7 @@ def cut_of(
     counter: TokenCounter,
     *,
     recall: bool,
+    lines: bool = True,
 ) -> Cut | None:
     """Where to cut this result, None for nowhere. `seq` may still change; this takes time, so it runs in a thread."""
     kind = kind_of(call, touches)
@@ -148,8 +151,11 @@ def cut_of(
         return None
     head, tail = text[: ends[0]], text[ends[1] :]
     head += "" if not head or head.endswith("\n") else "\n"
-    note = _note(Lines(text), *ends, kind, result, recall=recall) + ("\n" if tail else "")
-    found = Cut(head, note, tail, whole, 0, len(str(seq)))
+    handle = f"recall {_SEQ}" if recall else ""
+    held = Lines(text)
+    how = f"{handle} lines {held.name(*ends)}" if recall and lines else handle
+    note = _note(held, *ends, kind, result, how) + ("\n" if tail else "")
+    found = Cut(head, note, tail, whole, 0, len(str(seq)), counter)
     shown = counter.count(found.text(seq))
     return replace(found, shown=shown) if whole - shown >= max(1, caps.least) else None
 
@@ -181,8 +187,8 @@ def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
     return later if later < len(text) and counter.count(text[:later]) <= 2 * cap else 0
 
 
-def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, *, recall: bool) -> str:
-    """The line that says what is held back and how to get it."""
+def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, how: str) -> str:
+    """The line that says what is held back and how to get it: with `how`, unless reading on is simpler."""
     if kind == "read" and stop == len(lines.text) and lines.is_start(start):
         first = lines.line_at(start)
         last, total = result.details.get("last_line"), result.details.get("lines")
@@ -196,5 +202,4 @@ def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, *
         what = f"{stop - start:,} of {end - place:,} characters of line {first:,} held back"
     else:
         what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
-    how = f"recall {_SEQ} lines {lines.name(start, stop)}" if recall else _OTHERWISE.get(kind, "ask for less")
-    return f"[{what} | {how}]"
+    return f"[{what} | {how or _OTHERWISE.get(kind, 'ask for less')}]"

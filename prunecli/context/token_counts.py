@@ -303,7 +303,7 @@ class TokenCounts(EntryTokens):
         ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
         if not ready or not isinstance(event, ToolResult) or event.tokens is not None:
             return event
-        return replace(event, tokens=result_tokens(event.content, self.counter.count))
+        return replace(event, tokens=result_tokens(event.sent, self.counter.count))
 
     @property
     def uncounted(self) -> list[Entry]:

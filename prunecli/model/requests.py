@@ -31,6 +31,16 @@ def tool_names(preamble: Json) -> tuple[str, ...]:
     return tuple(str(tool["name"]) for tool in tools or () if isinstance(tool, dict) and "name" in tool)
 
 
+def takes(preamble: Json, tool: str, argument: str) -> bool:
+    """Whether a tool's schema in a recorded preamble has this argument; true if none was recorded yet."""
+    if not isinstance(preamble, Mapping) or not preamble.get("tools"):
+        return True
+    tools = [one for one in preamble["tools"] if isinstance(one, Mapping)]
+    schemas = [one.get("input_schema") for one in tools if one.get("name") == tool]
+    known = [one.get("properties") for one in schemas if isinstance(one, Mapping)]
+    return any(isinstance(one, Mapping) and argument in one for one in known)
+
+
 MAX_BODY_BYTES = 24_000_000
 """The endpoint's limit of 32 MB, less a margin."""
 

@@ -127,7 +127,7 @@ class Stage:
                 touches = step.touches or named(call.name, call.input)
                 cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall)
             cut = cuts[step.source]
-            return result if cut is None else cut.of(result, seq, counter)
+            return result if cut is None else cut.of(result, seq)
 
         return spill
 

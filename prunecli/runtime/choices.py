@@ -1,7 +1,7 @@
 """The options in force for a session: its own settings over the configuration."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
@@ -9,7 +9,7 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
-from prunecli.context.expectations import Expectations
+from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
@@ -41,8 +41,9 @@ class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
     `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
     `kept` the one that a resumed session had; "" for none. `refused_by` gives the optional fields that the endpoint
-    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend. `losing()`:
-    pruning has cost more than it saved."""
+    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend.
+    `expectations` are those of results; without them nothing is held back.
+    `losing()`: pruning has cost more than it saved."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -78,6 +79,15 @@ class Choices:
         """Whether strategies may prune automatically: `/prune-toggle`, else the configuration."""
         toggled = self.settings.get("pruning.enabled")
         return self.config.pruning.enabled if toggled is None else bool(toggled)
+
+    @property
+    def caps(self) -> Caps:
+        """How much of a new result is sent: all of it while pruning or `[pruning.spill]` is off."""
+        spill = self.config.pruning.spill
+        if self.expectations is None or not (self.pruning and spill.enabled):
+            return Caps()
+        chosen = {kind: cap for kind in KINDS if (cap := getattr(spill, kind)) is not None}
+        return replace(self.expectations.caps[spill.level], **chosen)
 
     @property
     def model_settings(self) -> ModelSettings:

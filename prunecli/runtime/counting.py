@@ -2,12 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from prunecli.agent.execute import Measured
 from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
-from prunecli.model.messages import Block, Text
+from prunecli.model.events import Event, ToolResult
+from prunecli.model.messages import Text, ToolUse
+from prunecli.model.requests import PREAMBLE, takes
+from prunecli.model.touches import Touches, named
 from prunecli.providers.tokenizer import SHIPPED
+from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
 LARGE_CHARS = 50_000
@@ -43,14 +51,52 @@ def teller(context: Context) -> Callable[[int], int | None]:
     return tokens
 
 
-async def count_content(counter: TokenCounter, content: Sequence[Block]) -> int | None:
-    """The tokens to record with a tool result; None if the estimator needs no record."""
-    if counter.name != "tiktoken":
-        return None
-    size = sum(len(block.text) for block in content if isinstance(block, Text))
-    if size < LARGE_CHARS and _is_ready(counter):
-        return result_tokens(content, counter.count)
-    return await asyncio.to_thread(result_tokens, content, counter.count)
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """Counts the tool results of a session and decides where they are cut, before they are recorded."""
+
+    session: Session
+    choices: Callable[[], Choices]
+
+    async def __call__(
+        self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
+    ) -> Measured:
+        """Measure a result, in a thread unless it is short."""
+        work = partial(self._measured, result, call, touches, seq, self.choices())
+        size = sum(len(block.text) for block in result.content if isinstance(block, Text))
+        if size < LARGE_CHARS // 4 and _is_ready(self._counter):
+            return work()
+        return await asyncio.to_thread(work)
+
+    @property
+    def _counter(self) -> TokenCounter:
+        return self.session.context.counts.counter
+
+    @property
+    def _lines(self) -> bool:
+        return takes(self.session.context.settings.get(PREAMBLE), "recall", "lines")
+
+    def _measured(
+        self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int, choices: Choices
+    ) -> Measured:
+        counter = self._counter
+        recall = choices.recall
+        cut = cut_of(result, call, touches, seq, choices.caps, counter, recall=recall, lines=self._lines)
+        if cut or counter.name != SHIPPED.name:
+            return Measured(None, cut)  # its own count, or an estimator that needs no record
+        return Measured(result_tokens(result.content, counter.count))
+
+    def interrupted(self, event: Event, seq: int) -> Event:
+        """The result of an interrupted call as it is recorded; other events unchanged."""
+        exchange = self.session.context.in_progress
+        if exchange is None or not isinstance(event, ToolResult):
+            return event
+        calls = {call.id: call for call in exchange.calls}
+        if (call := calls.get(event.tool_use_id)) is None:
+            return event
+        touches, choices = exchange.started.get(call.id) or named(call.name, call.input), self.choices()
+        recall, lines = choices.recall, self._lines
+        return spill(event, call, touches, seq, choices.caps, self._counter, recall=recall, lines=lines)
 
 
 def to_count(context: Context) -> list[Entry]:

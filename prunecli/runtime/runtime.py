@@ -7,7 +7,7 @@ changes during a session; `choices` computes the options in force.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox
@@ -41,7 +41,7 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
+from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.leftovers import clear_half_done
@@ -101,10 +101,10 @@ class Runtime:
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
         )
-        self._expectations = load_expectations(setup.places.shipped_data)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
+        self.expectations = load_expectations(setup.places.shipped_data)
         self.session = self._new_session()
         self._watch(self.session)
 
@@ -168,6 +168,7 @@ class Runtime:
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
+        session.running.shorten = Measuring(session, lambda: self.choices).interrupted
 
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
@@ -244,14 +245,13 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        counts = self.session.context.counts
         executor = Executor(
             self.session,
             known_tools(self.session.context, self.tools),
             self.tool_context,
             self.gatekeeper,
             self.files.before,
-            partial(count_content, counts.counter),
+            Measuring(self.session, lambda: self.choices),
         )
         return Run(
             self.session,
@@ -285,7 +285,6 @@ class Runtime:
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
-        tokens = context.counts.context_tokens
         return Choices(
             self.config,
             context.settings,
@@ -293,8 +292,8 @@ class Runtime:
             "recall" in known_tools(context, self.tools),
             now,
             *endpoint,
-            tokens,
-            self._expectations,
+            context.counts.context_tokens,
+            self.expectations,
             self.balance.losing,
         )
 

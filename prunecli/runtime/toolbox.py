@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
+from prunecli.model.requests import PREAMBLE, takes
 from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
@@ -13,7 +14,7 @@ from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.registry import load
-from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, parse, touches_of
+from prunecli.tools.tool import FilesSeen, Pages, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
 def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
@@ -54,6 +55,13 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
     return (*touches.reads, *touches.changes, *touches.searches) if touches else ()
 
 
+def _pages(session: Session, choices: Choices) -> Pages | None:
+    """The pages of recall; None in a session whose model was told of a recall without lines."""
+    if choices.expectations is None or not takes(session.context.settings.get(PREAMBLE), "recall", "lines"):
+        return None
+    return Pages(session.context.counts.counter.count, choices.expectations.page)
+
+
 def tool_context(
     setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
 ) -> ToolContext:
@@ -68,4 +76,5 @@ def tool_context(
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
+        pages=_pages(session, choices()),
     )

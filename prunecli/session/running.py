@@ -9,9 +9,10 @@ result; from then on only the log counts.
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Exchange
@@ -26,10 +27,19 @@ USER_COMMAND = "!"
 _MOST_BYTES = 4_000_000
 
 
+Shorten: TypeAlias = Callable[[Event, int], Event]
+"""(the event, its seq) -> the event to record."""
+
+
+def _whole(event: Event, _: int) -> Event:
+    return event
+
+
 class RunningOutput:
     """The output of the running call. `key` is the call's id, or the user's command with its `!`.
 
-    `since` is the seq of the last record when the call began. The file is best effort: if it cannot be written, the
+    `since` is the seq of the last record when the call began. `shorten` decides what of an interrupted call's output
+    is sent. The file is best effort: if it cannot be written, the
     text is kept in memory only.
     """
 
@@ -38,6 +48,7 @@ class RunningOutput:
         self.key = ""
         self.text = ""
         self.since = -1
+        self.shorten: Shorten = _whole
 
     @property
     def path(self) -> Path | None:

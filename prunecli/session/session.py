@@ -98,6 +98,11 @@ class Session:
         self._readers.append(reader)
         return lambda: self._readers.remove(reader) if reader in self._readers else None
 
+    @property
+    def next_seq(self) -> int:
+        """The seq of the next record. Owed events come first."""
+        return (self.records[-1].seq if self.records else 0) + 1 + len(self._owed)
+
     # Writing -------------------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
@@ -123,7 +128,7 @@ class Session:
         StorageFailed, since nothing else may happen until then.
         """
         try:
-            self.emit(event)
+            self.emit(self.running.shorten(event, self.next_seq))
         except StorageFailed:
             self._owed.append((self._clock(), event))
             raise
@@ -157,7 +162,7 @@ class Session:
         """Prepare a run: write owed events, and answer calls that started and never ended. Raises StorageFailed."""
         self._pay()
         for result in self.running.interrupted_calls(self.context.in_progress):
-            self.emit(result)
+            self.emit(self.running.shorten(result, self.next_seq))
 
     def _pay(self) -> None:
         while self._owed:
@@ -250,12 +255,7 @@ class Session:
         """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
         otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
         steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                session: Session = end.value
-                return session
+        return _last(steps)
 
     @staticmethod
     def load_steps(
@@ -371,4 +371,13 @@ class Session:
         """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
         never run again, and keeps its output so far."""
         for event in self.running.interrupted(self.context.in_progress, self.records):
-            self.emit(event)
+            self.emit(self.running.shorten(event, self.next_seq))
+
+
+def _last(steps: Steps) -> Session:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            session: Session = end.value
+            return session

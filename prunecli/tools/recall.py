@@ -1,17 +1,30 @@
-"""recall: return the original text of a pruned tool result or answer, by its entry number.
+"""recall: return the original text of an entry that was pruned or too long to send whole, by its number.
 
-The text is an ordinary result under the output limit: the prune stays, and the result can be pruned again.
+The text comes in pages and is an ordinary result: the prune stays, and the result can be pruned again.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated, ClassVar
 
 from prunecli.context.again import readable
+from prunecli.context.pages import Count, Lines, head_end
 from prunecli.errors import ToolError
-from prunecli.model.messages import Json
+from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
-from prunecli.tools.tool import ToolContext, ToolOutput
+from prunecli.tools.tool import Pages, ToolContext, ToolOutput, in_one_line
+
+_NOTE_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RecallInput:
+    """The model's input."""
+
+    entry: Annotated[int, "the number after 'recall'"]
+    lines: Annotated[str | None, "such as 200-260"] = None
 
 
 class Recall:
@@ -19,26 +32,57 @@ class Recall:
 
     name: ClassVar[str] = "recall"
     description: ClassVar[str] = (
-        "Get back the original text of a pruned entry, by the number in its placeholder."
+        "Get back the original text of a pruned or shortened entry, in pages, by the number in its placeholder."
     )
     parallel: ClassVar[bool] = True
-
-    @dataclass(frozen=True, slots=True)
-    class Input:
-        """The model's input."""
-
-        entry: Annotated[int, "the number after 'recall'"]
+    Input: ClassVar[type] = RecallInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The entry's number."""
-        return f"entry {given.get('entry', '')}"
+        """The entry's number, and the lines if given."""
+        lines = f" lines {in_one_line(given.get('lines'))}" if given.get("lines") else ""
+        return f"entry {given.get('entry', '')}{lines}"
 
     def touches(self, _: object) -> Touches:
         """Nothing outside the context."""
         return Touches()
 
-    async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Return the original. Raises ToolError for unknown entries and user messages."""
+    async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
+        """Return the original, or a page of it. Raises ToolError for unknown entries, user messages and lines."""
         if context.recall is None:
             raise ToolError("recall is not available here")
-        return ToolOutput(readable(context.recall(given.entry)), details={"recalled": given.entry})
+        content = readable(context.recall(given.entry))
+        if context.pages is not None:
+            limit = context.limits.max_output_bytes
+            content = await asyncio.to_thread(_page, content, given, context.pages, limit)
+        return ToolOutput(content, details={"recalled": given.entry})
+
+
+def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: int) -> tuple[Block, ...]:
+    """The wanted lines, at most one page of them, and the name of the next page. Images are on the first page."""
+    text = "\n".join(block.text for block in content if isinstance(block, Text))
+    lines = Lines(text)
+    try:
+        start, stop = lines.part(given.lines) if given.lines else (0, len(text))
+    except ValueError as error:
+        raise ToolError(f"{error}. Entry {given.entry} has {lines.count:,} lines.") from error
+    others = () if given.lines else tuple(block for block in content if not isinstance(block, Text))
+    part = text[start:stop]
+    size = head_end(part, pages.tokens, _weight(pages, limit)) or len(part)
+    if size == len(text):
+        return content
+    if size < len(part):
+        end = start + size
+        part = part[:size] + ("" if part[:size].endswith("\n") else "\n")
+        shown, following = lines.name(start, end), lines.name(end, stop)
+        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry} lines {following}]"
+    return (*([Text(part)] if part else ()), *others)
+
+
+def _weight(pages: Pages, limit: int) -> Count:
+    """Count tokens so that a page has at most its tokens and fits the limit of an output in bytes."""
+    most = max(1, limit - _NOTE_BYTES, limit // 2)
+
+    def weight(text: str) -> int:
+        return max(pages.count(text), ceil(len(text.encode("utf-8", "replace")) * pages.tokens / most))
+
+    return weight

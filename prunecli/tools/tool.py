@@ -44,15 +44,13 @@ SeenState = Literal["seen", "changed", "unseen"]
 class ToolOutput:
     """The result of a call. `content` is for the model, `details` for the screen and the log, never sent.
 
-    `raw` are the bytes as they came where a text could not hold them: the log keeps them as a blob. `tokens` is the
-    raw estimate that is recorded with it.
+    `raw` are the bytes as they came where a text could not hold them: the log keeps them as a blob.
     """
 
     content: tuple[Block, ...]
     is_error: bool = False
     details: Mapping[str, Json] = field(default_factory=dict)
     raw: bytes | None = None
-    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +106,21 @@ Recall = Callable[[int], tuple[Block, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of `recall`: at most `tokens`, as `count` counts them."""
+
+    count: Callable[[str], int]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """The resources of a call.
 
     `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
     complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
-    keeps what it has printed in case it does not finish; `command_prefix` are the words that put a command into
+    keeps what it has printed in case it does not finish; `pages` is None in older sessions, whose `recall` takes no
+    lines; `command_prefix` are the words that put a command into
     the sandbox.
     """
 
@@ -126,6 +133,7 @@ class ToolContext:
     so_far: Callable[[str], None] = lambda _: None
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
+    pages: Pages | None = None
     command_prefix: tuple[str, ...] = ()
 
 

@@ -20,6 +20,7 @@ from prunecli.model.events import (
     RequestSent,
     Rewound,
     ToolResult,
+    UserMessage,
 )
 from prunecli.model.messages import Text, Usage
 from tests.context.talk import Talk, tokens
@@ -283,7 +284,7 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
     assert list(rows) == [r.seq for r in records if isinstance(r.event, PrunApplied | PrunReverted)]
     fetched = [seq for tracked in rows.values() for seq in tracked.rereads]
     assert len(fetched) == len(set(fetched)), "each fetch is counted once"
-    assert all(isinstance(records[seq].event, ToolResult) for seq in fetched)
+    assert all(isinstance(records[seq].event, ToolResult | UserMessage) for seq in fetched)
     assert all(seq > tracked.seq for tracked in rows.values() for seq in tracked.rereads)
     assert all(tracked.rewritten >= 0 for tracked in rows.values())
     responses = [r for r in records if isinstance(r.event, AssistantMessage) and r.event.usage.prompt_tokens]

@@ -6,17 +6,18 @@ the result is needed again: its probability, by kind, age and size, and all othe
 price. README.md explains the policy on one page.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from prunecli.context.economics import Market, Rates, cold, warmth
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import GROUPS, Expectations, Group
-from prunecli.context.pressure import in_tool_round, last_prompt
+from prunecli.context.pressure import in_tool_round
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.strategy import Proposal
-from prunecli.context.view import NEVER, View
+from prunecli.context.view import View
 from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
@@ -100,17 +101,9 @@ def _group(entry: Entry) -> Group:
 
 
 def _ages(view: View) -> Callable[[Entry], int]:
-    """The number of requests that showed a result so far; 0 for those of the open tool round."""
+    """The number of requests that showed a result so far."""
     seqs = [exchange.seq for exchange in view.context.exchanges]
-    number = {seq: len(seqs) - 1 - at for at, seq in enumerate(seqs)}
-    start = last_prompt(view.context) if in_tool_round(view.context) else NEVER
-
-    def age(entry: Entry) -> int:
-        if entry.seq > start:
-            return 0
-        return number[entry.exchange.seq] if entry.exchange else sum(seq > entry.seq for seq in seqs)
-
-    return age
+    return lambda entry: len(seqs) - bisect_right(seqs, entry.seq)
 
 
 def _why(view: View, numbers: Expectations) -> Callable[[Entry], str]:
