@@ -20,26 +20,9 @@ from prunecli.paths import PACKAGE
 from prunecli.providers.tokenizer import load
 
 COUNTERS = (Chars4(), load(PACKAGE / "data"))
-PIECES = st.sampled_from(
-    [
-        "word ",
-        "x" * 50,
-        "\n",
-        "\r\n",
-        "\n\n",
-        "é",
-        "e\u0301",
-        "👩‍👩‍👧",
-        "\x1b[31m",
-        "\t",
-        "[",
-        "]",
-        "{",
-        '"',
-        ",",
-        "0123456789",
-    ]
-)
+MARKS = ["\n", "\r\n", "\n\n", "\t", "[", "]", "{", '"', ","]
+WORDS = ["word ", "x" * 50, "0123456789", "é", "e\u0301", "\U0001f469\u200d\U0001f467", "\x1b[31m"]
+PIECES = st.sampled_from([*WORDS, *MARKS])
 LINES = st.lists(PIECES, max_size=30).map("".join)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40),
@@ -51,11 +34,8 @@ JSONS = st.builds(
     st.lists(VALUES, min_size=1, max_size=30),
     st.sampled_from([None, 2]),
 )
-TEXTS = (
-    st.lists(LINES, max_size=60).map("\n".join)
-    | st.builds(lambda line, n: line * n, LINES, st.integers(1, 60))
-    | JSONS
-)
+REPEATED = st.builds(lambda line, count: line * count, LINES, st.integers(1, 60))
+TEXTS = st.lists(LINES, max_size=60).map("\n".join) | REPEATED | JSONS
 CALLS = st.sampled_from(
     [
         ("bash", {"command": "make"}),
@@ -66,7 +46,8 @@ CALLS = st.sampled_from(
     ]
 )
 NOTE = re.compile(
-    r"\[[\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+) held back \| (?:recall 17 lines (\S+)|(continue) with offset=(\d+)|[^\]]*)\]"
+    r"\[[\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+) held back \| "
+    r"(?:recall 17 lines (\S+)|(continue) with offset=(\d+)|[^\]]*)\]"
 )
 
 
