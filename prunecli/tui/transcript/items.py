@@ -266,7 +266,7 @@ def inner_parts(item: Item) -> Iterator[Part]:
         if long_argument(entry):
             beside = header_cells(entry)
             for piece, glued in pieces(entry.argument):
-                yield ArgumentPart(piece, glued, True, beside)
+                yield ArgumentPart(piece, glued, loud=True, beside=beside)
         if isinstance(entry.body, Output):
             yield from output_parts(entry.body)
         elif isinstance(entry.body, Diff):
