@@ -80,7 +80,8 @@ class Run:
     """One run of the agent and its dependencies.
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
-    field that the endpoint rejects; returns whether `model` omits it from then on.
+    field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
+    problems that the user knows.
     """
 
     session: Journal
@@ -95,7 +96,7 @@ class Run:
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
-    _complained: set[str] = field(default_factory=set)
+    complained: set[str] = field(default_factory=set)
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,8 +154,8 @@ class Run:
     # The model's turn ----------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
-        for problem in set(self.policy().problems(self.session.context)) - self._complained:
-            self._complained.add(problem)
+        for problem in set(self.policy().problems(self.session.context)) - self.complained:
+            self.complained.add(problem)
             self.session.tell(Notice(problem, "warning"))
         try:
             await self._request()

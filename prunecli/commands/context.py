@@ -30,6 +30,8 @@ def table(runtime: Runtime) -> Table:
         f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
+    if ledger.held_results:
+        note += f" · held back {short(ledger.held_tokens)} of {ledger.held_results} long results"
     if ledger.cleared_tokens:
         note += f" · {ledger.clearing.words}, oldest first"
     return Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)
@@ -47,6 +49,9 @@ def _row(context: Context, spared: Mapping[int, str], entry: Entry) -> tuple[str
     why = context.locked(entry.seq)
     if not why:
         why = spared.get(entry.seq, "")
+    if entry.spilled:
+        held = f"{short(context.counts.told_raw(entry.held_tokens))} tokens held back"
+        why = f"{held}; {why}" if why else held
     return (str(entry.seq), _what(entry), short(context.counts.told(entry) or 0), state, why)
 
 

@@ -43,6 +43,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
+        *_held(ledger),
         f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} results",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
@@ -87,6 +88,11 @@ def _cleared(ledger: Ledger) -> list[str]:
     uses = ledger.cleared_tool_uses
     what = f"tokens in {uses} tool use{'s' * (uses != 1)}, by the endpoint"
     return [f"cleared    {short(ledger.cleared_tokens):>8} {what}"] if ledger.cleared_tokens else []
+
+
+def _held(ledger: Ledger) -> list[str]:
+    what = f"tokens never sent, of {ledger.held_results} long result{'s' * (ledger.held_results != 1)}"
+    return [f"held back  {short(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
 
 
 def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ class Ledger:
     scanned: originals of all tool results and of answers that prunes dropped.
     pruned: net tokens withheld now.
     cleared: tokens the endpoint is expected to clear from its copy of the next request; not part of `pruned`.
+    held: what was held back of the live results because they were too long; never sent, so not part of the others.
     protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out on
     first use, which must be before the context changes.
     balance: gives what pruning saved and cost in USD, by public name, where prices are known.
@@ -33,6 +34,8 @@ class Ledger:
     window: int = 0
     cleared_tokens: int = 0
     cleared_tool_uses: int = 0
+    held_tokens: int = 0
+    held_results: int = 0
     spared: Mapping[int, str] = field(default_factory=dict, compare=False)
     balance: Callable[[], Mapping[str, Json]] = field(default=dict, compare=False)
 
@@ -58,6 +61,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
     protected = [tokens[entry] for entry in view.results if entry.seq not in touched]
+    held = [entry.held_tokens for entry in view.results if entry.spilled]
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
@@ -67,6 +71,8 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
         counts.context_tokens,
         view.window,
         *counts.clearing,
+        scale.tokens(sum(held)),
+        len(held),
         _Spared(view, proposals, touched),
     )
 

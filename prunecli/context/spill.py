@@ -75,6 +75,31 @@ def _is_printing(words: tuple[str, ...]) -> bool:
     return words[0] in _PRINTING and quiet
 
 
+_NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+)) held back \| [^\]]*\]")
+
+
+def held_part(whole: str, shown: str) -> tuple[int, int]:
+    """Where in the whole text the part begins and ends that was held back; an empty one if that can't be told."""
+    low, high = 0, min(len(whole), len(shown))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if whole.startswith(shown[low:middle], low) else (low, middle - 1)
+    start = shown.rfind("\n", 0, low) + 1
+    match = _NOTE.match(shown, start)
+    if match is None:
+        start, match = low, _NOTE.match(shown, low + 1)
+    tail = shown[match.end() + 1 :] if match else ""
+    if match is None or not whole.endswith(tail):
+        return 0, 0
+    return start, max(start, len(whole) - len(tail))
+
+
+def held_words(shown: str) -> str:
+    """What was held back, from the text that is sent: `1,240 of 1,500 lines`."""
+    found = [match[1] for line in shown.split("\n") if (match := _NOTE.fullmatch(line))]
+    return found[0] if found else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """Where a result is cut: what is sent is `head`, `note` with the seq of its record, and `tail`.

@@ -144,9 +144,11 @@ def state(context: Context, key: Key) -> State:
 
 
 def shown_again(context: Context, key: Key) -> int:
-    """The entry in which a `/restore` shows this pruned content again; -1 if there is none."""
-    is_pruned = key.kind in NUMBERED and key.seq >= 0 and state(context, key) in PRUNED
-    return shown_in(context, key.seq) if is_pruned else -1
+    """The entry in which a `/restore` shows pruned or held back content again; -1 if there is none."""
+    if key.kind not in NUMBERED or key.seq < 0:
+        return -1
+    held = key.kind == "result" and context.entries[key.seq].spilled is not None
+    return shown_in(context, key.seq) if held or state(context, key) in PRUNED else -1
 
 
 def restored(context: Context) -> set[int]:

@@ -239,6 +239,10 @@ def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
     """Show the originals of these entries again, pinned, at the end. Earlier messages stay unchanged."""
     seqs = list(seqs)
     gone = withheld(context, seqs)
+    pruned = [entry for entry in gone if not _is_only_held(context, entry)]
+    gone = (
+        pruned or gone
+    )  # a turn brings back what was pruned; rests are only wanted if there is nothing else
     fresh = [entry for entry in gone if shown_in(context, entry.seq) < 0]
     if not gone:
         left_out = any(context.edits_of(seq) for seq in seqs)
@@ -254,7 +258,15 @@ def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
     return Plan((shown_again(fresh, typed),), what, entries=tuple(named))
 
 
-def in_place(context: Context, seqs: Iterable[int]) -> Plan:
+def _is_only_held(context: Context, entry: Entry) -> bool:
+    """Whether a result is shown in part because it was too long, and not because of a prune."""
+    dropped = entry.exchange is not None and context.dropped(entry.exchange)
+    head = entry.exchange.seq if entry.exchange else entry.seq
+    edited = context.text_edit(entry.seq) is not None
+    return entry.spilled is not None and context.is_shown(head) and not (dropped or edited)
+
+
+def in_place(context: Context, seqs: Sequence[int]) -> Plan:
     """Revert the edits of these entries and pin them.
 
     A result of a dropped exchange brings back the whole exchange.
@@ -267,7 +279,8 @@ def in_place(context: Context, seqs: Iterable[int]) -> Plan:
         if context.edits_of(seq):
             targets[seq] = None
     if not targets:
-        return refused("nothing pruned here")
+        held = any(context.entries[seq].spilled for seq in seqs)
+        return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
     found = tuple(targets)
     what = f"restores and pins {_entries(found)} in place"
     return Plan((PrunReverted(found),), what, entries=found)

@@ -43,6 +43,7 @@ class Sums(NamedTuple):
     prunable: int = 0
     pruned: int = 0
     memos: int = 0
+    held: int = 0
 
     @property
     def shown(self) -> Amount:
@@ -113,6 +114,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
         prunable=prunable,
         pruned=pruned,
         memos=memos,
+        held=sum([entry.held_tokens for entry in parts]),
     )
 
 

@@ -25,7 +25,8 @@ class Node:
     """One line of the tree.
 
     `pruned` of `results` results in it are edited or dropped; `restored` were restored by an undo. `again` is the
-    entry in which a `/restore` shows this one whole, -1 if none. `known` is false for a turn not measured yet.
+    entry in which a `/restore` shows this one whole, -1 if none. `held` tokens of it were never sent. `known` is
+    false for a turn not measured yet.
     """
 
     key: Key
@@ -41,6 +42,7 @@ class Node:
     restored: int = 0
     known: bool = True
     again: int = -1
+    held: int = 0
 
 
 class Row(NamedTuple):

@@ -272,9 +272,14 @@ class Outline:
             if sums is None:
                 return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
             figures, restored = self._of_sums(key, sums), self._restored(key)
-            return Node(key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again)
+            held = self.context.counts.told_raw(sums.held)
+            return Node(
+                key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again, held=held
+            )
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
-        return Node(key, label, *self.figures(key), state, why, again=again)
+        entry = self.context.entries.get(key.seq) if key.kind == "result" else None
+        held = self.context.counts.told_raw(entry.held_tokens) if entry else 0
+        return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:
         """The figures of a node. Raises KeyError if it no longer exists."""

@@ -71,10 +71,14 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tool's output. With a `language` known to Pygments ("python"), it is shown as code."""
+    """A tool's output. With a `language` known to Pygments ("python"), it is shown as code.
+
+    `held` is the part of the text, from and to, that was not sent to the model.
+    """
 
     text: str
     language: str = ""
+    held: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from prunecli.context.render import INTERRUPTED
+from prunecli.context.spill import held_part, held_words
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
 from prunecli.presentation.entries import Diff, Output, ToolState
@@ -66,7 +67,15 @@ def _block_text(block: Block) -> str:
 
 
 def outcome_of(result: ToolResult) -> str:
-    """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2"."""
+    """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2", and what was held back."""
+    held = held_words(result.spilled.shown) if result.spilled else ""
+    if held:
+        unit = "lines" if held.endswith("lines") else "characters"
+        held = f"{held.partition(' ')[0]} {unit} held back"
+    return " · ".join(filter(None, (_outcome(result), held)))
+
+
+def _outcome(result: ToolResult) -> str:
     details, text = result.details, text_of(result.content)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
@@ -141,7 +150,9 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     text = text_of(result.content)
     if not text.strip() or text.strip() == "(no output)":
         return None
-    return Output(text, _language(path) if isinstance(path, str) and not result.is_error else "")
+    held = held_part(text, result.spilled.shown) if result.spilled else (0, 0)
+    language = _language(path) if isinstance(path, str) and not result.is_error else ""
+    return Output(text, language, held if held[1] > held[0] else None)
 
 
 def _language(path: str) -> str:

@@ -2,10 +2,11 @@
 
 A request is its system prompt with the tools, then the items of the context. The longest stored prefix is read. A
 prefix is stored up to the end of the system prompt and to the end of each request, if it has at least 1,024 tokens,
-and for a lifetime behind the last response that read or wrote it. An edit changes the items it touches, so nothing
-stored beyond them fits any more.
+and for a lifetime behind the last response whose request began with it. An edit changes the items it touches, so
+nothing stored beyond them fits any more.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from prunecli.context.state import Context
@@ -21,6 +22,10 @@ class PrefixCache:
 
     `fixed` are the tokens of system prompt and tools. `totals` are the tokens up to the end of each item of the
     request laid out last, beginning with `fixed`. `changed`: it does not begin with the request before it.
+
+    `_chain` identifies each of those prefixes, and `_cuts` are the stored ones among them, as numbers of items: all
+    were part of the last request. `_others` are stored prefixes that the request no longer begins with, with the
+    times of their last responses: a rewind may bring them back.
     """
 
     fixed: int
@@ -28,31 +33,34 @@ class PrefixCache:
     minimum: int = MINIMUM
     totals: list[float] = field(default_factory=list)
     changed: bool = False
-    _gone: list[int] = field(default_factory=list)
     _chain: list[int] = field(default_factory=list)
+    _cuts: list[int] = field(default_factory=list)
+    _others: dict[int, int] = field(default_factory=dict)
+    _lost: bool = False
+    _answered: int | None = None
     _factor: float = 0.0
-    _used: dict[int, int] = field(default_factory=dict)
 
     def lay_out(self, context: Context, model: str) -> None:
         """Take up what changed in the context since the last request."""
-        start = hash(model)
-        factor = context.counts.factor
-        same = context.wire.item_at(context.wire.unchanged)
-        if not self._chain or self._chain[0] != start or self._factor != factor:
-            self._chain, self.totals, self._factor = [start], [float(self.fixed)], factor
-            same = 0
-        same = min(same, len(self._chain) - 1)
-        before = self._chain[same + 1 :]
-        del self._chain[same + 1 :], self.totals[same + 1 :]
-        chain, whole = self._chain[-1], self.totals[-1]
-        for item in context.items[same:]:
-            chain = hash((chain, *context.counts.state_of(item)))
-            raw, exact, words = context.counts.amount_of((item,))
-            whole += factor * (raw + words) + exact
-            self._chain.append(chain)
-            self.totals.append(whole)
-        self._gone = _different(before, self._chain[same + 1 :])
-        self.changed = bool(self._gone)
+        before, counts, start = self._chain, context.counts, hash(model)
+        keep = 0
+        if before and before[0] == start and self._factor == counts.factor:
+            keep = min(context.wire.item_at(context.wire.unchanged) + 1, len(before))
+        chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
+        whole, link, self._factor = totals[-1], chain[-1], counts.factor
+        for item in context.items[len(chain) - 1 :]:
+            link = hash((link, *counts.state_of(item)))
+            raw, exact, words = counts.amount_of((item,))
+            whole += self._factor * (raw + words) + exact
+            chain.append(link)
+            totals.append(whole)
+        self._chain, self.totals = chain, totals
+        while keep < min(len(before), len(chain)) and before[keep] == chain[keep]:
+            keep += 1
+        self.changed, self._lost = keep < len(before), False
+        while self._cuts and self._cuts[-1] >= keep:
+            self._others[before[self._cuts.pop()]] = self._answered or 0
+            self._lost = True
 
     def prefix(self, items: int) -> int:
         """What identifies the prefix with so many items of the request laid out last; -1: all of it."""
@@ -60,11 +68,7 @@ class PrefixCache:
 
     def breaks(self, now: int) -> bool:
         """Whether something is still cached of the request before that this one does not begin with."""
-        return any(self._alive(one, now) for one in self._gone)
-
-    def _alive(self, prefix: int, now: int) -> bool:
-        used = self._used.get(prefix)
-        return used is not None and now - used <= self.ttl_ms
+        return self._lost and self._is_warm(now, self._answered)
 
     @property
     def tokens(self) -> int:
@@ -73,25 +77,23 @@ class PrefixCache:
 
     def read(self, now: int) -> tuple[int, int]:
         """How much of the request is cached: how many items, and their tokens with the system prompt."""
-        for place in range(len(self._chain) - 1, -1, -1):
-            if self._alive(self._chain[place], now):
-                return place, round(self.totals[place])
-        return 0, 0
+        place = self._cuts[-1] if self._cuts and self._is_warm(now, self._answered) else -1
+        if self._others:
+            backwards = range(len(self._chain) - 1, place, -1)
+            back = (at for at in backwards if self._is_warm(now, self._others.get(self._chain[at])))
+            place = next(back, place)
+        return (0, 0) if place < 0 else (place, round(self.totals[place]))
+
+    def _is_warm(self, now: int, answered: int | None) -> bool:
+        return answered is not None and now - answered <= self.ttl_ms
 
     def sent(self, now: int, answered: int) -> Usage:
         """The usage of the request, sent `now`; it is stored from its response on."""
         place, read = self.read(now)
-        for cut in {0, place, len(self._chain) - 1}:
-            if self.totals[cut] >= self.minimum:
-                self._used[self._chain[cut]] = answered
+        self._answered = answered
+        for cut in (0, place, len(self._chain) - 1):
+            at = bisect_left(self._cuts, cut)
+            if self.totals[cut] >= self.minimum and self._cuts[at : at + 1] != [cut]:
+                self._cuts.insert(at, cut)
         whole = self.tokens
-        if whole < self.minimum:
-            return Usage(whole, 0, 0, 0)
-        return Usage(0, 0, read, whole - read)
-
-
-def _different(before: list[int], now: list[int]) -> list[int]:
-    """The part of a chain of prefixes that another one does not share."""
-    pairs = zip(before, now, strict=False)
-    same = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(now)))
-    return before[same:]
+        return Usage(0, 0, read, whole - read) if whole >= self.minimum else Usage(whole, 0, 0, 0)

@@ -1,9 +1,10 @@
 """The running balance of pruning in a session: what it saved, cost, and cost again when content was fetched back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 
+from prunecli.context.ledger import Ledger
 from prunecli.inspector.spending import Paid, Pruning, balance, payments_of
-from prunecli.model.messages import Json
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
@@ -19,6 +20,15 @@ class Balance:
     def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
         self._session, self._choices = session, choices
         self._known: tuple[Session, int, Pruning] | None = None
+        self._said: tuple[Session, set[str]] | None = None
+
+    @property
+    def said(self) -> set[str]:
+        """What was said of strategies in this session; the caller adds to it."""
+        session = self._session()
+        if self._said is None or self._said[0] is not session:
+            self._said = session, set()
+        return self._said[1]
 
     @property
     def now(self) -> Pruning:
@@ -32,9 +42,9 @@ class Balance:
         choices = self._choices()
         return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
 
-    def to_json(self) -> Mapping[str, Json]:
-        """The balance for the ledger."""
-        return self.now.to_json()
+    def beside(self, ledger: Ledger) -> Ledger:
+        """The ledger with this balance, which is summed up when it is read."""
+        return replace(ledger, balance=lambda: self.now.to_json())
 
     def losing(self) -> bool:
         """Whether pruning has cost more than it saved."""

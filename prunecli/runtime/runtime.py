@@ -6,7 +6,6 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
-from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import UsageError
 from prunecli.model.events import (
@@ -156,8 +154,8 @@ class Runtime:
             follow(session)
 
     def _new_session(self) -> Session:
-        now = self.setup.clock()
-        started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
+        name = new_id(self.setup.clock(), random_bytes())
+        started = SessionStarted(name, str(self.setup.cwd), self.config.model.name)
         path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
         return Session(started, self.new_context(), path=path, clock=self.setup.clock)
 
@@ -195,10 +193,9 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
-        change = self.prepare()
-        plan = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        notes = (*plan, Text(change)) if change else plan
-        content = Text(checked(words, self.choices.window)), *images, *notes
+        changes = [Text(change)] if (change := self.prepare()) else []
+        plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
+        content = Text(checked(words, self.choices.window)), *images, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -263,6 +260,7 @@ class Runtime:
             self.run_limits,
             cost=lambda usage: self.choices.price("", usage),
             forgo=lambda field: self._refusals.add(self.model_name, field),
+            complained=self.balance.said,
         )
 
     async def _ask(self, asked: Asked) -> Answer:
@@ -283,14 +281,13 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
-        now, model = self.setup.clock(), self.session_model
-        endpoint = context.caches, model.asked, model.kept, self._refusals.of
+        endpoint = context.caches, self.session_model.asked, self.session_model.kept, self._refusals.of
         return Choices(
             self.config,
             context.settings,
             self._info_of,
             "recall" in known_tools(context, self.tools),
-            now,
+            self.setup.clock(),
             *endpoint,
             context.counts.context_tokens,
             self.expectations,
@@ -301,11 +298,6 @@ class Runtime:
     def policy(self) -> Policy:
         """How this session is pruned now."""
         return self.choices.policy
-
-    @property
-    def ledger(self) -> Ledger:
-        """The current ledger."""
-        return replace(self.policy.ledger(self.session.context), balance=self.balance.to_json)
 
     @property
     def model_name(self) -> str:
@@ -323,7 +315,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.ledger, self.bill, self.running)
+        return standing.status(*parts, self.balance, self.bill, self.running)
 
     # Called by commands --------------------------------------------------------------------------------------
 
@@ -364,7 +356,7 @@ class Runtime:
         self.use_config(config)
         self._retired += (
             self._providers.values()
-        )  # address and key may have changed; a run keeps its provider
+        )  # a run keeps its provider, whatever address and key are now
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 

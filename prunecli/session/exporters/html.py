@@ -12,6 +12,7 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
+from prunecli.context.spill import held_part, held_words
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line
@@ -133,7 +134,8 @@ class _Entries:
         if result:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'
-            inner += "".join(_fate(result)) + printed(entry.text)
+            held = held_part(entry.whole, entry.text) if entry.spilled else (0, 0)
+            inner += "".join(_fate(result)) + printed(entry.whole, held)
             for block in result.content:
                 if not isinstance(block, Text):
                     inner += "".join(self._block(result, block, {}))
@@ -175,6 +177,9 @@ def _fate(report: Reported) -> Iterator[str]:
         yield f'<p class="fate">✂ pruned: {_line(report.fate)}{"; the model sees:" if report.instead else ""}</p>'
         if report.instead:
             yield f"<pre>{plain(report.instead)}</pre>"
+    elif report.entry.spilled:
+        what = held_words(report.entry.text)
+        yield f'<p class="fate">held back from the model: {_line(what or "a part")}</p>'
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:

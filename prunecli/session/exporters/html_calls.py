@@ -31,7 +31,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     """The size of the change or output, and whether the call failed."""
     if result is None:
         return "no result"
-    change, lines = _change(call, result).split("\n"), _lines(result.text)
+    change, lines = _change(call, result).split("\n"), _lines(result.whole)
     size = f"{lines:,} line{'s' if lines != 1 else ''}"
     if len(change) > 1:
         added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
@@ -44,7 +44,7 @@ def asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, boo
     change = _change(call, result)
     if change:
         return diff(change), _lines(change) <= _OPEN_DIFF
-    is_open = result is not None and _lines(result.text) <= _OPEN_LINES
+    is_open = result is not None and _lines(result.whole) <= _OPEN_LINES
     given = dict(call.input)
     said, path = argument(given), given.get("path")
     content = given.get("content")
@@ -58,10 +58,14 @@ def asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, boo
     return f"<pre>{plain(_named(given))}</pre>", is_open
 
 
-def printed(text: str) -> str:
-    """The output of a tool or command."""
+def printed(text: str, held: tuple[int, int] = (0, 0)) -> str:
+    """The output of a tool or command; the part that was held back from the model is marked."""
     if not text.strip():
         return ""
+    start, stop = held
+    if stop > start:
+        between = f'<span class="held" title="not sent to the model">{plain(text[start:stop])}</span>'
+        return f"<pre>{plain(text[:start])}{between}{plain(text[stop:])}</pre>"
     return diff(text) if is_diff(text) else f"<pre>{plain(text)}</pre>"
 
 

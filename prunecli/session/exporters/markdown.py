@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from prunecli.context.spill import held_words
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Json, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line, source
@@ -67,6 +68,9 @@ def _mark(report: Reported) -> Iterator[str]:
         yield ""
         if report.instead:
             yield from _fenced(report.instead)
+    elif report.entry.spilled:
+        yield f"> held back from the model: {held_words(report.entry.text) or 'a part'}"
+        yield ""
 
 
 def _spoken_by_user(report: Reported) -> Iterator[str]:

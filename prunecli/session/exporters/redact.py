@@ -110,6 +110,7 @@ class _Redactor:
                     event,
                     content=tuple(map(self.block, event.content)),
                     details=self.json(dict(event.details)),
+                    spilled=event.spilled and replace(event.spilled, shown=self.text(event.spilled.shown)),
                 )
             case ToolStarted():
                 return replace(

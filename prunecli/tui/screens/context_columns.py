@@ -113,6 +113,8 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
         short(n) if node.known else "…" for n in (node.tokens, node.original, node.carried)
     )
     state = state_word(node)
+    if node.held and not is_pruned(node) and node.again < 0:
+        state += f", {short(node.held)} held back" if wide else f", {short(node.held)} held"
     if node.again >= 0:
         state += f", shown again at {node.again}" if wide else f", see {node.again}"
     return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))

@@ -50,9 +50,12 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     elif edit is not None:
         yield shown.Divider(f"the model sees this ({labels.state(context, key)})")
         yield _output(edit.text or "", outline.label(key))
+    elif entry.spilled is not None and key.kind == "result":
+        yield shown.Divider("the model sees this part")
+        yield _output(entry.text, outline.label(key))
     else:
         yield shown.Divider("the model sees the original")
-    if dropped or edit is not None:
+    if dropped or edit is not None or (entry.spilled and key.kind == "result"):
         yield shown.Divider("the original")
     yield from _original(outline, entry, key)
 
@@ -79,9 +82,9 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
                     yield shown.Notice(f"{type(block).__name__} block")
         if key.kind == "exchange" and entry.exchange:
             for result in entry.exchange.results:
-                yield _output(result.text, "result of " + outline.label(Key("result", result.seq)))
+                yield _output(result.whole, "result of " + outline.label(Key("result", result.seq)))
     elif entry.kind == "result":
-        yield _output(entry.text, outline.label(key))
+        yield _output(entry.whole, outline.label(key))
     else:
         yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
     if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):

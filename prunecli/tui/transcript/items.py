@@ -266,7 +266,7 @@ def inner_parts(item: Item) -> Iterator[Part]:
         if long_argument(entry):
             beside, outcome = header_cells(entry), width_of(entry.outcome)
             for piece, glued in pieces(entry.argument):
-                yield ArgumentPart(piece, glued, True, beside, outcome)
+                yield ArgumentPart(piece, glued, loud=True, beside=beside, outcome=outcome)
         if isinstance(entry.body, Output):
             yield from output_parts(entry.body)
         elif isinstance(entry.body, Diff):

@@ -170,11 +170,12 @@ class PromptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class TextPart(Part):
-    """A piece of plain text behind a bar: a tool's input or output."""
+    """A piece of plain text behind a bar: a tool's input or output. A broken bar marks what the model did not get."""
 
     text: str
     glued: bool = False
     loud: bool = False
+    held: bool = False
 
     @property
     def source(self) -> str:
@@ -188,8 +189,8 @@ class TextPart(Part):
     def rows(self, sheet: Sheet) -> list[Row]:
         """Lay out the lines behind the bar, wrapping long ones."""
         inks = sheet.inks
-        gutter = NO_GUTTER.then("  │ ", inks.faint)
-        style = inks.text if self.loud else inks.muted
+        gutter = NO_GUTTER.then("  ┊ " if self.held else "  │ ", inks.faint)
+        style = inks.text if self.loud else inks.faint if self.held else inks.muted
         out: list[Row] = []
         for line in clean(self.text).split("\n"):
             flow([(line, style)], sheet.width, out, gutter, gutter, hard=True)

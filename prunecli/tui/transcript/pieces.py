@@ -1,6 +1,7 @@
 """Cuts long plain text, tool output and diffs, so that blocks stay small."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from prunecli.lexing import LONGEST_LINE
 from prunecli.presentation.entries import Diff, Output
@@ -36,7 +37,18 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def output_parts(output: Output) -> Iterator[Part]:
-    """Return the parts of a tool's output."""
+    """Return the parts of a tool's output; what the model did not get is marked."""
+    if output.held is None:
+        yield from _parts(output)
+        return
+    start, stop = output.held
+    yield from _parts(replace(output, text=output.text[:start])) if output.text[:start] else ()
+    for piece, glued in pieces(output.text[start:stop].rstrip("\n")):
+        yield TextPart(piece, glued, held=True)
+    yield from _parts(replace(output, text=output.text[stop:])) if output.text[stop:].strip("\n") else ()
+
+
+def _parts(output: Output) -> Iterator[Part]:
     text = output.text.rstrip("\n")
     if not output.language or len(text) > MOST_CODE or max(map(len, text.split("\n"))) > LONGEST_LINE:
         for piece, glued in pieces(text):

@@ -1,0 +1,286 @@
+"""A recorded session through the program: the strict endpoint gives the recorded responses, tools give the recorded
+results, and the clock gives the session's times. Beside it, the same session replayed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from prunecli.context import render
+from prunecli.context.tokens import Chars4
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    PrunApplied,
+    Record,
+    RequestSent,
+    SessionStarted,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.requests import PREAMBLE
+from prunecli.model.touches import Touches, named
+from prunecli.providers.messages_api import AnthropicProvider
+from prunecli.providers.messages_api import Endpoint as Address
+from prunecli.providers.models import ModelTable, load_expectations
+from prunecli.replay.play import Player, Sent, Spill
+from prunecli.replay.rates import Table
+from prunecli.replay.script import Step, script_of
+from prunecli.replay.stage import Setting, Stage
+from prunecli.runtime import Runtime
+from prunecli.tools.tool import ToolContext, ToolOutput
+from tests.endpoint import Call, Endpoint, Reply, Rules
+from tests.endpoint import Text as Said
+from tests.starting import start
+
+MODEL = "exact-1"
+"""A model whose tokens are characters divided by four, as the strict endpoint counts them."""
+PRICES = ("input=3.0", "output=15.0", "cache_read=0.3", "cache_write_5m=3.75", "cache_write_1h=6.0")
+SETS = (
+    f"model.name={MODEL}",
+    f'models."{MODEL}".context_window=200000',
+    *(f'models."{MODEL}".prices.{price}' for price in PRICES),
+    "pruning.estimator=chars4",
+    "compaction.enabled=false",
+    "tools.snapshots=false",
+    "permissions.mode=auto",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was sent, by request: the hash of the messages and the usage; and what was edited and held back."""
+
+    requests: list[tuple[str, Usage]] = field(default_factory=list)
+    edits: list[tuple[Edit, ...]] = field(default_factory=list)
+    spilled: list[tuple[int, str]] = field(default_factory=list)
+    cost: float = 0.0
+
+
+@dataclass
+class Clock:
+    """The session's time, in unix ms."""
+
+    now: int = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def playable(records: Sequence[Record]) -> list[Record] | None:
+    """The records as the program can be made to live through them; None if it can't.
+
+    Thinking is left out (it is not signed), images and several texts become one text, and a response takes no time.
+    A call without a result, or a response to nothing, can't be played.
+    """
+    found: list[Record] = []
+    waiting: list[ToolUse] = []
+    answers = False
+    for record in records:
+        event: Event
+        match record.event:
+            case SessionStarted() as event:
+                pass
+            case UserMessage(content=content):
+                text = plain_text(content).strip()
+                if not text:
+                    continue
+                event, answers = UserMessage((Text(text),), "import"), True
+                if waiting:
+                    return None
+            case AssistantMessage() as answer:
+                if not answers or waiting:
+                    return None
+                event = _plain(answer)
+                if not event.content:
+                    continue
+                waiting = list(tool_uses(event.content))
+                answers = bool(waiting)
+            case ToolResult() as result:
+                if not waiting or waiting.pop(0).id != result.tool_use_id:
+                    return None
+                text = plain_text(result.content)
+                event = replace(result, content=(Text(text if text.strip() else "(no output)"),), details={})
+            case _:
+                return None
+        at = found[-1].timestamp if isinstance(event, AssistantMessage) else record.timestamp
+        found.append(Record(len(found), at, event))
+    while found and not _ends(found[-1].event):
+        found.pop()
+    return found if any(isinstance(record.event, AssistantMessage) for record in found) else None
+
+
+def _ends(event: Event) -> bool:
+    return isinstance(event, AssistantMessage) and not tool_uses(event.content)
+
+
+def _plain(answer: AssistantMessage) -> AssistantMessage:
+    kept = tuple(
+        block
+        for block in answer.content
+        if isinstance(block, ToolUse) or (isinstance(block, Text) and block.text.strip())
+    )
+    usage = Usage(100, sum(Chars4().count(text) for block in kept for text in _texts(block)), 0, 0)
+    stop = "tool_use" if tool_uses(kept) else "end_turn"
+    return replace(answer, content=kept, usage=usage, model=MODEL, stop_reason=stop)
+
+
+def _texts(block: Block) -> Iterator[str]:
+    if isinstance(block, Text):
+        yield block.text
+    elif isinstance(block, ToolUse):
+        yield block.name + render.compact(block.input)
+
+
+class Recorded:
+    """A tool that gives the recorded results, in the order of the calls, and sets the clock to their times."""
+
+    description = "Gives what was recorded."
+    parallel = False
+
+    @dataclass(frozen=True, slots=True)
+    class Input:
+        path: str = ""
+        command: str = ""
+
+    def __init__(self, name: str, live: "Live") -> None:
+        self.name = name
+        self._live = live
+
+    def summary(self, given: Json) -> str:
+        return self.name
+
+    def touches(self, given: "Recorded.Input", /) -> Touches | None:
+        return named(self.name, {key: text for key in ("path", "command") if (text := getattr(given, key))})
+
+    async def run(self, given: Json, context: ToolContext) -> ToolOutput:
+        return self._live.next_result()
+
+
+class Live:
+    """The program, living through a session."""
+
+    def __init__(self, records: Sequence[Record], runtime: Runtime, clock: Clock) -> None:
+        self.runtime = runtime
+        self.clock = clock
+        self._records = [record for record in records if not isinstance(record.event, SessionStarted)]
+        self._place = 0
+
+    async def run(self) -> None:
+        self.runtime.prepare()
+        while self._next() is not None:
+            self.runtime.emit(self._take().event)
+            if isinstance(getattr(self._next(), "event", None), AssistantMessage):
+                await self.runtime.go_on()
+                self._pass_answer()
+
+    def next_result(self) -> ToolOutput:
+        self._pass_answer()
+        result = self._take().event
+        assert isinstance(result, ToolResult)
+        while (waiting := self._next()) and isinstance(waiting.event, UserMessage):
+            self.runtime.mailbox.steering.append(waiting.event)
+            self._take()
+        return ToolOutput(result.content, result.is_error)
+
+    def _next(self) -> Record | None:
+        return self._records[self._place] if self._place < len(self._records) else None
+
+    def _take(self) -> Record:
+        record = self._records[self._place]
+        self.clock.now = record.timestamp
+        self._place += 1
+        return record
+
+    def _pass_answer(self) -> None:
+        """The endpoint has given this one."""
+        if (record := self._next()) and isinstance(record.event, AssistantMessage):
+            self._place += 1
+
+
+def replies(records: Sequence[Record]) -> list[Reply]:
+    """The recorded responses as the endpoint gives them."""
+    return [
+        Reply(
+            [
+                Call(block.name, block.input, block.id) if isinstance(block, ToolUse) else Said(block.text)
+                for block in record.event.content
+                if isinstance(block, ToolUse | Text)
+            ]
+        )
+        for record in records
+        if isinstance(record.event, AssistantMessage)
+    ]
+
+
+async def lived(records: Sequence[Record], folder: Path, sets: Sequence[str]) -> tuple[Made, Runtime]:
+    """What the program makes of the session."""
+    clock = Clock(records[0].timestamp)
+    rules = Rules(any_model=True, cache_minimum=1024)
+    async with Endpoint(replies(records), rules=rules, clock=lambda: clock.now / 1000) as endpoint:
+        provider = AnthropicProvider(Address(api_key="sk-ant-test", base_url=endpoint.base_url))
+        runtime = start(folder, sets=(*SETS, *sets), provider=provider, clock=clock)
+        live = Live(records, runtime, clock)
+        names = {call.name for record in records for call in tool_uses(getattr(record.event, "content", ()))}
+        runtime.tools = {name: Recorded(name, live) for name in sorted({*names, "recall"})}
+        try:
+            await live.run()
+        finally:
+            await runtime.close()
+        assert [refused.refusal for refused in endpoint.rejected] == []
+    return _made_of(runtime), runtime
+
+
+def _made_of(runtime: Runtime) -> Made:
+    made = Made()
+    sha = ""
+    cost = 0.0
+    for record in runtime.session.records:
+        match record.event:
+            case RequestSent(sha256=sha256):
+                sha = sha256
+            case AssistantMessage(usage=usage):
+                made.requests.append((sha, replace(usage, output_tokens=0)))
+                cost += runtime.choices.price(MODEL, replace(usage, output_tokens=0))
+            case PrunApplied(edits=edits):
+                made.edits.append(edits)
+            case ToolResult(spilled=spilled) if spilled:
+                made.spilled.append((spilled.tokens, spilled.shown))
+            case _:
+                pass
+    return replace(made, cost=cost)
+
+
+def replayed(records: Sequence[Record], runtime: Runtime, setting: Setting) -> Made:
+    """What replay makes of the session, with the configuration, system prompt and tools of the program."""
+    made = Made()
+
+    def watch(player: Player, sent: Sent) -> None:
+        made.requests.append((player.context.sha256(), replace(sent.usage, output_tokens=0)))
+        made.edits.extend(event.edits for event in sent.before)
+
+    data = runtime.setup.places.shipped_data
+    table = Table(ModelTable.load(data, runtime.config.models).info, MODEL)
+    preamble = runtime.session.context.settings[PREAMBLE]
+    count = Chars4().count
+    texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
+    stage = Stage(
+        runtime.config, table, (setting,), "5m", load_expectations(data), fixed=sum(map(count, texts))
+    )
+    script = replace(script_of(records, stage.counter), preamble=preamble)
+    part = stage.part(script, setting)
+    if part.spill is not None:
+        part = replace(part, spill=_noted(part.spill, made))
+    row = Player(script, part, watch).play()
+    return replace(made, cost=row.cost)
+
+
+def _noted(spill: Spill, made: Made) -> Spill:
+    def noting(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
+        found = spill(result, call, step, seq)
+        if found.spilled:
+            made.spilled.append((found.spilled.tokens, found.spilled.shown))
+        return found
+
+    return noting
