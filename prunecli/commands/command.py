@@ -170,11 +170,12 @@ class RewindNow:
 class InThread:
     """Slow work: run `work` in a thread so the keyboard stays responsive, then carry out its effects.
 
-    `words` describe the work. `work` may raise PrunecliError.
+    `words` describe the work. `work` may raise PrunecliError; `stop` is called if the user stops it, to end it soon.
     """
 
     words: str
     work: "Callable[[], Sequence[Effect]]"
+    stop: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

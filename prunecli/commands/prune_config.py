@@ -1,17 +1,48 @@
-"""/prune-config: show the pruning options and their sources; change one for the session."""
+"""/prune-config: show the pruning options and their sources, change one for the session, try another strategy."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
 from prunecli.config.references import import_own
 from prunecli.config.save import save
+from prunecli.context.expectations import Caps
+from prunecli.errors import UsageError
+from prunecli.figures import money, share, short
+from prunecli.model.events import Record
 from prunecli.runtime import Runtime
+from prunecli.runtime.balance import payments
+
+if TYPE_CHECKING:
+    from prunecli.replay.rows import Row
+    from prunecli.replay.stage import Setting, Stage
+
+_TRIED = (
+    "",
+    "requests",
+    "tokens",
+    "largest",
+    "cost",
+    "of none",
+    "+ rereads",
+    "breaks",
+    "pruned",
+    "shortened",
+)
+_TRIAL_NOTE = (
+    "The recorded answers are played again, so this can't show what the model would have done differently. Costs are "
+    "prompt costs; + rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that "
+    "wrote cached content again · shortened: long results sent in part"
+)
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show pruning options; "pi.prune_protect 20000" sets one for this session, --save keeps it."""
+    """Show pruning options; "pi.prune_protect 20000" sets one, "try pi" tries a strategy on this session."""
     words = arguments.split()
+    if words[:1] == ["try"]:
+        return _try(runtime, words[1:])
     keep = "--save" in words
     rest = " ".join(word for word in words if word != "--save")
     if not rest:
@@ -37,5 +68,85 @@ def _table(runtime: Runtime) -> Table:
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
-    note = "/prune-config NAME VALUE sets an option for this session; --save keeps it"
+    note = (
+        "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
+        "/prune-config try STRATEGY shows what a strategy would have cost so far"
+    )
     return Table("Pruning options", ("option", "value", "from"), rows, note=note)
+
+
+def _try(runtime: Runtime, words: Sequence[str]) -> Sequence[Effect]:
+    """Play the session so far under another strategy, or offer the strategies."""
+    config = runtime.config
+    names = [name for name in config.strategies.names() if _plays(runtime, name)]
+    if not words:
+        now = "+".join(config.pruning.strategies)
+        choices = tuple(Choice(f"try {name}", name, current=name == now) for name in names)
+        return [Choose("Try a strategy on this session", "prune-config", choices)]
+    wanted = words[0]
+    for name in wanted.split("+"):
+        if name not in names:
+            raise UsageError(f"/prune-config try {name}: no such strategy", f"choose from {', '.join(names)}")
+    if len(words) > 1:
+        raise UsageError(
+            f"/prune-config try: one strategy at a time, got {' '.join(words)}",
+            "a+b runs one after the other",
+        )
+    from prunecli.replay.trial import Trial
+
+    trial = Trial(*_stage(runtime, wanted))
+
+    def work() -> Sequence[Effect]:
+        rows = trial.rows()
+        note = _TRIAL_NOTE if trial.whole else f"The first {rows[0].requests:,} requests. {_TRIAL_NOTE}"
+        if wanted != "+".join(config.pruning.strategies):
+            value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
+            note += f". /prune-config strategy {value} chooses it"
+        return [Table(f"This session with {wanted}", _TRIED, _rows(runtime, rows), tuple(range(1, 10)), note)]
+
+    return [InThread(f"Trying {wanted}", work, trial.stop)]
+
+
+def _plays(runtime: Runtime, name: str) -> bool:
+    """Whether a strategy makes edits of its own, so that it can be tried."""
+    return not hasattr(runtime.config.strategies.module(name), "context_edit")
+
+
+def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], list[Setting]]":
+    """What this session is played with: its model, options and cache, under its present strategy and the wanted."""
+    from prunecli.replay.rates import Table as Rates
+    from prunecli.replay.stage import NO_PRUNING, Setting, Stage
+
+    choices, config = runtime.choices, runtime.config
+    now = "+".join(config.pruning.strategies) if choices.pruning else NO_PRUNING
+    spills = choices.caps != Caps()
+    settings = [Setting(name, config.pruning.gate, spills) for name in dict.fromkeys((now, wanted))]
+    rates = Rates(choices.info_of, runtime.model_name)
+    stage = Stage(config, rates, (), choices.cache_ttl, runtime.expectations)
+    return stage, runtime.session.records, settings
+
+
+def _rows(runtime: Runtime, rows: "Sequence[Row]") -> tuple[tuple[str, ...], ...]:
+    base = rows[0].cost
+    played = [
+        (
+            row.name,
+            f"{row.requests:,}",
+            short(row.tokens),
+            short(row.peak),
+            money(row.cost),
+            *((share(row.cost / base), share(row.cost_with_any_rereads / base)) if base else ("-", "-")),
+            str(row.cache_breaks),
+            str(row.pruned_results),
+            str(row.spilled_results),
+        )
+        for row in rows
+    ]
+    sent = [one for one in payments(runtime.session, runtime.choices) if not one.summary]
+    if not sent or any(one.cost is None for one in sent):
+        return tuple(played)
+    prompts = [replace(one.usage, output_tokens=0) for one in sent]
+    cost = sum(runtime.choices.price(one.model, usage) for one, usage in zip(sent, prompts, strict=True))
+    sizes = [usage.prompt_tokens for usage in prompts]
+    was = ("as reported", f"{len(sent):,}", short(sum(sizes)), short(max(sizes)), money(cost), *[""] * 5)
+    return (*played, was)

@@ -80,12 +80,14 @@ class Sent:
     before: tuple[PrunApplied, ...]
 
 
+Watch: TypeAlias = Callable[["Player", Sent], None]
+"""Called after each request, before its response; what it raises ends the play."""
+
+
 class Player:
     """Plays one script once. `row` is what came of it; `watch` is called after each request, before its response."""
 
-    def __init__(
-        self, script: Script, part: Part, watch: Callable[["Player", Sent], None] | None = None
-    ) -> None:
+    def __init__(self, script: Script, part: Part, watch: Watch | None = None) -> None:
         self.script = script
         self.part = part
         self.context = Context(script.counter, part.factor_of)

@@ -19,7 +19,7 @@ from prunecli.model.requests import CacheTtl, Preamble
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
-from prunecli.replay.play import Part, Player, Spill, Terms
+from prunecli.replay.play import Part, Player, Spill, Terms, Watch
 from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, script_of
@@ -85,11 +85,15 @@ class Stage:
         source = read_source(path, compactions=self.compactions)
         origin = source.imported.origin
         script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
-        settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
-        rows = tuple(Player(script, self.part(script, setting)).play() for setting in settings)
+        rows = self.play(script)
         notices = (*source.notices, *self._notices(script))
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(rows, validated(real.records, script.counter), notices)
+
+    def play(self, script: Script, watch: Watch | None = None) -> tuple[Row, ...]:
+        """Play a script without pruning, then under each setting; `watch` is called after each request."""
+        settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
+        return tuple(Player(script, self.part(script, setting), watch).play() for setting in settings)
 
     def _notices(self, script: Script) -> list[str]:
         unknown = [name for name in script.models if not self.table.has_price(name)]
@@ -119,7 +123,9 @@ class Stage:
 
     def _spill(self, counter: TokenCounter) -> Spill:
         """Holds results back as the program does; where they are cut is worked out once for all settings."""
-        caps, recall = self.expectations.caps["normal"], "recall" in self.config.tools.enabled
+        config = self.config.with_value("pruning.spill.enabled", "true").with_value("pruning.enabled", "true")
+        caps = Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
+        recall = "recall" in self.config.tools.enabled
         cuts: dict[int, Cut | None] = {}
 
         def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:

@@ -1,9 +1,10 @@
 """The running balance of pruning in a session: what it saved, cost, and cost again when content was fetched back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 
+from prunecli.context.ledger import Ledger
 from prunecli.inspector.spending import Paid, Pruning, balance, payments_of
-from prunecli.model.messages import Json
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
@@ -32,9 +33,9 @@ class Balance:
         choices = self._choices()
         return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
 
-    def to_json(self) -> Mapping[str, Json]:
-        """The balance for the ledger."""
-        return self.now.to_json()
+    def beside(self, ledger: Ledger) -> Ledger:
+        """The ledger with this balance, which is summed up when it is read."""
+        return replace(ledger, balance=lambda: self.now.to_json())
 
     def losing(self) -> bool:
         """Whether pruning has cost more than it saved."""

@@ -51,7 +51,8 @@ class PruningLog:
         for seq in history.news:
             self._write(_line(event, session.id, history.rows[seq], self._runtime.choices))
         if isinstance(event.event, RunEnded) and history.rows:
-            ledger = self._runtime.ledger
+            runtime = self._runtime
+            ledger = runtime.balance.beside(runtime.policy.ledger(session.context))
             self._write(_head(event, "run_end", session.id) | ledger.to_json())
 
     def _write(self, line: dict[str, Json]) -> None:

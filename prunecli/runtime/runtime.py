@@ -6,7 +6,6 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
-from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import UsageError
 from prunecli.model.events import (
@@ -303,11 +301,6 @@ class Runtime:
         return self.choices.policy
 
     @property
-    def ledger(self) -> Ledger:
-        """The current ledger."""
-        return replace(self.policy.ledger(self.session.context), balance=self.balance.to_json)
-
-    @property
     def model_name(self) -> str:
         """The model of this session, aliases resolved."""
         return self.choices.model.name
@@ -323,7 +316,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.ledger, self.bill, self.running)
+        return standing.status(*parts, self.balance, self.bill, self.running)
 
     # What commands do ----------------------------------------------------------------------------------------
 

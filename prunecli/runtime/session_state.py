@@ -3,11 +3,11 @@
 from prunecli.agent.decide import Mailbox, at_rest
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.context.bill import Bill
-from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block
 from prunecli.model.notes import typed
+from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Status
 from prunecli.session.session import Session
@@ -18,7 +18,7 @@ def status(
     mailbox: Mailbox,
     choices: Choices,
     gatekeeper: SessionGatekeeper,
-    ledger: Ledger,
+    balance: Balance,
     bill: Bill,
     running: bool,
 ) -> Status:
@@ -26,7 +26,7 @@ def status(
     waiting = [*mailbox.steering, *mailbox.follow_ups]
     context, policy = session.context, choices.policy
     return Status(
-        ledger,
+        balance.beside(policy.ledger(context)),
         policy.decided(context)[1],
         bill,
         choices.model.name,

@@ -86,8 +86,8 @@ class Effects:
                     port.prompt.fill(text)
                 case Copy(text, what):
                     self._copy(text, what)
-                case InThread(words, work):
-                    port.run(self._in_thread(words, work), "command", exclusive=True)
+                case InThread():
+                    port.run(self._in_thread(effect), "command", exclusive=True)
                 case Quit():
                     self._program.leave()
                 case SwitchSession():
@@ -157,12 +157,13 @@ class Effects:
             self.perform(effects)
         self._port.show_status()
 
-    async def _in_thread(self, words: str, work: Callable[[], Sequence[Effect]]) -> None:
+    async def _in_thread(self, effect: InThread) -> None:
         port = self._port
-        port.hint(f"{words} …", seconds=None)
+        port.hint(f"{effect.words} …", seconds=None)
         try:
-            effects = await asyncio.to_thread(work)
+            effects = await asyncio.to_thread(effect.work)
         except asyncio.CancelledError:
+            effect.stop()
             port.hint("stopped")
             raise
         except PrunecliError as error:
