@@ -15,7 +15,7 @@ from prunecli.context.spill import Cut, cut_of
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.model.requests import CacheTtl, Preamble
+from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
@@ -118,20 +118,20 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
-            self._spill(script.counter) if setting.spill else None,
+            self._spill(setting, preamble, script.counter) if setting.spill else None,
         )
 
-    def _spill(self, counter: TokenCounter) -> Spill:
-        """Holds results back as the program does; where they are cut is worked out once for all settings."""
-        config = self.config.with_value("pruning.spill.enabled", "true").with_value("pruning.enabled", "true")
-        caps = Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
-        recall = "recall" in self.config.tools.enabled
-        cuts: dict[int, Cut | None] = {}
+    def _spill(self, setting: Setting, preamble: Mapping[str, Json], counter: TokenCounter) -> Spill:
+        """Holds results back as the program does; where one is cut is worked out once for all settings."""
+        choices = Choices(self._config_of(setting), {}, self.table.info_of, expectations=self.expectations)
+        recall = "recall" in tool_names(preamble)
+        options = {"recall": recall, "lines": takes(preamble, "recall", "lines")}
+        caps, cuts = choices.caps, dict[int, Cut | None]()
 
         def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
             if step.source not in cuts:
                 touches = step.touches or named(call.name, call.input)
-                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall)
+                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, **options)
             cut = cuts[step.source]
             return result if cut is None else cut.of(result, seq)
 
@@ -172,6 +172,7 @@ class Stage:
             self.config.with_value("pruning.strategy", names)
             .with_value("pruning.gate", setting.gate)
             .with_value("pruning.enabled", "true")
+            .with_value("pruning.spill.enabled", str(setting.spill).lower())
             .with_value("model.cache_ttl", self.ttl)
         )
 
