@@ -53,6 +53,8 @@ def test_plain_messages_are_shown_as_a_strategy_would_send_them(runner: CliRunne
         "pruned_tokens",
         "cleared_tokens",
         "cleared_tool_uses",
+        "held_results",
+        "held_tokens",
         "protected_results",
         "protected_tokens",
         "context_tokens",
