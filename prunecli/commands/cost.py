@@ -20,8 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens and cost per model and request, and the net effect of pruning."""
     choices = runtime.choices
     context = runtime.session.context
-    told, thinking = context.counts.told_raw, context.unseen.cost_to
-    responses = paid(runtime.session.records, choices.known_price, told, thinking)
+    responses = paid(runtime.session.records, choices.known_price, context.withheld_from)
     if not responses:
         return [Say("No cost yet: no request has been answered.")]
     models = list(dict.fromkeys(one.model for one in responses))

@@ -6,18 +6,32 @@ longer read with each later request.
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.state import Context
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
 
 
+class Prices(NamedTuple):
+    """What cached tokens cost to read and to write, in USD per million, in requests with a prompt above `above`."""
+
+    above: int
+    read: float
+    write: float
+
+    @property
+    def extra(self) -> float:
+        """What it costs more to write a token than to read it, in USD."""
+        return (self.write - self.read) / 1e6
+
+
 @dataclass(frozen=True, slots=True)
 class Market:
     """The inputs of the gate. Prices in USD per million tokens, times in unix ms, None if unknown.
 
-    An endpoint without cache fields has no prices: its cache only affects latency.
+    `bands` are the prices of requests with longer prompts, the longest last. An endpoint without cache fields has no
+    prices: its cache only affects latency.
     """
 
     now: int | None = None
@@ -26,6 +40,15 @@ class Market:
     read: float | None = None
     write: float | None = None
     engage_ratio: float = 0.75
+    bands: tuple[Prices, ...] = ()
+
+    def prices_for(self, prompt: int) -> Prices | None:
+        """The prices of a request with so many prompt tokens; None if unknown."""
+        if self.read is None or self.write is None:
+            return None
+        return next(
+            (band for band in reversed(self.bands) if prompt > band.above), Prices(0, self.read, self.write)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +75,27 @@ class Break:
         return max(1, ceil(self.cost / self.gain))
 
 
-def breaking(context: Context, first: int | None, saved: int, market: Market) -> Break:
+def breaking(context: Context, first: int | None, before: int, after: int, market: Market) -> Break:
     """The break caused by changing entry `first`; None if content is only appended.
 
-    `saved` are the withheld tokens as the endpoint counts them. Restored content is written once.
+    `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
+    length. Restored content is written once.
     """
-    still = cold(context, market)
+    still, saved = cold(context, market), before - after
     rewritten = 0 if still or first is None else _cached_behind(context, first)
     cost = gain = None
-    if market.read is not None and market.write is not None:
-        cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
-        gain = saved * market.read / 1e6
+    old, new = market.prices_for(before), market.prices_for(after)
+    if old is not None and new is not None:
+        cost = max(0, rewritten - saved) * new.extra
+        if old != new and not still:  # what is new is written at other prices too
+            cost = max(0.0, cost + _unsent(context) * (new.extra - old.extra))
+        gain = (before * old.read - after * new.read) / 1e6
     return Break(rewritten, cost, gain, still, _left(context, market), at_end=first is None)
+
+
+def _unsent(context: Context) -> int:
+    """Tokens of what no request has had so far."""
+    return context.counts.tokens_of(context.items[context.wire.item_at(context.wire.unchanged) :])
 
 
 def _cached_behind(context: Context, seq: int) -> int:

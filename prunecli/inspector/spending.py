@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from prunecli.context.clearing import clearing_of
-from prunecli.context.lineage import Lineage
 from prunecli.context.prune_history import PruneStats
 from prunecli.model.events import (
     AssistantMessage,
@@ -17,7 +16,6 @@ from prunecli.model.events import (
     PrunReverted,
     Record,
     RequestSent,
-    Rewound,
 )
 from prunecli.model.messages import Usage
 
@@ -67,31 +65,24 @@ class Pruning:
         return None if self.saved is None or self.cost is None else self.saved - self.cost
 
 
-def paid(
-    records: Sequence[Record],
-    price: Price,
-    told: Callable[[int], int] = lambda raw: raw,
-    thinking: Callable[[int], int] = lambda _: 0,
-) -> list[Paid]:
+def paid(records: Sequence[Record], price: Price, withheld: Callable[[int], int] = lambda _: 0) -> list[Paid]:
     """Every response with a usage, oldest first.
 
-    `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
-    edits kept out of a response's request. Costs O(records).
+    `withheld` gives the tokens that prunes kept out of a response's request. Costs O(records).
     """
     found: list[Paid] = []
-    live, edited = _Live(), False
-    sent: tuple[int, int, bool] | None = None
+    edited = False
+    sent: tuple[int, bool] | None = None
     last: int | None = None
     cleared = 0
     for record in records:
-        live.take(record)
         event = record.event
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
-            sent, edited = (live.tokens, record.timestamp, edited), False
+            sent, edited = (record.timestamp, edited), False
         if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
             continue
-        withheld, at, changed = sent or (live.tokens, record.timestamp, edited)
+        at, changed = sent or (record.timestamp, edited)
         if sent is None:
             edited = False
         sent = None
@@ -108,7 +99,7 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if summary else max(0, told(withheld)) + thinking(record.seq) + cleared,
+                0 if summary else max(0, withheld(record.seq)) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
                 summary,
@@ -165,56 +156,3 @@ def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
         there = read + one.withheld if read else 0
     there = min(there, whole - usage.input_tokens)
     return Usage(usage.input_tokens, 0, there, whole - usage.input_tokens - there)
-
-
-class _Live:
-    """The raw tokens withheld by prunes in force, by prune and target; `tokens` is their sum."""
-
-    def __init__(self) -> None:
-        self._lineage = Lineage()
-        self._saved: dict[int, dict[int, int]] = {}
-        self._pruned_by: dict[int, dict[int, None]] = {}
-        self.tokens = 0
-
-    def _clear(self) -> None:
-        self._saved, self._pruned_by, self.tokens = {}, {}, 0
-
-    def take(self, record: Record) -> None:
-        match record.event:
-            case Rewound(to_seq):
-                branch = self._lineage.rewind(record.seq, to_seq)
-                self._clear()
-                for earlier in branch:
-                    self._fold(earlier)
-            case PrunApplied() | PrunReverted() | CompactionApplied():
-                self._lineage.append(record)
-                self._fold(record)
-            case _:
-                pass
-
-    def _fold(self, record: Record) -> None:
-        match record.event:
-            case PrunApplied(edits=edits):
-                targets = self._saved.setdefault(record.seq, {})
-                for edit in edits:
-                    place = -1 if edit.kind == "memo" else edit.seq
-                    targets[place] = targets.get(place, 0) + edit.tokens_saved
-                    self._pruned_by.setdefault(place, {})[record.seq] = None
-                self.tokens += sum(targets.values())
-            case PrunReverted(seqs=seqs):
-                for seq in seqs:
-                    if (gone := self._saved.pop(seq, None)) is not None:
-                        self.tokens -= sum(gone.values())
-                        continue
-                    for prun in self._pruned_by.pop(seq, ()):
-                        self._restore(seq, self._saved.get(prun, {}))
-            case CompactionApplied():
-                self._clear()  # the ledger counts from the boundary
-            case _:
-                pass
-
-    def _restore(self, target: int, targets: dict[int, int]) -> None:
-        """Restore a target of a prune; its memo goes with the last one."""
-        self.tokens -= targets.pop(target, 0)
-        if set(targets) == {-1}:
-            self.tokens -= targets.pop(-1)

@@ -9,11 +9,12 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
+from prunecli.context.economics import Prices as CachePrices
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import COMPACTION, CacheTtl
-from prunecli.providers.models import ModelInfo, cost
+from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
     CACHE_TTL,
@@ -43,7 +44,7 @@ class Choices:
     """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
     `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
     `kept` the one that a resumed session had; "" for none. `refused_by` gives the optional fields that the endpoint
-    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
+    refuses for a model."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -54,7 +55,6 @@ class Choices:
     asked: str = ""
     kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
-    prompt_tokens: int = 0
 
     @property
     def refused(self) -> frozenset[str]:
@@ -150,15 +150,20 @@ class Choices:
     def _market(self) -> Market:
         """The market for the gate; no prices if the endpoint reports no cache use."""
         info, ttl = self.model, self.cache_ttl
-        prices = info.prices_for(self.prompt_tokens) if self.caches else None
-        written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
+        read, write = cache_prices(info.prices, ttl) if self.caches else (None, None)
+        longer = ((above, *cache_prices(prices, ttl)) for above, prices in info.bands)
         return Market(
             self.now,
             _TTL_MS[ttl],
             info.name,
-            prices.cache_read if prices else None,
-            written or (prices.input if prices else None),
+            read,
+            write,
             self.config.pruning.engage_ratio,
+            tuple(
+                CachePrices(above, more, most)
+                for above, more, most in longer
+                if more is not None and most is not None
+            ),
         )
 
     def price(self, model: str, usage: Usage) -> float:
