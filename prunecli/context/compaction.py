@@ -90,7 +90,9 @@ class CompactionPlan:
         covered = [item for item in context.items if covers(event, item)]
         left = counts.shown.minus(counts.amount_of(covered))
         after = counts.scale.total(*left.plus(words_of(text + words)))
-        return replace(event, tokens_before=counts.context_tokens, tokens_after=after)
+        thinking = impact(context, [event], Market())  # of kept answers
+        after += thinking.back.tokens - thinking.lost.tokens
+        return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
+from prunecli.context.clearing import clearing_of
 from prunecli.context.state import Context
 from prunecli.figures import money, share, short
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RequestSent
@@ -22,8 +23,9 @@ LEAST_CACHED = 1_024
 class Row:
     """One request. Counts are tokens, None if not reported.
 
-    `error` is (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log.
-    `estimated` is None for summary requests and for responses (kind "response") whose request another program sent.
+    `pruned`: tokens that prunes withheld; `cleared`: those that the endpoint cleared from its copy. `error` is
+    (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log. `estimated` is
+    None for summary requests and for responses (kind "response") whose request another program sent.
     """
 
     seq: int
@@ -33,6 +35,7 @@ class Row:
     proved: bool = True
     estimated: int | None = None
     pruned: int = 0
+    cleared: int = 0
     reported: int | None = None
     error: float | None = None
     cache_expected: int | None = None
@@ -64,6 +67,7 @@ class Audit:
             "error_median": _at(errors, 0.5),
             "error_p90": _at(errors, 0.9),
             "error_worst": _at(errors, 1.0),
+            "cleared_tokens": sum(row.cleared for row in self.rows),
             "prompt_tokens": sum(row.reported or 0 for row in self.rows),
             "output_tokens": sum(row.output for row in self.rows),
             "cache_expected": sum(row.cache_expected or 0 for row in told),
@@ -87,6 +91,7 @@ class Audit:
             "read",
             "written",
             "pruned",
+            "cleared",
             "out",
             "cost",
         )
@@ -181,13 +186,17 @@ def _answered(
         tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
         caches.known[sent.row["model"], sent.chain[end]] = tokens, record.timestamp
     error = (sent.row["estimated"] - reported) / reported
-    return Row(**sent.row, error=error, **_usage(event.usage, price(event.model, event.usage)))
+    cleared = clearing_of(event.applied_edits).tokens
+    return Row(
+        **sent.row, error=error, cleared=cleared, **_usage(event.usage, price(event.model, event.usage))
+    )
 
 
 def _alone(record: Record, event: AssistantMessage, price: Callable[[str, Usage], float]) -> Row:
     """The row of a response whose request is not in the log."""
     usage = _usage(event.usage, price(event.model, event.usage))
-    return Row(record.seq, record.timestamp, event.model, "response", **usage)
+    cleared = clearing_of(event.applied_edits).tokens
+    return Row(record.seq, record.timestamp, event.model, "response", cleared=cleared, **usage)
 
 
 def _usage(usage: Usage, cost: float) -> dict[str, Any]:
@@ -221,6 +230,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         tokens(row.cache_read),
         tokens(row.cache_write),
         tokens(row.pruned),
+        tokens(row.cleared),
         tokens(row.output),
         money(row.cost),
     )
