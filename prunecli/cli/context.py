@@ -122,11 +122,7 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
     """The prices that hold for a session that was begun with this model; no time, as the gate is off."""
     from prunecli.runtime.choices import Choices
 
-    tokens = context.counts.context_tokens
-    choices = Choices(
-        config, context.settings, table.info, caches=context.caches, kept=model, prompt_tokens=tokens
-    )
-    return choices.policy.market
+    return Choices(config, context.settings, table.info, caches=context.caches, kept=model).policy.market
 
 
 def _json(inspection: Inspection) -> str:

@@ -15,7 +15,9 @@ from operator import itemgetter
 from typing import Annotated
 
 from prunecli.context import render
+from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry
+from prunecli.context.impact import impact
 from prunecli.context.placing import covers, place
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
@@ -94,7 +96,9 @@ class CompactionPlan:
         covered = [item for item in context.items if covers(event, item)]
         left = counts.shown.minus(counts.amount_of(covered))
         after = counts.scale.total(*left.plus(words_of(text + words)))
-        return replace(event, tokens_before=counts.context_tokens, tokens_after=after)
+        thinking = impact(context, [event], Market())  # of kept answers
+        after += thinking.back.tokens - thinking.lost.tokens
+        return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

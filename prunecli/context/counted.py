@@ -27,6 +27,7 @@ class Item:
     amount: Amount | None = None
     scanned: Amount = NOTHING
     withheld: Amount = NOTHING
+    kept: Amount | None = None
     fixed: int = 0
 
     def hides(self, part: Entry) -> bool:
@@ -45,12 +46,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A reported prompt.
+    """A prompt, as `response` reported it.
 
     With it: the changes since the previous report (items before and after), and what the endpoint cleared from its
     copy.
     """
 
+    response: int
     prompt: int
     changes: tuple[tuple[Item | None, Item | None], ...]
     clearing: Clearing
@@ -152,6 +154,22 @@ class EntryTokens:
         if edit.tokens_after and self.counter.name == SHIPPED:
             return edit.tokens_after
         return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
+
+    def is_counted(self, item: Item) -> bool:
+        """Whether its tokens are known without counting any tool or model text."""
+        return (
+            item.amount is not None
+            or item.hidden
+            or all(self.is_known(part, item.edits, silent=item.silent) for part in item.parts)
+        )
+
+    def is_known(self, entry: Entry, edits: Mapping[int, Edit], *, silent: bool = False) -> bool:
+        """The same of an entry under these edits."""
+        if entry.seq in edits or entry.kind in WORDS:
+            return True
+        if silent and entry.kind == "assistant":
+            return entry.spoken_tokens >= 0 or reported_thinking(entry) is not None
+        return entry.tokens >= 0 or output_tokens(entry) > 0
 
     def memo_tokens(self, memo: Edit) -> int:
         """Raw tokens of a memo. A recorded one carries its count."""

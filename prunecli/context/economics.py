@@ -17,12 +17,35 @@ _READ, _WRITE_5M, _WRITE_1H, _OUTPUT = 0.1, 1.25, 2.0, 5.0
 _SHORT_TTL_MS = 300_000
 
 
+class Rates(NamedTuple):
+    """Prices of a token, in any unit: read from the cache, written to it, and of the answer."""
+
+    read: float
+    write: float
+    output: float
+
+
+class Prices(NamedTuple):
+    """USD per million tokens in requests with a prompt above `above`: read from the cache, written to it, and of the
+    answer, if known."""
+
+    above: int
+    read: float
+    write: float
+    output: float | None = None
+
+    @property
+    def extra(self) -> float:
+        """What it costs more to write a token than to read it, in USD."""
+        return (self.write - self.read) / 1e6
+
+
 @dataclass(frozen=True, slots=True)
 class Market:
     """The inputs of the gate. Prices in USD per million tokens, times in unix ms, None if unknown.
 
-    An endpoint without cache fields has no prices: its cache only affects latency. `limit` is the context in tokens
-    that compaction allows, 0 if it is off.
+    An endpoint without cache fields has no prices: its cache only affects latency. `bands` are the prices of requests
+    with longer prompts, the longest last. `limit` is the context in tokens that compaction allows, 0 if it is off.
     """
 
     now: int | None = None
@@ -33,25 +56,25 @@ class Market:
     engage_ratio: float = 0.75
     output: float | None = None
     limit: int = 0
+    bands: tuple[Prices, ...] = ()
 
-    @property
-    def rates(self) -> "Rates":
-        """The prices, or those usual for Claude in units of uncached input if one is unknown."""
-        if self.read is None or self.write is None or self.output is None or not self.write:
+    def prices_for(self, prompt: int) -> Prices | None:
+        """The prices of a request with so many prompt tokens; None if unknown."""
+        if self.read is None or self.write is None:
+            return None
+        base = Prices(0, self.read, self.write, self.output)
+        return next((band for band in reversed(self.bands) if prompt > band.above), base)
+
+    def rates_for(self, prompt: int) -> Rates:
+        """The same, or those usual for Claude in units of uncached input if one is unknown."""
+        known = self.prices_for(prompt)
+        if known is None or known.output is None or not known.write:
             return Rates(_READ, _WRITE_1H if self.ttl_ms > _SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
-        return Rates(self.read, self.write, self.output)
+        return Rates(known.read, known.write, known.output)
 
     def near_limit(self, tokens: int) -> bool:
         """Whether a context of so many tokens is so large that a compaction will soon be due."""
         return bool(self.limit) and tokens >= self.engage_ratio * self.limit
-
-
-class Rates(NamedTuple):
-    """Prices of a token, in any unit: read from the cache, written to it, and of the answer."""
-
-    read: float
-    write: float
-    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +101,27 @@ class Break:
         return max(1, ceil(self.cost / self.gain))
 
 
-def breaking(context: Context, first: int | None, saved: int, market: Market) -> Break:
+def breaking(context: Context, first: int | None, before: int, after: int, market: Market) -> Break:
     """The break caused by changing entry `first`; None if content is only appended.
 
-    `saved` are the withheld tokens as the endpoint counts them. Restored content is written once.
+    `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
+    length. Restored content is written once.
     """
-    still = cold(context, market)
+    still, saved = cold(context, market), before - after
     rewritten = 0 if still or first is None else _cached_behind(context, first)
     cost = gain = None
-    if market.read is not None and market.write is not None:
-        cost = max(0, rewritten - saved) * (market.write - market.read) / 1e6
-        gain = saved * market.read / 1e6
+    old, new = market.prices_for(before), market.prices_for(after)
+    if old is not None and new is not None:
+        cost = max(0, rewritten - saved) * new.extra
+        if old != new and not still:  # what is new is written at other prices too
+            cost = max(0.0, cost + _unsent(context) * (new.extra - old.extra))
+        gain = (before * old.read - after * new.read) / 1e6
     return Break(rewritten, cost, gain, still, warmth(context, market), at_end=first is None)
+
+
+def _unsent(context: Context) -> int:
+    """Tokens of what no request has had so far."""
+    return context.counts.tokens_of(context.items[context.wire.item_at(context.wire.unchanged) :])
 
 
 def _cached_behind(context: Context, seq: int) -> int:

@@ -97,7 +97,7 @@ def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
     lost, back = context.unseen.sum(moves.lost), context.unseen.sum(moves.back)
     if not heads and appended == NOTHING:
         return Impact(before, after, 0, None, lost, back)
-    change = breaking(context, min(heads, default=None), before - after, market)
+    change = breaking(context, min(heads, default=None), before, after, market)
     return Impact(before, after, counts.scale.tokens(*withheld), change, lost, back)
 
 

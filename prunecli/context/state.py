@@ -170,6 +170,10 @@ class Context:
         exchange = entry.exchange if entry else None
         return "in progress" if exchange and exchange is self.in_progress else ""
 
+    def withheld_from(self, response: int) -> int:
+        """Tokens that prunes kept out of the request of this response, with the thinking they cost."""
+        return self.counts.kept_out(response) + self.unseen.cost_to(response)
+
     def live_pruns(self) -> list[Record]:
         """The PrunApplied records that were not fully reverted, oldest first."""
         return [self.pruns[seq] for seq in sorted(self.pruns)]
@@ -264,7 +268,7 @@ class Context:
         self.unseen.folded(record)
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
-        self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits))
+        self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits), record.seq)
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model

@@ -10,15 +10,13 @@ from dataclasses import replace
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
 from prunecli.context.counted import (
     SHIPPED,
-    WORDS,
     EntryTokens,
     Item,
     Report,
-    output_tokens,
     parts_of,
-    reported_thinking,
 )
 from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, ToolResult
@@ -36,14 +34,21 @@ class TokenCounts(EntryTokens):
         super().__init__(counter, factor_of)
         self.factor = 1.0
         self._preamble_raw = 0
+        self._kept_out = KeptOut(self)
+        self._news: list[Report | int | float] = []
+        self._has_prunes = False
         self.clear()
 
     def clear(self) -> None:
-        """Forget all items and reports; keep system prompt and tools."""
+        """Forget all items and reports; keep system prompt and tools, and what was kept out of past requests."""
+        if self._has_prunes and self._news:
+            self._settle()
+        self._has_prunes = False
+        self._kept_out.clear()
         self._scale = Scale.of(self.factor, self._preamble_raw)
         self._items: dict[int, Item] = {}
         self._uncounted: dict[int, None] = {}
-        self._news: list[Report | int | float] = []
+        self._news = []
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
         self._since_sent: dict[int, Item | None] = {}
@@ -86,6 +91,7 @@ class TokenCounts(EntryTokens):
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
+        self._has_prunes = self._has_prunes or hidden or bool(edits)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
             item.images = sum(
@@ -121,9 +127,7 @@ class TokenCounts(EntryTokens):
                 self._put(seq, None)
                 self._uncounted.pop(seq, None)
                 continue
-            self._add(item, -1)
-            item.countable, item.scanned, item.withheld = False, NOTHING, NOTHING
-            self._add(item, 1)
+            self._put(seq, replace(item, countable=False, scanned=NOTHING, withheld=NOTHING, kept=None))
 
     def sent(self) -> None:
         """Note that a request with the present content is sent."""
@@ -141,31 +145,16 @@ class TokenCounts(EntryTokens):
         if self._at_sent is None:
             self.sent()
 
-    def reported(self, prompt_tokens: int, clearing: Clearing = NO_CLEARING) -> None:
+    def reported(self, prompt_tokens: int, clearing: Clearing = NO_CLEARING, response: int = -1) -> None:
         """Take the endpoint's report on the last request, after it had cleared this much."""
         at_sent, self._at_sent = self._at_sent or {}, None
         if prompt_tokens <= 0:
             return
         changes = tuple((self._since[seq], now) for seq, now in at_sent.items())
         self._since, self._since_sent = self._since_sent, {}
-        self._news.append(Report(prompt_tokens, changes, clearing))
-        if all(self._is_counted(item) for change in changes for item in change if item is not None):
+        self._news.append(Report(response, prompt_tokens, changes, clearing))
+        if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
-
-    def _is_counted(self, item: Item) -> bool:
-        """Whether its tokens are known without counting any tool or model text."""
-        return (
-            item.amount is not None
-            or item.hidden
-            or all(self._is_known(part, item.edits, silent=item.silent) for part in item.parts)
-        )
-
-    def _is_known(self, entry: Entry, edits: Mapping[int, Edit], *, silent: bool = False) -> bool:
-        if entry.seq in edits or entry.kind in WORDS:
-            return True
-        if silent and entry.kind == "assistant":
-            return entry.spoken_tokens >= 0 or reported_thinking(entry) is not None
-        return entry.tokens >= 0 or output_tokens(entry) > 0
 
     def _settle(self) -> None:
         """Learn from the reports since the last time."""
@@ -187,6 +176,7 @@ class TokenCounts(EntryTokens):
         moved = total(self._moved(then, now) for then, now in changes)
         if self._prompt and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(prompt - self._prompt, moved)
+        self._kept_out.reported(report, prompt - self._prompt if self._prompt else None, self._scale)
         self._reported, self._prompt = self._reported.plus(moved), prompt
         self._scale = self._scale.reported(prompt, self._reported)
 
@@ -254,7 +244,7 @@ class TokenCounts(EntryTokens):
 
     def told(self, entry: Entry) -> int | None:
         """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
-        if self.counter.name != "chars4" and not self._is_known(entry, {}):
+        if self.counter.name != "chars4" and not self.is_known(entry, {}):
             return None
         return self.scale.tokens(*self.amount(entry))
 
@@ -278,6 +268,11 @@ class TokenCounts(EntryTokens):
         """Tokens of an entry under an edit or as is, without thinking the model does not see."""
         item = self._items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
+
+    def kept_out(self, response: int) -> int:
+        """Tokens that prunes kept out of the request of this response, as the endpoint counts them."""
+        scale = self.scale
+        return scale.tokens(*self._kept_out.at(response))
 
     @property
     def scanned(self) -> Amount:
@@ -312,7 +307,7 @@ class TokenCounts(EntryTokens):
             entry
             for item in items
             for entry in item.parts
-            if not self._is_known(entry, item.edits, silent=item.silent)
+            if not self.is_known(entry, item.edits, silent=item.silent)
         ]
 
     def _amount(self, item: Item | None) -> Amount:

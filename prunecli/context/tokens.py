@@ -12,6 +12,7 @@ request needs no tokenizer, `exact` the output tokens the endpoint reported for 
 add up to the whole by construction.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -22,12 +23,22 @@ _PRIOR, _WORDS_PRIOR = 200, 100
 """Weight of prior knowledge, in raw tokens and in those of words, until enough is measured."""
 _DRIFT = 0.25
 """How far `fixed` may drift from its first measurement before `wordy` is measured again."""
-_RANGE = 1.6
+RANGE = 1.6
 """The largest ratio between a measured rate and the family's factor."""
 _LEAST = 0.25
 """A report below this share of the expected size does not cover the whole prompt."""
 _STEP = 0.002
 """How much a measured rate must differ to replace the one in use, so that figures stay stable."""
+
+
+_SYMBOLS = re.compile("[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]")
+_MOST = 4
+_ONE = "\u200d\ufe0f★☆☎☺♀♂♡♥♦♪♫✅✓✔✨❤➡🏻🏼👇👉👌👍👏💕🔥😀😁😂😉😊😍😘😭🙂🙏🤣"
+_COMMON = "\U0001f1c0-\U0001f1ff\U0001f300-\U0001f53f\U0001f600-\U0001f6bf\U0001f900-\U0001f97f"
+_TWO = f"{_ONE}\u2600-\u26bf\u2700-\u27bf{_COMMON}"
+_THREE = f"{_TWO}\u26c0-\u26ff\U0001d400-\U0001d7ff\U0001f000-\U0001faff\U00020000-\U00020bff"
+_FEWER = tuple(re.compile(f"[{symbols}]") for symbols in (_ONE, _TWO, _THREE))
+"""Symbols take four tokens each, one less for each of these that they are in: as o200k_base counts them."""
 
 
 class TokenCounter(Protocol):
@@ -58,10 +69,11 @@ def from_bytes(size: int) -> int:
 def from_words(text: str) -> int:
     """Raw tokens of uncounted text: a prompt or a summary.
 
-    Four-byte characters, such as emoji, take one to two tokens each, joined ones more.
+    Emoji, symbols and rare scripts take more than their bytes suggest, by block; all else a quarter of its bytes.
     """
-    data = text.encode("utf-8", "replace")
-    return from_bytes(len(data) + 2 * data.count(b"\xf0"))
+    symbols = "" if text.isascii() else "".join(_SYMBOLS.findall(text))
+    rest = len(text.encode("utf-8", "replace")) - len(symbols.encode())
+    return from_bytes(rest) + _MOST * len(symbols) - sum(len(few.findall(symbols)) for few in _FEWER)
 
 
 class Amount(NamedTuple):
@@ -141,13 +153,14 @@ class Scale:
 
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
         """The endpoint's tokens for an amount."""
-        return round(self.part * self._weight(raw, exact, words))
+        return round(self.part * self.weight(raw, exact, words))
 
     def total(self, raw: float, exact: float, words: float) -> int:
         """Tokens of a whole request with these messages."""
-        return max(0, round(self.fixed + self.part * self._weight(raw, exact, words)))
+        return max(0, round(self.fixed + self.part * self.weight(raw, exact, words)))
 
-    def _weight(self, raw: float, exact: float, words: float) -> float:
+    def weight(self, raw: float, exact: float, words: float) -> float:
+        """As `tokens`, unrounded and of a whole prompt."""
         return self.rate * (raw + self.wordy * words) + exact
 
     def for_preamble(self, raw: int) -> "Scale":
@@ -166,13 +179,13 @@ class Scale:
         raw, exact, words = amount
         if raw >= _PRIOR / 5 and words <= raw / 20:
             rate = (by - exact - self.rate * self.wordy * words) / raw
-            if not 1 / _RANGE <= rate / self.factor <= _RANGE:
+            if not 1 / RANGE <= rate / self.factor <= RANGE:
                 return self
             rates = self.rates.seeing(raw, raw * rate)
             return replace(self, rates=rates, rate=_stepped(self.rate, rates.slope(self.factor, _PRIOR)))
         if words >= _WORDS_PRIOR / 5 and raw <= words:
             wordy = ((by - exact) / self.rate - raw) / words
-            if not 1 / _RANGE <= wordy <= _RANGE:
+            if not 1 / RANGE <= wordy <= RANGE:
                 return self
             fit = self.words.seeing(words, words * wordy)
             return replace(self, words=fit, wordy=_stepped(self.wordy, fit.slope(1.0, _WORDS_PRIOR)))
@@ -184,9 +197,9 @@ class Scale:
         The rest that `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far
         below the messages is not for the whole prompt: some servers report only uncached tokens.
         """
-        if prompt < _LEAST * self._weight(*amount):
+        if prompt < _LEAST * self.weight(*amount):
             return self
-        fixed = prompt - self._weight(*amount)
+        fixed = prompt - self.weight(*amount)
         first = self.fixed if self.base is None else self.base
         plausible = fixed >= first / 2 if self.base is None else abs(fixed - first) <= _DRIFT * first
         if plausible:
@@ -194,7 +207,7 @@ class Scale:
             return replace(self, part=1.0, fixed=fixed, base=base, measured=True)
         raw, exact, words = amount
         rest = (prompt - first - exact) / self.rate - raw
-        wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / _RANGE), _RANGE)
+        wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact
         part = 1.0
         if fixed < 0:  # something left the prompt without a record

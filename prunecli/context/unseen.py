@@ -66,6 +66,7 @@ class Unseen:
         self._context = context
         self._known: dict[int, tuple[str, Entry]] = {}
         self._at_response: dict[int, frozenset[int]] = {}
+        self._stripped: set[int] = set()
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
         self.moved: list[int] = []
@@ -165,8 +166,12 @@ class Unseen:
         )
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
         self._places, self._is_asked = None, False
-        if self.dropped:
-            self._at_response.setdefault(record.seq, self.dropped)
+        entries = self._context.entries
+        stripped = [seq for seq in self._stripped if seq in entries and self.lacks(seq)]
+        if stripped or self.dropped:
+            self._at_response.setdefault(
+                record.seq, self.dropped.union(stripped) if stripped else self.dropped
+            )
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """The answer at a place in the last request."""
@@ -189,6 +194,7 @@ class Unseen:
                 entry = self._context.entries.get(edit.seq)
                 if edit.kind == "strip" and entry is not None and _is_answer(entry.event):
                     self._known.setdefault(edit.seq, (EDITED, entry))
+                    self._stripped.add(edit.seq)
                     self._flip(edit.seq, record.seq)
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:

@@ -7,12 +7,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from prunecli.context.clearing import clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    CompactionApplied,
     PrunApplied,
     PrunReverted,
     Record,
@@ -42,6 +44,7 @@ class Rides:
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self.sent: list[int] = []
         self._open = False
+        self._cleared: list[int] = []
         self._changes: dict[int, list[_Change]] = {}
         self._targets: dict[int, tuple[int, ...]] = {}
         for record in records:
@@ -53,10 +56,14 @@ class Rides:
             case RequestSent():
                 self.sent.append(record.seq)
                 self._open = True
-            case AssistantMessage():
+            case AssistantMessage(applied_edits=applied):
                 if not self._open:
                     self.sent.append(record.seq)
                 self._open = False
+                if cleared := clearing_of(applied).tokens:
+                    self._cleared.append(cleared)
+            case CompactionApplied():
+                self._cleared.clear()  # was cleared of what is no longer there
             case PrunApplied(edits=edits):
                 self._targets[record.seq] = tuple(edit.seq for edit in edits if edit.kind != "memo")
                 for edit in edits:
@@ -69,6 +76,7 @@ class Rides:
                     else:
                         self._note(seq, _Change(record.seq, seq, None, None))
             case Rewound(to_seq=to_seq):
+                self._cleared.clear()
                 for prun in [prun for prun in self._targets if prun > to_seq]:
                     self._gone(prun, record.seq)
             case _:
@@ -80,6 +88,20 @@ class Rides:
     def _gone(self, prun: int, at: int) -> None:
         for target in self._targets.pop(prun):
             self._note(target, _Change(at, target, prun, None))
+
+    def spared(self, results: Iterable[tuple[int, int]]) -> dict[int, int]:
+        """Tokens that requests did not carry because the endpoint cleared them, by result.
+
+        `results` are (seq, tokens), oldest first: that is the order in which the endpoint clears.
+        """
+        found: dict[int, int] = {}
+        left = [each for each in self._cleared if each > 0]
+        for seq, tokens in results:
+            if not left:
+                break
+            found[seq] = sum(min(each, tokens) for each in left)
+            left = [each - tokens for each in left if each > tokens]
+        return found
 
     @property
     def requests(self) -> int:

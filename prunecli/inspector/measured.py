@@ -3,6 +3,7 @@
 `Scale` converts them to the displayed tokens: raw estimates, and the endpoint's own count for answers.
 """
 
+from collections.abc import Iterable, Iterator
 from operator import add, sub
 from typing import NamedTuple
 
@@ -116,6 +117,15 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
         memos=memos,
         held=sum([entry.held_tokens for entry in parts]),
     )
+
+
+def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[tuple[int, int]]:
+    """The results that these items show: seq and tokens."""
+    counts = context.counts
+    for item in items:
+        if item and item.exchange and not context.dropped(item.exchange):
+            for result in item.exchange.results:
+                yield result.seq, counts.scale.tokens(*counts.amount(result, context.text_edit(result.seq)))
 
 
 def measured_part(context: Context, entry: Entry, part: Key) -> Amount:

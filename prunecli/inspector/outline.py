@@ -19,9 +19,9 @@ from prunecli.context.tokens import Amount, apportioned
 from prunecli.inspector import labels
 from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key, Summary
-from prunecli.inspector.measured import NOTHING, Sums, measured, measured_part
+from prunecli.inspector.measured import NOTHING, Sums, measured, measured_part, shown_results
 from prunecli.inspector.nodes import Figures, Node, Turn
-from prunecli.inspector.tool_totals import ToolTotals
+from prunecli.inspector.tool_totals import ToolSum, ToolTotals
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -57,6 +57,7 @@ class Outline:
         self._rides = Rides()
         self._batches: dict[int, set[int]] = {}
         self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
+        self._spared_in: tuple[object, dict[int, int]] = (None, {})
         self._begin()
 
     def _begin(self) -> None:
@@ -67,7 +68,7 @@ class Outline:
         self._measured: dict[int, Sums] = {}
         self._turn_sums: dict[int, Sums] = {}
         self._whole = Sums()
-        self.tools = ToolTotals()
+        self._tools = ToolTotals()
         self.texts: dict[int, str] = {}
         self.below: dict[int, int] = {}
         self._grow()
@@ -206,7 +207,7 @@ class Outline:
             sums, turn = self.sums(item), self.turn_at(place).seq
             self._whole = self._whole.plus(sums)
             self._turn_sums[turn] = self._turn_sums.get(turn, NOTHING).plus(sums)
-            self.tools.count(self.context, self.rides, item)
+            self._tools.count(self.context, self.rides, item)
 
     def _measure_again(self, place: int) -> None:
         item = self.slots[place]
@@ -219,7 +220,7 @@ class Outline:
             turn, more = self.turn_at(place).seq, self.sums(item).minus(old)
             self._whole = self._whole.plus(more)
             self._turn_sums[turn] = self._turn_sums[turn].plus(more)
-            self.tools.count(self.context, self.rides, item)
+            self._tools.count(self.context, self.rides, item)
 
     def sums(self, item: Entry) -> Sums:
         """The tokens of an item of the context: a user message, a summary, or an exchange by its head."""
@@ -243,6 +244,19 @@ class Outline:
         """The sums of all messages, without system prompt and tools."""
         deque(self.measuring(), 0)
         return self._whole
+
+    @property
+    def tools(self) -> list[tuple[str, ToolSum]]:
+        """The results of each tool, those with the most tokens in the next request first."""
+        deque(self.measuring(), 0)
+        return self._tools.largest_first(self.context, self._spared())
+
+    def _spared(self) -> dict[int, int]:
+        """Tokens that requests did not carry because the endpoint cleared them. Worked out once after a change."""
+        made_for = (self.read, self.context.counts.scale)
+        if self._spared_in[0] != made_for:
+            self._spared_in = (made_for, self.rides.spared(shown_results(self.context, self.slots)))
+        return self._spared_in[1]
 
     @property
     def preamble(self) -> list[tuple[Key, int]]:
@@ -301,7 +315,8 @@ class Outline:
             original, carried = counts.amount(entry), self.rides.carried(entry, counts)
             shown = NOTHING_TAKEN if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
             now = tokens(*shown) - counts.cleared.get(entry.seq, 0)
-            return Figures(now, tokens(*original), tokens(*carried), age)
+            sent = max(0, tokens(*carried) - self._spared().get(entry.seq, 0))
+            return Figures(now, tokens(*original), sent, age)
         original = measured_part(self.context, entry, key)
         silent = key.kind == "thinking" and self.context.unseen.lacks(entry.seq)
         shown, carried = NOTHING_TAKEN if hidden or silent else original, original.times(age)
@@ -322,16 +337,10 @@ class Outline:
     def _of_sums(self, key: Key, sums: Sums) -> Figures:
         tokens, memos = self.context.counts.scale.tokens, sums.memos if key.kind == "exchange" else 0
         shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.rides.requests)
-        now = max(0, tokens(*shown) - self._cleared(key))
-        return Figures(now, tokens(*sums.whole), tokens(*carried), self._age(key))
-
-    def _cleared(self, key: Key) -> int:
-        """Tokens of a turn or an exchange that the endpoint is expected to clear."""
-        cleared = self.context.counts.cleared
-        if not cleared:
-            return 0
         items = self._by_seq[key.seq].items if key.kind == "turn" else [self.context.entries[key.seq]]
-        return sum_of(cleared, items)
+        now = max(0, tokens(*shown) - sum_of(self.context.counts.cleared, items))
+        sent = max(0, tokens(*carried) - sum_of(self._spared(), items))
+        return Figures(now, tokens(*sums.whole), sent, self._age(key))
 
     def _restored(self, key: Key) -> int:
         """The number of results in a turn or an exchange restored by an undo.

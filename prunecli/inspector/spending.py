@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.context.state import Context
-from prunecli.inspector.withheld import Sums, Withheld
+from prunecli.inspector.held_back import HeldBack, Sums
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -97,24 +97,23 @@ class Pruning:
 def paid(
     records: Sequence[Record],
     price: Price,
+    withheld: Callable[[int], int] = lambda _: 0,
     told: Callable[[int], int] = lambda raw: raw,
-    thinking: Callable[[int], int] = lambda _: 0,
     fetches: Iterable[Fetch] = (),
 ) -> list[Paid]:
     """Every response and every attempt with a usage, oldest first.
 
-    `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
-    edits kept out of a response's request, `fetches` is what was fetched again. Costs O(records).
+    `withheld` gives the tokens that prunes kept out of a response's request, `told` converts the raw tokens of
+    results that were sent in part into the endpoint's, `fetches` is what was fetched again. Costs O(records).
     """
     found: list[Paid] = []
     again = list(fetches)
-    live, edited = Withheld({one.seq: one.raw for one in again}), False
+    live, edited = HeldBack({one.seq: one.raw for one in again}), False
     extra = _only_fetching(again)
     sent: tuple[Sums, int, bool] | None = None
     last: int | None = None
     cleared = 0
     for record in records:
-        live.take(record)
         event = record.event
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
@@ -142,7 +141,7 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if kind == "summary" else max(0, told(sums.withheld)) + thinking(record.seq) + cleared,
+                0 if kind == "summary" else max(0, withheld(record.seq)) + told(sums.held) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
                 kind,
@@ -199,8 +198,7 @@ def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Pri
 
 def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
     """Every response of a session with a usage, oldest first; `context` is the fold of its records."""
-    told, thinking = context.counts.told_raw, context.unseen.cost_to
-    return paid(records, price, told, thinking, context.prune_history.fetches)
+    return paid(records, price, context.withheld_from, context.counts.told_raw, context.prune_history.fetches)
 
 
 def balance(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> Pruning:

@@ -1,6 +1,7 @@
 """Tokens of the results of each tool in the context, kept up to date item by item."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Mapping
 from operator import add, sub
 from typing import NamedTuple
 
@@ -12,7 +13,8 @@ from prunecli.inspector.carry_cost import Rides
 class ToolSum(NamedTuple):
     """Results of one tool, in raw tokens.
 
-    `base` and `tokens` give the carried ones, as in `measured.Sums`.
+    `base` and `tokens` give the carried ones, as in `measured.Sums`, without those `spared` because the endpoint
+    cleared them. `cleared` of the tokens are expected to be cleared from the next request.
     """
 
     results: int = 0
@@ -20,10 +22,17 @@ class ToolSum(NamedTuple):
     tokens: int = 0
     original: int = 0
     base: int = 0
+    cleared: int = 0
+    spared: int = 0
+
+    @property
+    def left(self) -> int:
+        """Tokens that the model sees of the next request."""
+        return max(0, self.tokens - self.cleared)
 
     def carried(self, requests: int) -> int:
         """Carried tokens: each token times the requests that included it."""
-        return self.base + self.tokens * requests
+        return max(0, self.base + self.tokens * requests - self.spared)
 
 
 class ToolTotals:
@@ -46,14 +55,36 @@ class ToolTotals:
         for name, new in found.items():
             self._totals[name] = _plus(self._totals.get(name), new)
 
-    def largest_first(self, told: Callable[[int], int]) -> list[tuple[str, ToolSum]]:
-        """Each tool with its sums, largest in the next request first; `told` converts raw tokens."""
+    def largest_first(self, context: Context, spared: Mapping[int, int]) -> list[tuple[str, ToolSum]]:
+        """Each tool with its sums as the endpoint counts, largest in the next request first.
+
+        `spared`: tokens that requests did not carry because the endpoint cleared them, by entry.
+        """
+        told, cleared = context.counts.told_raw, _by_tool(context, context.counts.cleared)
+        not_carried = _by_tool(context, spared)
         there = [
-            (name, ToolSum(one.results, one.pruned, *map(told, (one.tokens, one.original, one.base))))
+            (
+                name,
+                one._replace(
+                    tokens=told(one.tokens),
+                    original=told(one.original),
+                    base=told(one.base),
+                    cleared=cleared[name],
+                    spared=not_carried[name],
+                ),
+            )
             for name, one in self._totals.items()
             if one.results
         ]
-        return sorted(there, key=lambda one: (-one[1].tokens, -one[1].original, one[0]))
+        return sorted(there, key=lambda one: (-one[1].left, -one[1].original, one[0]))
+
+
+def _by_tool(context: Context, tokens: Mapping[int, int]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for seq, many in tokens.items():
+        if (entry := context.entries[seq]).prunable:
+            found[entry.tool_name] += many
+    return found
 
 
 def _plus(one: ToolSum | None, other: ToolSum) -> ToolSum:

@@ -189,6 +189,13 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
     return total / _MILLION
 
 
+def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | None]:
+    """What it costs to read and to write cached tokens that live for `ttl`; None if unknown."""
+    return prices.cache_read, (
+        prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
+    ) or prices.input
+
+
 def token_factor(name: str) -> float:
     """The model's tokens per token of o200k_base, by family, measured on texts of agents.
 

@@ -41,15 +41,10 @@ Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One model's part in a replay: how its requests are pruned and what they cost.
+    """One model's part in a replay: how its requests are pruned and what a prompt of so many tokens costs."""
 
-    Prices may depend on the tokens of a prompt: `policy` gets those of the context, `rates` those that were sent.
-    `banded` says whether they do.
-    """
-
-    policy: Callable[[int], Policy]
+    policy: Policy
     rates: Callable[[int], Rates]
-    banded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +188,7 @@ class Player:
         """The edits before a request, made as the program makes them."""
         found: list[PrunApplied] = []
         while True:
-            policy = terms.policy(self.context.counts.context_tokens if terms.banded else 0)
+            policy = terms.policy
             if not policy.enabled:
                 break
             policy = replace(policy, market=replace(policy.market, now=self._now))

@@ -145,15 +145,8 @@ class Stage:
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
-            policy = self._here(choices.policy, setting)
-
-            def banded(tokens: int) -> Policy:
-                return self._here(replace(choices, prompt_tokens=tokens).policy, setting)
-
             self._terms[key] = Terms(
-                banded if info.bands else lambda _: policy,
-                lambda tokens: rates_of(info.prices_for(tokens), ttl),
-                bool(info.bands),
+                self._here(choices.policy, setting), lambda tokens: rates_of(info.prices_for(tokens), ttl)
             )
         return self._terms[key]
 

@@ -9,12 +9,13 @@ from prunecli.config import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
+from prunecli.context.economics import Prices as CachePrices
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import COMPACTION, CacheTtl
-from prunecli.providers.models import ModelInfo, cost
+from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
     CACHE_TTL,
@@ -41,8 +42,8 @@ class Choices:
     """The options in force. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
     `caches` says whether the endpoint reports its cache use. `asked` is the model named on the command line, `kept`
     the model of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects
-    for a model; `prompt_tokens` is the size of the next request, on which prices may depend. Without `expectations`
-    of results, nothing is held back. `losing()`: pruning has cost more than it saved."""
+    for a model. Without `expectations` of results, nothing is held back. `losing()`: pruning has cost more than it
+    saved."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -53,7 +54,6 @@ class Choices:
     asked: str = ""
     kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
-    prompt_tokens: int = 0
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 
@@ -175,17 +175,22 @@ class Choices:
     def _market(self) -> Market:
         """The market for the gate; no prices if the endpoint reports no cache use."""
         info, ttl = self.model, self.cache_ttl
-        prices = info.prices_for(self.prompt_tokens) if self.caches else None
-        written = prices and (prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m)
+        read, write = cache_prices(info.prices, ttl) if self.caches else (None, None)
+        longer = ((above, *cache_prices(prices, ttl), prices.output) for above, prices in info.bands)
         return Market(
             self.now,
             self.ttl_ms,
             info.name,
-            prices.cache_read if prices else None,
-            written or (prices.input if prices else None),
+            read,
+            write,
             self.config.pruning.engage_ratio,
-            prices.output if prices else None,
+            info.prices.output if self.caches else None,
             self._compaction.limit(self.window) if self._compaction.enabled else 0,
+            tuple(
+                CachePrices(above, more, most, output)
+                for above, more, most, output in longer
+                if more is not None and most is not None
+            ),
         )
 
     def price(self, model: str, usage: Usage) -> float:

@@ -289,7 +289,6 @@ class Runtime:
             "recall" in known_tools(context, self.tools),
             self.setup.clock(),
             *endpoint,
-            context.counts.context_tokens,
             self.expectations,
             self.balance.losing,
         )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from prunecli.context.clearing import clearing_of
 from prunecli.context.state import Context
 from prunecli.figures import money, share, short
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
@@ -25,9 +26,10 @@ _NO_ANSWER = ("cut", "stopped")
 class Row:
     """One request. Counts are tokens, None if not reported.
 
-    `error` is (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log.
-    `estimated` is None for summary requests, for responses (kind "response") whose request another program sent, and
-    for attempts that were billed without an answer (kinds "cut" and "stopped").
+    `pruned`: tokens that prunes withheld; `cleared`: those that the endpoint cleared from its copy. `error` is
+    (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log. `estimated` is
+    None for summary requests, for responses (kind "response") whose request another program sent, and for attempts
+    that were billed without an answer (kinds "cut" and "stopped").
     """
 
     seq: int
@@ -37,6 +39,7 @@ class Row:
     proved: bool = True
     estimated: int | None = None
     pruned: int = 0
+    cleared: int = 0
     reported: int | None = None
     error: float | None = None
     cache_expected: int | None = None
@@ -68,6 +71,7 @@ class Audit:
             "error_median": _at(errors, 0.5),
             "error_p90": _at(errors, 0.9),
             "error_worst": _at(errors, 1.0),
+            "cleared_tokens": sum(row.cleared for row in self.rows),
             "prompt_tokens": sum(row.reported or 0 for row in self.rows),
             "output_tokens": sum(row.output for row in self.rows),
             "cache_expected": sum(row.cache_expected or 0 for row in told),
@@ -91,6 +95,7 @@ class Audit:
             "read",
             "written",
             "pruned",
+            "cleared",
             "out",
             "cost",
         )
@@ -192,7 +197,10 @@ def _answered(
     reported = event.usage.prompt_tokens
     _cached(sent, reported, record.timestamp, caches)
     error = (sent.row["estimated"] - reported) / reported
-    return Row(**sent.row, error=error, **_usage(event.usage, price(event.model, event.usage)))
+    cleared = _cleared(event)
+    return Row(
+        **sent.row, error=error, cleared=cleared, **_usage(event.usage, price(event.model, event.usage))
+    )
 
 
 def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
@@ -210,7 +218,11 @@ def _alone(
 ) -> Row:
     """The row of something billed whose request is not in the log, or is answered by a later attempt."""
     usage = _usage(event.usage, price(event.model, event.usage))
-    return Row(record.seq, record.timestamp, event.model, kind, **usage)
+    return Row(record.seq, record.timestamp, event.model, kind, cleared=_cleared(event), **usage)
+
+
+def _cleared(event: AssistantMessage | AttemptBilled | CompactionApplied) -> int:
+    return clearing_of(event.applied_edits).tokens if isinstance(event, AssistantMessage) else 0
 
 
 def _usage(usage: Usage, cost: float) -> dict[str, Any]:
@@ -244,6 +256,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         tokens(row.cache_read),
         tokens(row.cache_write),
         tokens(row.pruned),
+        tokens(row.cleared),
         tokens(row.output),
         money(row.cost),
     )

@@ -50,7 +50,9 @@ def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) 
 def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     runtime.emit(UserMessage((Text("hello"),)))
-    runtime.emit(PrunApplied("user", (Edit("clear", 1, None, "x", 400_000, 0),), tokens_removed=400_000))
+    runtime.emit(AssistantMessage((ToolUse("t1", "read", {}),), "claude-sonnet-4-5", usage=Usage(900, 100)))
+    result = runtime.emit(ToolResult("t1", "read", (Text("word " * 40_000),)))
+    runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 40_000, 1),)))
     runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 9_000, 500)))
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)

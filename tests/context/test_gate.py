@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
-from prunecli.context.economics import Market, cold
+import pytest
+
+from prunecli.context.economics import Market, Prices, cold
 from prunecli.context.gate import judge
+from prunecli.context.impact import impact
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.figures import money
@@ -127,6 +130,26 @@ def test_a_large_gain_for_a_small_rewrite_is_worth_it() -> None:
     decision = judge(context, clear(context, 18), MARKET)
     assert decision.apply
     assert "saves" in decision.reason
+
+
+def test_each_length_of_a_prompt_has_its_prices() -> None:
+    context = session(20)
+    events = clear(context, 2)
+    used = context.counts.context_tokens
+    here = impact(context, events, MARKET)
+    long = Prices(used - 100, 5 * 0.3, 5 * 3.75)
+    crossed = impact(context, events, replace(MARKET, bands=(long,)))
+    assert here.change is not None
+    assert crossed.change is not None
+    new = context.counts.tokens_of(context.items[-1:])
+    assert crossed.change.gain == pytest.approx((used * 1.5 - here.after * 0.3) / 1e6)
+    assert crossed.change.cost == pytest.approx(max(0, (here.change.cost or 0) - new * 4 * 3.45 / 1e6))
+    above = impact(context, events, replace(MARKET, bands=(long._replace(above=0),))).change
+    assert above is not None
+    assert above.cost == pytest.approx(5 * (here.change.cost or 0))
+    assert above.gain == pytest.approx(5 * (here.change.gain or 0))
+    below = impact(context, events, replace(MARKET, bands=(long._replace(above=used),))).change
+    assert below == here.change
 
 
 def test_what_was_never_sent_breaks_nothing() -> None:

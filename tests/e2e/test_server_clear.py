@@ -3,16 +3,23 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands import context as context_command
 from prunecli.commands import cost, prune, prune_stats
 from prunecli.commands.command import Say, Table
 from prunecli.context.ledger import Ledger
+from prunecli.context.state import Context
+from prunecli.figures import short
 from prunecli.inspector.inspect import inspect
+from prunecli.inspector.labels import Key
+from prunecli.inspector.outline import Outline
 from prunecli.model.signals import Notice
 from prunecli.presentation.entry_text import status_line
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
+from prunecli.session.audit import audit
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Endpoint, Rules
 
@@ -25,6 +32,7 @@ ON = (
 )
 BETA = "context-management-2025-06-27"
 FIELD = "context_management"
+GOLDEN = Path(__file__).parents[1] / "golden" / "server_clear.json"
 
 
 def cleared(endpoint: Endpoint) -> list[int]:
@@ -114,6 +122,64 @@ async def test_every_view_says_what_the_endpoint_cleared(tmp_path: Path) -> None
         figures = json.loads(json.dumps(ledger(runtime).to_json()))
         assert figures["cleared_tool_uses"] == 3
         assert figures["cleared_tokens"] > 0
+
+
+async def test_no_part_is_larger_than_its_whole(tmp_path: Path) -> None:
+    async with (
+        Endpoint([*turn(0, 1, 2, 3), *turn(4), *turn(5)]) as endpoint,
+        session(tmp_path, endpoint, *ON) as runtime,
+    ):
+        for words in ("look", "again", "and again"):
+            await runtime.submit(words)
+        context, records = runtime.session.context, runtime.session.records
+        outline = Outline(context, records)
+        turns = [outline.figures(Key("turn", turn.seq)) for turn in outline.turns]
+        tools = [sums for _, sums in outline.tools]
+        assert (
+            sum(sums.left for sums in tools)
+            < sum(turn.tokens for turn in turns)
+            <= context.counts.context_tokens
+        )
+        carried = [sums.carried(outline.rides.requests) for sums in tools]
+        assert sum(carried) < sum(turn.carried for turn in turns)
+        told = [sum(edit["cleared_input_tokens"] for edit in one.applied_edits) for one in endpoint.requests]
+        assert sum(sums.spared for sums in tools) == sum(told) > 0
+        results = [entry for entry in context.entries.values() if entry.kind == "result"]
+        parts = [outline.figures(Key("result", entry.seq, entry.seq)) for entry in results]
+        assert sum(part.tokens for part in parts) == pytest.approx(
+            sum(sums.left for sums in tools), abs=len(parts)
+        )
+        assert sum(part.carried for part in parts) == pytest.approx(sum(carried), abs=len(parts))
+
+
+async def test_an_audit_says_what_the_endpoint_cleared(tmp_path: Path) -> None:
+    async with (
+        Endpoint([*turn(0, 1, 2, 3), *turn(4), *turn(5)]) as endpoint,
+        session(tmp_path, endpoint, *ON) as runtime,
+    ):
+        for words in ("look", "again", "and again"):
+            await runtime.submit(words)
+        found = audit(runtime.session.records, Context(SHIPPED, token_factor), lambda *_: 0.0)
+    told = [
+        sum(edit["cleared_input_tokens"] for edit in request.applied_edits) for request in endpoint.requests
+    ]
+    assert [row.cleared for row in found.rows] == told
+    assert found.to_json()["summary"]["cleared_tokens"] == sum(told) > 0
+    head, *rows = found.lines()
+    assert "cleared" in head
+    assert short(told[-1]) in rows[len(told) - 1]
+
+
+async def test_the_wire_is_the_golden_one(tmp_path: Path) -> None:
+    """With every option set. The golden file is written by hand: it is what the endpoint's documentation says."""
+    options = ("clear_at_least=10", 'exclude_tools=["bash"]', 'clear_tool_inputs=["read"]')
+    sets = (*ON, *(f"pruning.server_clear.{option}" for option in options))
+    async with Endpoint(turn(0)) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
+        await runtime.submit("look")
+    assert endpoint.rejected == []
+    golden = json.loads(GOLDEN.read_text("utf-8"))
+    for request in endpoint.requests:
+        assert {"anthropic-beta": request.headers["anthropic-beta"], FIELD: request.json[FIELD]} == golden
 
 
 async def test_an_endpoint_that_refuses_the_field_gets_requests_without_it(tmp_path: Path) -> None:

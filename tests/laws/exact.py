@@ -1,11 +1,13 @@
 """An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
 
-A block takes `factor` times as many tokens as o200k_base finds in its texts. The longest cached prefix is read, the
-rest is written. What was sent is cached up to each place where a user message ended, for `ttl_ms` behind the
-response. Nothing here knows how prunecli estimates.
+A block takes `factor` times as many tokens as o200k_base finds in its texts, thinking as many as its signature says.
+The longest cached prefix is read, the rest is written. What was sent is cached up to each place where a user message
+ended, for `ttl_ms` behind the response. Thinking is bound to what stood before it and to the thinking before that:
+where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
 """
 
 import json
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -26,7 +28,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Usage
+from prunecli.model.messages import Json, RedactedThinking, Thinking, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 
@@ -52,7 +54,7 @@ def texts(block: Any) -> Iterator[str]:
         case {"type": "tool_result", "content": content}:
             for inner in content:
                 yield from texts(inner)
-        case {"type": "text", "text": words} | {"type": "thinking", "thinking": words}:
+        case {"type": "text", "text": words}:
             yield words
         case _:
             pass
@@ -64,6 +66,23 @@ def tokens_of(block: bytes) -> int:
     return sum(map(SHIPPED.count, texts(json.loads(block))))
 
 
+@cache
+def signature_of(block: bytes) -> str:
+    """The signature of thinking, "" for any other block."""
+    found = json.loads(block)
+    return str(found["signature"]) if found["type"] == "thinking" else ""
+
+
+def signed(at: int) -> Thinking:
+    """The thinking of an answer: its words are not shown, its signature carries its number and its tokens."""
+    return Thinking("", f"{at}:{random.Random(at).choice([40, 200, 700, 3_000])}")
+
+
+def thought_tokens(signature: str) -> int:
+    """Tokens of the thinking with this signature."""
+    return int(signature.partition(":")[2])
+
+
 @dataclass
 class Endpoint:
     """Reports the usage of each request."""
@@ -71,24 +90,34 @@ class Endpoint:
     factor: float
     ttl_ms: int
     _used: dict[int, int] = field(default_factory=dict)
+    _bound: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def pieces(self, context: Context) -> list[Piece]:
-        """The next request of a context."""
+        """The next request of a context, as the model sees it."""
+        return self.read(context)[0]
+
+    def read(self, context: Context) -> tuple[list[Piece], list[str]]:
+        """The next request, and the paths of the thinking that is dropped from it. New thinking is bound to what
+        stands before it."""
         preamble = (*context.preamble.system, *context.preamble.tools)
         pieces = [
             Piece(preamble, self.factor * sum(SHIPPED.count(one.decode()) for one in preamble), ends=True)
         ]
-        for message in context.messages():
-            last = len(message.blocks) - 1
-            pieces += [
-                Piece(
-                    (message.role, block),
-                    self.factor * tokens_of(block),
-                    ends=message.role == "user" and place == last,
-                )
-                for place, block in enumerate(message.blocks)
-            ]
-        return pieces
+        dropped, prefix, previous = list[str](), hash(preamble), ""
+        for number, message in enumerate(context.messages()):
+            for place, block in enumerate(message.blocks):
+                key = (message.role, block)
+                if signature := signature_of(block):
+                    bound, before = self._bound.setdefault(signature, (prefix, previous))
+                    if bound != prefix or previous not in ("", before):
+                        dropped.append(f"messages.{number}.content.{place}")
+                        continue
+                    previous, tokens = signature, float(thought_tokens(signature))
+                else:
+                    prefix, tokens = hash((prefix, key)), self.factor * tokens_of(block)
+                last = place == len(message.blocks) - 1
+                pieces.append(Piece(key, tokens, ends=message.role == "user" and last))
+        return pieces, dropped
 
     def cached(self, pieces: Sequence[Piece], sent: int) -> float:
         """Tokens that a request would read."""
@@ -110,7 +139,9 @@ class Endpoint:
 
     def output(self, event: AssistantMessage) -> int:
         """Output tokens of an answer."""
-        return round(self.factor * sum(map(tokens_of, render.assistant(event.content, {}))))
+        blocks = render.assistant(event.content, {})
+        thought = sum(thought_tokens(signature) for one in blocks if (signature := signature_of(one)))
+        return thought + round(self.factor * sum(map(tokens_of, blocks)))
 
 
 def whole(pieces: Sequence[Piece]) -> float:
@@ -122,7 +153,7 @@ def whole(pieces: Sequence[Piece]) -> float:
 class Played:
     """A session played against an endpoint, pruned and, beside it, as it would have gone on without any prune.
 
-    `usages` are those of both, request for request.
+    `usages` are those of both, request for request. With `thinks`, two of three answers begin with thinking.
     """
 
     endpoint: Endpoint
@@ -130,6 +161,7 @@ class Played:
     context: Context
     bare: Context
     model: str
+    thinks: bool = False
     records: list[Record] = field(default_factory=list)
     usages: list[tuple[Usage, Usage]] = field(default_factory=list)
 
@@ -150,11 +182,23 @@ class Played:
     def answer(self, event: AssistantMessage, at: int) -> None:
         """A request goes out and this is the answer."""
         self.add(RequestSent(self.model, len(self.context.messages()), self.context.sha256()))
-        sent, at = self.now, max(self.now, at)
-        usage = self.endpoint.asked(self.endpoint.pieces(self.context), sent, at)
+        sent, at, thought = self.now, max(self.now, at), None
+        pieces, dropped = self.endpoint.read(self.context)
+        usage = self.endpoint.asked(pieces, sent, at)
         self.usages.append((usage, self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)))
+        content = tuple(one for one in event.content if not isinstance(one, Thinking | RedactedThinking))
+        if self.thinks and content and len(self.records) % 3:
+            thinking = signed(len(self.records))
+            content, thought = (thinking, *content), thought_tokens(thinking.signature)
+        event = replace(event, content=content, model=self.model, thinking_tokens=thought)
         usage = replace(usage, output_tokens=self.endpoint.output(event))
-        self.add(replace(event, usage=usage, model=self.model), at)
+        told: list[dict[str, Json]] = [
+            {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
+            for path in dropped
+        ]
+        self.add(replace(event, usage=usage, input_transformations=told if self.thinks else None), at)
+        self.endpoint.read(self.context)
+        self.unpruned.read(self.bare)
 
 
 def play(
@@ -165,6 +209,8 @@ def play(
     ttl_ms: int,
     before: Callable[[Played], None],
     counter: TokenCounter = SHIPPED,
+    *,
+    thinks: bool = False,
 ) -> Played:
     """Plays the words, calls and results of a log. `before` is called before each request and may prune."""
     played = Played(
@@ -173,6 +219,7 @@ def play(
         Context(counter, factor_of),
         Context(counter, factor_of),
         model,
+        thinks,
     )
     for record in records:
         match record.event:

@@ -100,10 +100,10 @@ def hidden(context: Context, part: Entry) -> bool:
 def test_the_totals_of_the_tools_are_those_of_the_whole(records: list[Record]) -> None:
     context = folded(records)
     outline = Outline(context, records)
-    whole, tools = outline.whole, [sums for _, sums in outline.tools.largest_first(context.counts.told_raw)]
+    whole, tools = outline.whole, [sums for _, sums in outline.tools]
     assert sum(sums.results for sums in tools) == whole.prunable
     assert sum(sums.pruned for sums in tools) == whole.pruned
-    assert tools == sorted(tools, key=lambda sums: sums.tokens, reverse=True)
+    assert tools == sorted(tools, key=lambda sums: sums.left, reverse=True)
 
 
 @settings(deadline=None, max_examples=40)
@@ -143,7 +143,7 @@ def settled(outline: Outline) -> list[object]:
     keys, whole = everything(outline), outline.whole
     turns = [outline.of_turn(turn) for turn in outline.turns]
     nodes = list(map(outline.node, keys))
-    tools = outline.tools.largest_first(outline.context.counts.told_raw)
+    tools = outline.tools
     return [keys, whole, tools, turns, nodes]
 
 

@@ -38,7 +38,7 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), "the expectations were not loaded")
     if _done(view):
         return Proposal((), "what was worth clearing is cleared", lambda _: "expected to be worth keeping")
-    edits = _worth(view, market.rates, numbers)
+    edits = _worth(view, market.rates_for(view.context.counts.context_tokens), numbers)
     freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
     still = cold(view.context, market) or market.now is None

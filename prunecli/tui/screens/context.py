@@ -191,9 +191,7 @@ class ContextScreen(ModalScreen[None]):
         self.query_one(MapView).show(
             found,
             title(found, self._runtime.model_name, outline.rides.requests, doing),
-            tools_line(outline.tools.largest_first(outline.context.counts.told_raw))
-            if outline.is_measured
-            else (),
+            tools_line(outline.tools) if outline.is_measured else (),
         )
         busy = _BUSY if self._between.is_busy else ""
         none = busy or ("No matches" if self._folds.words else "No messages yet")

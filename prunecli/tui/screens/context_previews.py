@@ -49,7 +49,9 @@ class Previews:
         self._words, self.is_waiting = {}, False
         if row is None or node is None:
             return [Content("No longer in the context" if row else none)]
-        about = fitted(detail(node, inspecting.why(row.key), self._runtime.policy.market.read), (), width)
+        prices = self._runtime.policy.market.prices_for(inspecting.map.used)
+        read = prices and prices.read
+        about = fitted(detail(node, inspecting.why(row.key), read), (), width)
         self.is_waiting = node.results > MANY_RESULTS and not has_rested
         if self.is_waiting or not inspecting.is_measured:
             return [about, *[Content("…")] * most]

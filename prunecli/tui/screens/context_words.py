@@ -189,7 +189,7 @@ def tools_line(totals: Sequence[tuple[str, ToolSum]]) -> list[Piece]:
     """The tools with the largest results, as many as fit."""
     pieces = [Piece(("By tool",), "$muted", len(totals) + 1)] if totals else []
     for at, (name, sums) in enumerate(totals):
-        text = f"{one_line(name)} ~{short(sums.tokens)}"
+        text = f"{one_line(name)} ~{short(sums.left)}"
         pieces.append(
             Piece((f"{text} in {sums.results}", text, ""), "$foreground", len(totals) - at, glue="   ")
         )
@@ -203,7 +203,7 @@ def tools_table(totals: Sequence[tuple[str, ToolSum]], requests: int) -> Table:
             one_line(name),
             str(sums.results),
             str(sums.pruned),
-            *(f"~{short(n)}" for n in (sums.tokens, sums.original, sums.carried(requests))),
+            *(f"~{short(n)}" for n in (sums.left, sums.original, sums.carried(requests))),
         )
         for name, sums in totals
     ]

@@ -1,0 +1,98 @@
+"""What prunes kept out of each request, as the endpoint counted it when it was there.
+
+A result makes the prompt longer once: by as much as the endpoint counts for it. That measurement is kept with the
+result, so what a prune of it saves later is known better than any estimate of its text.
+"""
+
+from collections.abc import Sequence
+
+from prunecli.context.counted import EntryTokens, Item, Report, reported_thinking
+from prunecli.context.exchange import Entry
+from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
+
+_WORDS_SHARE = 20
+"""Words are only estimated: where they are more than one part in so many of what is new, nothing is measured."""
+
+
+class KeptOut:
+    """Follows the reports of a log. What was learned before a rewind is kept."""
+
+    def __init__(self, tokens: EntryTokens) -> None:
+        self._tokens = tokens
+        self._rates: dict[int, float] = {}
+        self._at: dict[int, Amount] = {}
+        self._now = NOTHING
+
+    def clear(self) -> None:
+        """Switch to another branch."""
+        self._now = NOTHING
+
+    def at(self, response: int) -> Amount:
+        """What prunes kept out of the request of this response."""
+        return self._at.get(response, NOTHING)
+
+    def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
+        """Take a report; `grown`: by how much the prompt grew since the report before, None if unknown."""
+        if grown is not None:
+            self._measure(report.changes, grown, scale)
+        for then, now in report.changes:
+            self._now = self._now.plus(self._kept(now, scale)).minus(self._kept(then, scale))
+        if self._now != NOTHING:
+            self._at[report.response] = self._now
+
+    def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
+        """Note what the endpoint counts for the results that are new in this report."""
+        fresh = [part for then, now in changes for part in _fresh(then, now)]
+        raw = sum(map(self._tokens.tokens, fresh))
+        if raw <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
+            return
+        moved = total(self._shown(now, scale).minus(self._shown(then, scale)) for then, now in changes)
+        if abs(moved.words) * _WORDS_SHARE > raw:
+            return
+        rest = grown - scale.weight(*moved.minus(Amount(raw)))
+        rate = rest / raw / scale.factor
+        if 1 / RANGE <= rate <= RANGE:
+            self._rates.update((part.seq, rate) for part in fresh)
+
+    def _shown(self, item: Item | None, scale: Scale) -> Amount:
+        if item is None:
+            return NOTHING
+        memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
+        parts = () if item.hidden else item.parts
+        return total((memos, *(self._amount(part, item, scale) for part in parts)))
+
+    def _amount(self, part: Entry, item: Item, scale: Scale) -> Amount:
+        if part.seq in item.edits:
+            return self._tokens.amount(part, item.edits[part.seq])
+        return self._whole(part, scale) if part.prunable else self._tokens.amount(part, silent=item.silent)
+
+    def _whole(self, part: Entry, scale: Scale) -> Amount:
+        """An entry without edits, in the endpoint's tokens where they were measured."""
+        amount = self._tokens.amount(part)
+        if (rate := self._rates.get(part.seq)) is None:
+            return amount
+        return Amount(exact=round(rate * scale.factor * amount.raw))
+
+    def _kept(self, item: Item | None, scale: Scale) -> Amount:
+        if item is None or not item.countable:
+            return NOTHING
+        if item.kept is None:
+            gone = [part for part in item.parts if item.hides(part)]
+            shown = [] if item.hidden else [self._amount(part, item, scale) for part in gone]
+            memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
+            item.kept = total(self._whole(part, scale) for part in gone).minus(total((memos, *shown)))
+        return item.kept
+
+
+def _fresh(then: Item | None, now: Item | None) -> list[Entry]:
+    """The results that an item got since then and shows in full."""
+    if now is None or now.hidden:
+        return []
+    new = now.parts[len(then.parts) if then else 0 :]
+    return [part for part in new if part.prunable and part.seq not in now.edits]
+
+
+def _hides_a_guess(then: Item | None, now: Item | None) -> bool:
+    """Whether thinking of unknown size left the prompt or came back."""
+    flipped = then is not None and now is not None and then.silent != now.silent
+    return flipped and now is not None and reported_thinking(now.head) is None

@@ -1,0 +1,59 @@
+"""What was held back of results, and what was fetched again: raw tokens, record by record."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from prunecli.context.lineage import Lineage
+from prunecli.model.events import CompactionApplied, Record, Rewound, ToolResult, UserMessage
+
+
+class Sums(NamedTuple):
+    """Raw tokens of a request: held back, of these for the first time; fetched again, of these for the first time."""
+
+    held: int
+    fresh: int
+    again: int
+    again_fresh: int
+
+
+class HeldBack:
+    """Sums over held-back parts of results and what was fetched again.
+
+    `fetched`: raw tokens by the seq of what brought them back.
+    """
+
+    def __init__(self, fetched: Mapping[int, int]) -> None:
+        self._lineage = Lineage()
+        self._fetched = fetched
+        self._held = self._again = self._fresh = self._again_fresh = 0
+
+    def sums(self) -> Sums:
+        """The sums of a request that is sent now."""
+        found = Sums(self._held, self._fresh, self._again, self._again_fresh)
+        self._fresh = self._again_fresh = 0
+        return found
+
+    def take(self, record: Record) -> None:
+        """Note a record."""
+        match record.event:
+            case Rewound(to_seq):
+                self._held = self._again = 0
+                for earlier in self._lineage.rewind(record.seq, to_seq):
+                    self._fold(earlier)
+                self._fresh = self._again_fresh = 0
+            case CompactionApplied() | ToolResult() | UserMessage():
+                self._lineage.append(record)
+                self._fold(record)
+            case _:
+                pass
+
+    def _fold(self, record: Record) -> None:
+        if isinstance(record.event, CompactionApplied):
+            self._held = self._again = 0  # the ledger counts from the boundary
+            return
+        if isinstance(record.event, ToolResult) and record.event.spilled:
+            self._held += record.event.spilled.tokens
+            self._fresh += record.event.spilled.tokens
+        fetched = self._fetched.get(record.seq, 0)
+        self._again += fetched
+        self._again_fresh += fetched

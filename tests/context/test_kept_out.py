@@ -1,0 +1,137 @@
+"""What prunes kept out of each request: as the endpoint counted it when it was there."""
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse, Usage
+from tests.context.thinking import Talk as Thinking
+
+GONE = "[gone]"
+SHORT = 2
+"""Tokens of it, at four characters each."""
+
+
+class Late(Chars4):
+    """A counter under the name of the tokenizer: it counts only when it is asked for a figure."""
+
+    name = "tiktoken"
+
+
+class Talk:
+    """Reads of 100 tokens by the counter; the endpoint counts 130 for each, and 50 for each answer."""
+
+    def __init__(self, steps: int = 3, counter: TokenCounter | None = None) -> None:
+        self.context = Context(counter or Chars4())
+        self.records: list[Record] = []
+        self.answers: list[int] = []
+        self.results: list[int] = []
+        self.prompt = 1_000
+        self.emit(UserMessage((Text("look"),)))
+        for _ in range(steps):
+            self.step()
+
+    def emit(self, event: Event) -> int:
+        self.records.append(Record(len(self.records), len(self.records), event))
+        self.context.apply(self.records[-1])
+        return len(self.records) - 1
+
+    def step(self) -> int:
+        """A request, its answer, and a result that the next request has in addition."""
+        name = f"t{len(self.records)}"
+        self.emit(RequestSent("m", 0, ""))
+        call = ToolUse(name, "read", {"path": "x"})
+        seq = self.emit(AssistantMessage((call,), "m", "tool_use", Usage(self.prompt, 50)))
+        self.results.append(self.emit(ToolResult(name, "read", (Text("x" * 400),))))
+        self.answers.append(seq)
+        self.prompt += 50 + 130
+        return seq
+
+    def prune(self, saved: int, *edits: Edit) -> int:
+        self.prompt -= saved
+        return self.emit(PrunApplied("user", edits))
+
+    def clear(self, which: int) -> int:
+        return self.prune(130 - SHORT, Edit("clear", self.results[which], None, GONE, 100, SHORT))
+
+    def kept_out(self) -> list[int]:
+        return [self.context.withheld_from(seq) for seq in self.answers]
+
+
+def test_a_result_is_worth_what_the_prompt_grew_by_when_it_came() -> None:
+    talk = Talk()
+    prune = talk.clear(0)
+    talk.step()
+    talk.step()
+    assert talk.kept_out() == [0, 0, 0, 128, 128]
+    talk.emit(PrunReverted((prune,)))
+    talk.prompt += 128
+    talk.step()
+    assert talk.kept_out() == [0, 0, 0, 128, 128, 0]
+
+
+def test_a_dropped_exchange_is_worth_its_output_too_and_a_memo_counts_against_it() -> None:
+    talk = Talk()
+    drops = [Edit("drop", talk.answers[which], None, None, 110, 0) for which in (0, 1)]
+    talk.prune(2 * 180 - SHORT, Edit("memo", talk.answers[0], None, GONE, 0, SHORT), *drops)
+    talk.step()
+    talk.emit(PrunReverted((talk.answers[0],)))
+    talk.step()
+    talk.emit(PrunReverted((talk.answers[1],)))
+    talk.step()
+    rate = talk.context.counts.scale.rate
+    assert talk.kept_out() == [0, 0, 0, 360 - round(SHORT * rate), 180 - round(SHORT * rate), 0]
+
+
+def test_results_that_came_with_a_prune_are_measured_without_it() -> None:
+    talk = Talk()
+    talk.clear(0)
+    talk.step()
+    talk.clear(2)  # new in the request that had the first one pruned
+    talk.step()
+    assert talk.kept_out()[-1] in (255, 256)
+
+
+def test_behind_a_compaction_nothing_is_withheld_any_more() -> None:
+    talk = Talk()
+    talk.clear(0)
+    talk.step()
+    talk.emit(CompactionApplied("the gist", 2, talk.answers[2], model="m"))
+    talk.step()
+    assert talk.kept_out() == [0, 0, 0, 128, 0]
+
+
+def test_a_branch_that_was_left_keeps_its_figures_live_and_after_a_resume() -> None:
+    for counter in (Chars4(), Late()):
+        talk = Talk(counter=counter)
+        talk.clear(0)
+        talk.step()
+        talk.emit(Rewound(0))
+        talk.prompt = 1_000
+        talk.step()
+        assert talk.kept_out() == [0, 0, 0, 128, 0]
+        resumed = Context(counter)
+        for record in talk.records:
+            resumed.apply(record)
+        assert [resumed.withheld_from(seq) for seq in talk.answers] == talk.kept_out()
+
+
+def test_thinking_that_an_edit_cost_is_withheld_too() -> None:
+    talk = Thinking(3)
+    talk.emit(talk.clear(0))
+    answer = talk.step()
+    assert talk.context.withheld_from(answer) == 98 + 2 * 30
+    talk = Thinking(3)
+    talk.emit(PrunApplied("strategy", (Edit("strip", talk.context.exchanges[0].seq),), "repair"))
+    assert talk.context.withheld_from(talk.step()) == 30
