@@ -281,17 +281,11 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
-        endpoint = context.caches, self.session_model.asked, self.session_model.kept, self._refusals.of
-        return Choices(
-            self.config,
-            context.settings,
-            self._info_of,
-            "recall" in known_tools(context, self.tools),
-            self.setup.clock(),
-            *endpoint,
-            self.expectations,
-            self.balance.losing,
-        )
+        now, model = self.setup.clock(), self.session_model
+        endpoint = context.caches, model.asked, model.kept, self._refusals.of
+        recall = "recall" in known_tools(context, self.tools)
+        before = self.config, context.settings, self._info_of, recall, now
+        return Choices(*before, *endpoint, self.expectations, self.balance.losing)
 
     @property
     def policy(self) -> Policy:

@@ -49,6 +49,15 @@ def exported(
     return Exported(write(kept), replaced)
 
 
+def _whole(record: Record) -> Record:
+    event = record.event
+    return (
+        replace(record, event=replace(event, spilled=None, tokens=None))
+        if isinstance(event, ToolResult)
+        else record
+    )
+
+
 def write_new(path: Path, text: str, *, force: bool = False) -> None:
     """Write a new file of mode 0600. `force` replaces an existing file, but never a link.
 
@@ -77,15 +86,3 @@ def write_new(path: Path, text: str, *, force: bool = False) -> None:
         raise UsageError(
             f"cannot write {path}: {error.strerror}", "free some space or use another folder"
         ) from error
-
-
-def _whole(record: Record) -> Record:
-    event = record.event
-    return (
-        replace(record, event=replace(event, spilled=None, tokens=None))
-        if isinstance(event, ToolResult)
-        else record
-    )
-
-
-_CHANGES = (PrunApplied, PrunReverted, CompactionApplied)
