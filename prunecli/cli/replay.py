@@ -22,6 +22,7 @@ from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.config import Config
+    from prunecli.replay.series import Series
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
 
@@ -44,6 +45,7 @@ class Asked:
     window: int | None = None
     spill: bool | None = None
     compactions: bool = False
+    plots: bool = False
 
 
 def replay(
@@ -102,6 +104,9 @@ def replay(
         Option("--compactions", help="Also play compactions of files that still have what was summarised."),
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[
+        Path | None, Option("--html", metavar="FILE", help="Write a page with plots, for a browser.")
+    ] = None,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
     asked = Asked(
@@ -117,27 +122,35 @@ def replay(
         window,
         spill,
         compactions,
+        html is not None,
     )
     make = partial(stage_of, asked)
     make()  # what is wrong with the command line is said here, not in another process
     paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
-    report, problems = _report(paths, make)
+    report, courses, problems = _report(paths, make)
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     if not report.sessions:
         raise SessionNotFound("no session could be replayed", "see above for why, or name another SOURCE")
     from prunecli.replay.table import lines
 
+    if html is not None:
+        from prunecli.replay.page import page
+
+        html.write_text(page(report, courses), "utf-8")
+        typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
 
 
-def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, list[str]]":
+def _report(
+    paths: Sequence[Path], make: "partial[Stage]"
+) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
     """Replay the sessions with a line of progress. An interrupt stops at once and says how far it came."""
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
     from prunecli.replay.working import replay_all
 
-    found, checks, problems = [], [], dict[str, None]()
+    found, checks, courses, problems = [], [], [], dict[str, None]()
     progress = _Progress(len(paths))
     outcomes = replay_all(paths, make)
     try:
@@ -150,6 +163,7 @@ def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, lis
             if outcome.replayed.rows[0].requests:
                 found.append(outcome.replayed.rows)
                 checks.append(outcome.replayed.validation)
+                courses.append((outcome.replayed.rows[0].session, outcome.replayed.series))
     except KeyboardInterrupt:
         progress.end()
         typer.echo(f"prunecli: stopped after {progress.done} of {len(paths)} sessions", err=True)
@@ -158,7 +172,7 @@ def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, lis
         outcomes.close()
         progress.end()
     found.sort(key=lambda rows: rows[0].session)
-    return Report(found, together(checks)), list(problems)
+    return Report(found, together(checks)), courses, list(problems)
 
 
 def stage_of(asked: Asked) -> "Stage":
@@ -190,6 +204,7 @@ def stage_of(asked: Asked) -> "Stage":
         load_expectations(data),
         asked.fixed,
         asked.compactions,
+        asked.plots,
     )
 
 
