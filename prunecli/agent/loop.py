@@ -85,7 +85,8 @@ class Run:
     """One run of the agent and its dependencies.
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
-    field that the endpoint refuses; returns whether `model` omits it from then on.
+    field that the endpoint refuses; returns whether `model` omits it from then on. `complained` are the strategies'
+    problems that the user knows.
     """
 
     session: Journal
@@ -100,9 +101,9 @@ class Run:
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
+    complained: set[str] = field(default_factory=set)
     _partial: list[str] = field(default_factory=list)
     _begun: Usage = Usage()
-    _complained: set[str] = field(default_factory=set)
 
     async def run(self) -> Done:
         """Run until there is nothing to do, and record why it ended.
@@ -155,8 +156,8 @@ class Run:
     # The model's turn ----------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
-        for problem in set(self.policy().problems(self.session.context)) - self._complained:
-            self._complained.add(problem)
+        for problem in set(self.policy().problems(self.session.context)) - self.complained:
+            self.complained.add(problem)
             self.session.tell(Notice(problem, "warning"))
         try:
             await self._request()

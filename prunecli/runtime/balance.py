@@ -20,6 +20,15 @@ class Balance:
     def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
         self._session, self._choices = session, choices
         self._known: tuple[Session, int, Pruning] | None = None
+        self._said: tuple[Session, set[str]] | None = None
+
+    @property
+    def said(self) -> set[str]:
+        """What was said of strategies in this session; the caller adds to it."""
+        session = self._session()
+        if self._said is None or self._said[0] is not session:
+            self._said = session, set()
+        return self._said[1]
 
     @property
     def now(self) -> Pruning:

@@ -154,8 +154,8 @@ class Runtime:
             follow(session)
 
     def _new_session(self) -> Session:
-        now = self.setup.clock()
-        started = SessionStarted(new_id(now, random_bytes()), str(self.setup.cwd), self.config.model.name)
+        name = new_id(self.setup.clock(), random_bytes())
+        started = SessionStarted(name, str(self.setup.cwd), self.config.model.name)
         path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
         return Session(started, self.new_context(), path=path, clock=self.setup.clock)
 
@@ -193,10 +193,9 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
-        change = self.prepare()
-        plan = (PLAN_NOTE,) if self.gatekeeper.mode == "plan" and origin == "prompt" else ()
-        notes = (*plan, Text(change)) if change else plan
-        content = Text(checked(words, self.choices.window)), *images, *notes
+        changes = [Text(change)] if (change := self.prepare()) else []
+        plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
+        content = Text(checked(words, self.choices.window)), *images, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -261,6 +260,7 @@ class Runtime:
             self.run_limits,
             cost=lambda usage: self.choices.price("", usage),
             forgo=lambda field: self._refusals.add(self.model_name, field),
+            complained=self.balance.said,
         )
 
     async def _ask(self, asked: Asked) -> Answer:
@@ -281,14 +281,13 @@ class Runtime:
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         context = self.session.context
-        now, model = self.setup.clock(), self.session_model
-        endpoint = context.caches, model.asked, model.kept, self._refusals.of
+        endpoint = context.caches, self.session_model.asked, self.session_model.kept, self._refusals.of
         return Choices(
             self.config,
             context.settings,
             self._info_of,
             "recall" in known_tools(context, self.tools),
-            now,
+            self.setup.clock(),
             *endpoint,
             context.counts.context_tokens,
             self.expectations,
@@ -357,7 +356,7 @@ class Runtime:
         self.use_config(config)
         self._retired += (
             self._providers.values()
-        )  # address and key may have changed; a run keeps its provider
+        )  # a run keeps its provider, whatever address and key are now
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
