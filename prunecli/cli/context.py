@@ -150,8 +150,7 @@ def _table(inspection: Inspection) -> str:
         f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
-    if ledger.held_results:
-        lines.append(f"held back {short(ledger.held_tokens)} tokens of {ledger.held_results} long results")
+    lines += [ledger.held_words] if ledger.held_results else []
     if ledger.cleared_tokens:
         lines.append(f"{ledger.clearing.words}, oldest first")
     return "\n".join(lines)
