@@ -10,7 +10,7 @@ from pathlib import Path
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.config import Config
-from prunecli.context.expectations import Expectations
+from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import Cut, cut_of
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import ToolResult
@@ -19,6 +19,7 @@ from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
+from prunecli.replay.fit import CAPS, Evidence, Witness, saved_by
 from prunecli.replay.play import Part, Player, Spill, Terms, Watch
 from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
@@ -101,6 +102,22 @@ class Stage:
             tuple(series),
         )
 
+    def evidence(self, path: Path) -> Evidence:
+        """Read a session and play it for `--fit`. Raises SessionError and OSError."""
+        source = read_source(path, compactions=self.compactions)
+        script = script_of(source.records, self.counter)
+        base, witness = self.part(script, Setting(NO_PRUNING, "always", spill=False)), Witness()
+        player = Player(script, base, witness.watch)
+        player.play()
+        found = witness.evidence(player, self.expectations.min_tokens)
+        least = self.expectations.caps["normal"].least
+        for cap in CAPS:
+            caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
+            capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script.counter)))
+            capped.play()
+            found.add(saved_by(cap, capped, witness))
+        return found
+
     def play(self, script: Script, *watches: Watch) -> tuple[Row, ...]:
         """Play a script without pruning, then under each setting.
 
@@ -137,24 +154,14 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
-            self._spill(setting, preamble, script.counter) if setting.spill else None,
+            _spill(self._caps(setting), preamble, script.counter) if setting.spill else None,
+            self.expectations.reply_tokens,
         )
 
-    def _spill(self, setting: Setting, preamble: Mapping[str, Json], counter: TokenCounter) -> Spill:
-        """Holds results back as the program does; where one is cut is worked out once for all settings."""
-        choices = Choices(self._config_of(setting), {}, self.table.info_of, expectations=self.expectations)
-        recall = "recall" in tool_names(preamble)
-        options = {"recall": recall, "lines": takes(preamble, "recall", "lines")}
-        caps, cuts = choices.caps, dict[int, Cut | None]()
-
-        def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
-            if step.source not in cuts:
-                touches = step.touches or named(call.name, call.input)
-                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, **options)
-            cut = cuts[step.source]
-            return result if cut is None else cut.of(result, seq)
-
-        return spill
+    def _caps(self, setting: Setting) -> Caps:
+        """How much of a result is sent, as configured."""
+        config = self._config_of(setting)
+        return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
     def _terms_of(self, recorded: str, setting: Setting, window: int) -> Terms:
         key = recorded, setting, window
@@ -217,3 +224,18 @@ class Stage:
 def _name(path: Path) -> str:
     """What a session's file is called, without what says its kind."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+
+
+def _spill(caps: Caps, preamble: Mapping[str, Json], counter: TokenCounter) -> Spill:
+    """Holds results back as the program does."""
+    recall, lines = "recall" in tool_names(preamble), takes(preamble, "recall", "lines")
+    cuts: dict[int, Cut | None] = {}
+
+    def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
+        if step.source not in cuts:
+            touches = step.touches or named(call.name, call.input)
+            cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
+        cut = cuts[step.source]
+        return result if cut is None else cut.of(result, seq)
+
+    return spill
