@@ -69,7 +69,8 @@ def context(
         found = _source(source)
         names = strategy.split(",") if strategy else []
         config = with_options(configured(ctx), options or (), names)
-        data = Places.of(os.environ).shipped_data
+        places = Places.of(os.environ)
+        data = places.shipped_data
         table = ModelTable.load(data, config.models)
         model = getattr(found.records[0].event, "model", "") if found.records else ""
         inspection = inspect(
@@ -81,7 +82,7 @@ def context(
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
-            expectations=load_expectations(data),
+            expectations=load_expectations(data, places.expectations_file),
             market_of=partial(_market, config, table, model),
             price=Choices(config, {}, table.info).known_price,
         )

@@ -23,10 +23,11 @@ from prunecli.model.events import (
     RequestSent,
     Rewound,
     SettingChanged,
+    Spilled,
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import ToolUse, Usage
+from prunecli.model.messages import ToolUse, Usage, plain_text
 
 if TYPE_CHECKING:
     from prunecli.context.fold import Fold
@@ -246,9 +247,7 @@ class PruneHistory:
         if spilled and spilled.tokens:
             self._held[entry.seq] = spilled.tokens
             if shows_file(entry):
-                lines = lines_shown(entry)
-                unseen = replace(lines, first=lines.first + spilled.shown.count("\n"))
-                self._reads.setdefault(file_of(entry), {})[entry.seq] = unseen
+                self._reads.setdefault(file_of(entry), {})[entry.seq] = _lines_held(entry, spilled)
 
     def _look(self, entry: Entry, call: ToolUse, context: "Fold") -> None:
         """Look for what a new result shows again.
@@ -308,6 +307,16 @@ class PruneHistory:
             taken = self._reads.get(file_of(entry), {})
             return {seq for seq, others in taken.items() if lines.meets(others)}
         return self._calls.get(_same(call), set())
+
+
+def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
+    """The lines of a file that a read held back: those after the ones it shows."""
+    shown = lines_shown(entry)
+    content = entry.event.content if isinstance(entry.event, ToolResult) else ()
+    count = plain_text(content).count("\n") + 1
+    return replace(
+        shown, first=shown.first + spilled.shown.count("\n"), last=max(shown.last, shown.first + count - 1)
+    )
 
 
 def _same(call: ToolUse) -> Hashable:

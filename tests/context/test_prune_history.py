@@ -20,10 +20,12 @@ from prunecli.model.events import (
     Record,
     RequestSent,
     Rewound,
+    Spilled,
     ToolResult,
     UserMessage,
 )
 from prunecli.model.messages import Text, Usage
+from prunecli.model.touches import Touches
 from tests.context.talk import Talk, tokens
 from tests.laws.logs import sessions
 
@@ -326,3 +328,66 @@ def test_what_a_restore_shows_again_at_the_end_counts_as_a_reread_of_each_prune_
     assert [one.rereads for one in found] == [(restored,)] * 2
     assert [one.reread_tokens for one in found] == [500, 300]
     assert talk.context.prune_history.news == pruns
+
+
+def spilled(talk: Talk, tool: str, whole: str, shown: str, **given: Any) -> int:
+    """A result of which only `shown` is sent; the rest counts 100 tokens."""
+    talk.call((tool, given))
+    use = talk._open.pop(0)
+    return talk.add(ToolResult(use.id, tool, (Text(whole),), spilled=Spilled(100, shown)))
+
+
+def fetched(talk: Talk) -> list[tuple[int, int, int]]:
+    """What fetched content again, the number of calls of its answer, and the tokens that came back."""
+    return [(one.seq, one.calls, one.raw) for one in talk.context.prune_history.fetches]
+
+
+def test_a_recall_of_what_was_held_back_is_a_fetch_until_all_of_it_came_back() -> None:
+    talk = Talk()
+    talk.user()
+    held = spilled(talk, "bash", tokens(140), tokens(40), command="make")
+    first = talk.step("recall", tokens(60), entry=held)
+    second = talk.step("recall", tokens(60), entry=held)
+    talk.step("recall", tokens(60), entry=held)
+    assert fetched(talk) == [(first, 1, 60), (second, 1, 40)]
+    assert talk.context.prune_history.rows == {}
+
+
+def test_a_read_of_the_lines_that_were_held_back_is_a_fetch_and_one_of_the_lines_shown_is_not() -> None:
+    talk = Talk()
+    talk.user()
+    text = "".join(f"{line}\n" for line in range(1, 201))
+    spilled(talk, "read", text, "".join(f"{line}\n" for line in range(1, 101)) + "[more]", path="a.py")
+    talk.step("read", "1\n", path="a.py", offset=1, limit=50)
+    assert fetched(talk) == []
+    more = talk.step("read", tokens(20), path="a.py", offset=101, limit=50)
+    assert fetched(talk) == [(more, 1, 20)]
+    talk.step("edit", "ok", path="a.py", touches=Touches(("a.py",), ("a.py",)))
+    talk.step("read", tokens(20), path="a.py", offset=120, limit=50)
+    assert len(fetched(talk)) == 1, "the file has changed"
+
+
+def test_the_same_command_again_brings_nothing_back_that_was_held_back() -> None:
+    talk = Talk()
+    talk.user()
+    spilled(talk, "bash", tokens(140), tokens(40), command="make")
+    spilled(talk, "bash", tokens(140), tokens(40), command="make")
+    assert fetched(talk) == []
+
+
+def test_a_pruned_result_that_comes_again_is_a_fetch_of_the_answer_that_asked() -> None:
+    talk, (first, second) = warm(tokens(500), tokens(300))
+    talk.edit("clear", first, "[gone]", "auto")
+    talk.edit("clear", second, "[gone]", "auto")
+    talk.call(("read", {"path": "0.py"}), ("read", {"path": "1.py"}))
+    again = talk.answer(tokens(500)), talk.answer(tokens(300))
+    assert fetched(talk) == [(again[0], 2, 500), (again[1], 2, 300)]
+    assert {one.answer for one in talk.context.prune_history.fetches} == {again[0] - 1}
+
+
+def test_a_restore_is_a_fetch_that_no_answer_asked_for() -> None:
+    talk, (first, _) = warm(tokens(500), tokens(300))
+    talk.edit("clear", first, "[gone]", "auto")
+    talk.add(shown_again([talk.entry(first)], "/restore"))
+    (one,) = talk.context.prune_history.fetches
+    assert (one.answer, one.calls, one.raw) == (-1, 0, 500)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from prunecli.context.prune_history import PruneStats
+from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.inspector.spending import paid, pruning
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -11,6 +11,9 @@ from prunecli.model.events import (
     Event,
     PrunApplied,
     Record,
+    Rewound,
+    Spilled,
+    ToolResult,
 )
 from prunecli.model.messages import Text, Usage
 
@@ -104,3 +107,72 @@ def test_what_the_endpoint_cleared_is_priced_like_a_prune() -> None:
     pruned = paid(log(answer(0, 100), clear(40), answer(20, 45), answer(65, 5)), price, kept_out(40, 2, 3))
     one, other = pruning(rows, [], price, TTL), pruning(pruned, [], price, TTL)
     assert (one.saved, one.cost, one.cleared) == (other.saved, other.cost, 80)
+
+
+def held_back(tokens: int, seq: str = "t") -> ToolResult:
+    return ToolResult(seq, "bash", (Text("x"),), spilled=Spilled(tokens, "x"))
+
+
+def test_what_was_never_sent_is_saved_at_the_price_it_would_have_had() -> None:
+    """40 tokens: written with the first request after them, read with the next."""
+    rows = paid(log(answer(0, 100), held_back(40), answer(100, 5), answer(105, 5)), price)
+    assert [(one.withheld, one.fresh) for one in rows] == [(0, 0), (40, 40), (40, 0)]
+    books = pruning(rows, [], price, TTL)
+    assert (books.saved, books.cost, books.regret) == (400.0 + 40.0, 0.0, 0.0)
+
+
+def test_on_a_cold_cache_it_would_have_been_written_again() -> None:
+    books = pruning(
+        paid(log(held_back(40), answer(0, 60), answer(0, 65), step=TTL + 1), price), [], price, TTL
+    )
+    assert books.saved == 800.0
+
+
+def test_what_is_fetched_again_counts_against_it() -> None:
+    """Entry 3 fetches 30 tokens for answer 2, which did nothing else: a request of 105 tokens that are read, its one
+    token of output, 30 tokens written, then read with the next request."""
+    asked = AssistantMessage((Text("x"),), "m", usage=Usage(0, 1, 100, 5))
+    again = ToolResult("r", "recall", (Text("y"),))
+    events = (answer(0, 100), held_back(40), asked, again, answer(105, 32), answer(137, 2))
+    rows = paid(log(*events), price, fetches=[Fetch(3, 2, 1, 30)])
+    assert [(one.again, one.again_fresh, one.extra) for one in rows] == [
+        (0, 0, False),
+        (0, 0, True),
+        (30, 30, False),
+        (30, 0, False),
+    ]
+    books = pruning(rows, [], price, TTL)
+    assert books.saved == 400.0 + 40.0 + 40.0
+    assert books.regret == (105 + 2 * 1) + 30 * 10 + 30
+    assert books.net == 480.0
+    assert books.balance == 480.0 - books.regret
+
+
+def test_a_fetch_beside_other_calls_is_no_request_of_its_own() -> None:
+    asked = AssistantMessage((Text("x"),), "m", usage=Usage(0, 1, 100, 5))
+    again = ToolResult("r", "recall", (Text("y"),))
+    rows = paid(log(answer(0, 100), held_back(9), asked, again), price, fetches=[Fetch(3, 2, 2, 9)])
+    assert [one.extra for one in rows] == [False, False]
+    both = [Fetch(3, 2, 2, 9), Fetch(4, 2, 2, 9)]
+    assert [one.extra for one in paid(log(answer(0, 100), held_back(9), asked), price, fetches=both)][1]
+
+
+def test_a_compaction_and_a_rewind_end_what_was_held_back_and_fetched() -> None:
+    again = ToolResult("r", "recall", (Text("y"),))
+    events = (held_back(40), again, answer(0, 9), Rewound(0), answer(0, 9), CompactionApplied("s", 0, 1))
+    rows = paid(log(*events, answer(0, 9)), price, fetches=[Fetch(1, -1, 0, 30)])
+    assert [(one.withheld, one.again) for one in rows] == [(40, 30), (40, 0), (0, 0)]
+
+
+def test_without_a_report_of_the_cache_a_fetch_counts_as_input() -> None:
+    plain = AssistantMessage((Text("x"),), "m", usage=Usage(60, 5))
+    again = ToolResult("r", "recall", (Text("y"),))
+    books = pruning(paid(log(again, plain), price, fetches=[Fetch(0, -1, 0, 30)]), [], price, TTL)
+    assert books.regret == 60.0
+
+
+def test_the_balance_has_public_names_and_no_figure_without_a_price() -> None:
+    books = pruning(paid(log(held_back(40), answer(0, 9)), price), [], price, TTL)
+    assert books.to_json() == {"saved_usd": 400.0, "paid_usd": 0.0, "regret_usd": 0.0, "net_usd": 400.0}
+    unknown = pruning(paid(log(held_back(40), answer(0, 9, "?")), price), [], price, TTL)
+    assert set(unknown.to_json().values()) == {None}
