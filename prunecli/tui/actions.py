@@ -129,7 +129,7 @@ class Actions:
 
     def _ask_for_auto(self) -> None:
         """One key too many must not end all questions."""
-        from prunecli.tui.widgets.question import choice
+        from prunecli.tui.widgets.long_question import choice
 
         answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
         self._auto_question = choice(

@@ -55,7 +55,7 @@ class Asking:
 
     def choose(self, choose: Choose) -> None:
         """Has one of a few things chosen that allow something; the last of them is Esc's."""
-        from prunecli.tui.widgets.question import choice
+        from prunecli.tui.widgets.long_question import choice
 
         port = self._port
 
@@ -64,7 +64,9 @@ class Asking:
             port.command(f"/{choose.command} {choose.choices[row].value}")
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
-        panel = choice(one_line(choose.title), labels, answered, leave=len(labels) - 1)
+        panel = choice(
+            one_line(choose.title), labels, answered, leave=len(labels) - 1, about=one_line(choose.about)
+        )
         port.ask(panel)
 
 
