@@ -23,6 +23,7 @@ MAX_CIRCLE = 3
 ASYNC_ALLOWED = (
     "providers",
     "tools",
+    "agent/attempts.py",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",

@@ -254,16 +254,10 @@ class Context:
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
                 self._compact(record, event)
-            case (
-                SessionStarted()
-                | SettingChanged()
-                | AttemptBilled()
-                | FilesSaved()
-                | RunEnded()
-                | Rewound()
-                | Unknown()
-            ):
+            case SessionStarted() | SettingChanged() | AttemptBilled() | FilesSaved() | RunEnded():
                 pass  # not part of the conversation
+            case Rewound() | Unknown():
+                pass
             case _:
                 assert_never(record.event)
         self.memo.forget(self, touched)

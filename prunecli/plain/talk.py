@@ -11,6 +11,7 @@ from prunecli import __version__
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.inspector.labels import withheld_by
 from prunecli.model.planning import APPROVED
 from prunecli.plain.activity import Doing
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
@@ -94,7 +95,10 @@ class Talk:
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
         return Presenter(
-            summaries(tools, self.runtime.setup.cwd), teller(session.context), session.context.counts.told_raw
+            summaries(tools, self.runtime.setup.cwd),
+            teller(session.context),
+            session.context.counts.told_raw,
+            partial(withheld_by, session.context),
         )
 
     # The talk ------------------------------------------------------------------------------------------------
