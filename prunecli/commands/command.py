@@ -64,12 +64,14 @@ class Choose:
     """Let the user choose; runs `/command value` with the chosen value.
 
     `grave`: the choice grants permission, so ignore keys typed before it appeared. Esc selects the last option.
+    `about` is what it is granted to, shown in full however long it is.
     """
 
     title: str
     command: str
     choices: tuple[Choice, ...]
     grave: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(f"Nothing to prune: {note or 'no tool results yet'}")]
     found = impact(context, events, runtime.policy.market)
     results = sum(event.messages_removed for event in events)
-    amount = f"{results} result{'s' * (results != 1)}, ~{short(found.freed)} tokens"
+    amount = f"{results} result{'s' * (results != 1)}"
     if arguments:
-        said = "; ".join(filter(None, (amount, found.price, found.thinking)))
+        tokens = f"~{short(found.withheld)} tokens"
+        said = "; ".join(filter(None, (f"{amount}, {tokens}", found.price, found.thinking)))
         return [Say(f"/prune would prune {said}.")]
     for event in events:
         runtime.emit(replace(event, reason="the user asked for it"))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
 from prunecli.context.redo import redo
-from prunecli.figures import short
 from prunecli.runtime import Runtime
 
 
@@ -15,5 +14,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         runtime.emit(event)
     if not events:
         return [Say("Nothing to redo: the last prune is still in force.")]
-    tokens = sum(event.tokens_removed for event in events)
-    return [Say(f"Pruned again: {len(events)} prune{'s' * (len(events) > 1)}, ~{short(tokens)} tokens.")]
+    return [Say(f"Redid {len(events)} prune{'s' * (len(events) > 1)}.")]

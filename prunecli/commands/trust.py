@@ -20,12 +20,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say("Read-only: no edits, no commands. /trust to change that.")]
     return [
         Choose(
-            f"Do you trust {runtime.setup.cwd}?",
+            "Do you trust this folder?",
             "trust",
             (
                 Choice("yes", "Yes", "Loads AGENTS.md and .prunecli/, allows edits"),
                 Choice("no", "No", "Read-only: no edits, no commands, project config ignored"),
             ),
             grave=True,
+            about=str(runtime.setup.cwd),
         )
     ]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say
 from prunecli.errors import UsageError
 from prunecli.figures import short
+from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import PrunReverted
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
@@ -23,11 +24,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             f"no prune numbered {arguments} is in force",
             "/prune-stats lists prunes by number; /restore restores single entries",
         )
-    counts = runtime.session.context.counts
-    before = counts.context_tokens
     event = PrunReverted(tuple(record.seq for record in reversed(chosen)))
     thinking = thinking_cost(runtime, event)
-    runtime.emit(event)
-    tokens = max(0, counts.context_tokens - before)
+    tokens = -(withheld_by(runtime.session.context, runtime.emit(event).seq) or 0)
     count = f"{len(chosen)} prune{'s' * (len(chosen) > 1)}"
     return [Say(f"Undid {count}, ~{short(tokens)} tokens restored.{thinking}")]

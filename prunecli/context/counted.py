@@ -1,13 +1,13 @@
 """The data that the running sums keep for each item, and the endpoint's report on an answer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, result_tokens
 from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage
+from prunecli.model.events import AssistantMessage, Event, ToolResult
 from prunecli.model.messages import thinking_blocks
 
 
@@ -137,6 +137,13 @@ class EntryTokens:
         """Whether the log holds the entry's count by the shipped tokenizer."""
         if tokens is not None and self.counter.name == SHIPPED:
             entry.tokens = tokens
+
+    def with_tokens(self, event: Event) -> Event:
+        """Add the count to a result without one, if it is known; other events are returned unchanged."""
+        ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
+        if ready and isinstance(event, ToolResult) and event.tokens is None:
+            return replace(event, tokens=result_tokens(event.sent, self.counter.count))
+        return event
 
     def tokens(self, entry: Entry) -> int:
         """Raw estimate of the entry's original."""

@@ -293,7 +293,8 @@ def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry])
         return Entry(
             record.seq, record.timestamp, "command", event, call=call, touches=touches, origin=origin
         )
-    return Entry(record.seq, record.timestamp, "user", event, any(map(render.is_said, event.content)))
+    is_sent = any(map(render.is_said, event.content)) or render.is_lost(event.content)
+    return Entry(record.seq, record.timestamp, "user", event, is_sent)
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:

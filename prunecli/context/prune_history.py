@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
+from prunecli.context.tokens import NOTHING, Amount
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -38,9 +39,10 @@ class PruneStats:
     """One prune, or one undo (`undone`).
 
     Tokens before and after are estimates of the whole next request. `rewritten`: tokens written to the prompt cache
-    again because of it, an estimate until `measured`. `idle_ms`: time from the last response to the next request,
-    None if nothing was cached before. `rereads`: results that fetched the pruned content again, and entries that a
-    `/restore` showed again, each counted once; `reread_tokens`: the tokens they brought back.
+    again because of it, an estimate until `measured`. `withheld`: the amount it added to what is withheld, negative
+    for an undo, shown at the present scale. `idle_ms`: time from the last response to the next request, None if
+    nothing was cached before. `rereads`: results that fetched the pruned content again, and entries that a `/restore`
+    showed again, each counted once; `reread_tokens`: the tokens they brought back.
     """
 
     seq: int
@@ -58,6 +60,7 @@ class PruneStats:
     idle_ms: int | None = None
     rereads: tuple[int, ...] = ()
     reread_tokens: int = 0
+    withheld: Amount = NOTHING
 
     @property
     def removed(self) -> int:
@@ -112,6 +115,8 @@ class PruneHistory:
         self._pending: list[int] = []
         self._reported = 0
         self._before = self._first = self._known = 0
+        self._heads: list[int] = []
+        self._withheld = NOTHING
         self._out: set[int] = set()
         self._calls: dict[Hashable, set[int]] = {}
         self._reads: dict[str, dict[int, Lines]] = {}
@@ -122,7 +127,10 @@ class PruneHistory:
         match record.event:
             case PrunApplied() | PrunReverted():
                 self._before = context.counts.context_tokens
-                self._first = self._first_of(record.event, context)
+                self._heads = _heads_of(record.event, context)
+                self._withheld = context.counts.withheld_of(self._heads)
+                places = (context.position(seq) for seq in self._heads if context.is_shown(seq))
+                self._first = min(places, default=len(context.items))
             case (
                 AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
             ) if self._pending and usage.prompt_tokens:
@@ -176,19 +184,10 @@ class PruneHistory:
             model=context.last_model,
             caches=context.caches,
             idle_ms=None if last is None else record.timestamp - last,
+            withheld=context.counts.withheld_of(self._heads).minus(self._withheld),
         )
         self._pending.append(record.seq)
         self.news.append(record.seq)
-
-    def _first_of(self, event: PrunApplied | PrunReverted, context: "Fold") -> int:
-        """The index of the first item this changes; past the end if it changes nothing."""
-        seqs = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else list(event.seqs)
-        for seq in tuple(seqs) if isinstance(event, PrunReverted) else ():
-            undone = context.pruns[seq].event if seq in context.pruns else None
-            seqs += [edit.seq for edit in undone.edits] if isinstance(undone, PrunApplied) else []
-        heads = (_head(context.entries[seq]) for seq in seqs if seq in context.entries)
-        places = (context.position(seq) for seq in heads if context.is_shown(seq))
-        return min(places, default=len(context.items))
 
     def _sent(self, record: Record, context: "Fold") -> None:
         self._known = len(context.items)
@@ -328,6 +327,15 @@ def _result_tokens(context: "Fold", seq: int) -> int:
     """Raw tokens of a result, from the log; 0 for anything else, since counting may take long."""
     entry = context.entries[seq]
     return context.counts.tokens(entry) if entry.kind == "result" else 0
+
+
+def _heads_of(event: PrunApplied | PrunReverted, context: "Fold") -> list[int]:
+    """The items that this changes, each once."""
+    seqs = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else list(event.seqs)
+    for seq in tuple(seqs) if isinstance(event, PrunReverted) else ():
+        undone = context.pruns[seq].event if seq in context.pruns else None
+        seqs += [edit.seq for edit in undone.edits] if isinstance(undone, PrunApplied) else []
+    return list(dict.fromkeys(_head(context.entries[seq]) for seq in seqs if seq in context.entries))
 
 
 def _head(entry: Entry) -> int:

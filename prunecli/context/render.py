@@ -33,6 +33,10 @@ NOT_RUN = "[interrupted before the call started: nothing was run]"
 """The same for a call that is known not to have started."""
 
 
+LOST = "[The session file is damaged here: a message from the user may be missing.]"
+"""Stands where a user message was or may have been."""
+LOST_RESULT = "[The session file is damaged here: the result is missing.]"
+
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -121,6 +125,11 @@ def is_said(value: Block) -> bool:
     return is_sent(value) and not is_out_of_place(value, answer=False)
 
 
+def is_lost(content: tuple[Block, ...]) -> bool:
+    """Whether nothing of user or tool content can be sent, because its blocks don't belong there."""
+    return not any(map(is_said, content)) and any(is_out_of_place(block, answer=False) for block in content)
+
+
 def is_answer(content: tuple[Block, ...]) -> bool:
     """Whether an assistant message has text or calls besides thinking; otherwise it is not sent."""
     return any(
@@ -130,8 +139,10 @@ def is_answer(content: tuple[Block, ...]) -> bool:
     )
 
 
-def blocks(content: tuple[Block, ...]) -> tuple[bytes, ...]:
-    """The blocks of user or tool content that are sent."""
+def blocks(content: tuple[Block, ...], lost: str = LOST) -> tuple[bytes, ...]:
+    """The blocks of user or tool content that are sent; the text `lost` if none of them can be."""
+    if is_lost(content):
+        return (text(lost),)
     said = (block(value) for value in content if not is_out_of_place(value, answer=False))
     return tuple(piece for piece in said if piece is not None)
 
@@ -149,7 +160,9 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
 
 def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
     """A tool_result block: what is sent of it. A replacement replaces all content, images too; is_error is kept."""
-    pieces = (text(replacement),) if replacement is not None else blocks(event.sent) or (text(""),)
+    pieces = (
+        (text(replacement),) if replacement is not None else blocks(event.sent, LOST_RESULT) or (text(""),)
+    )
     head = b'{"content":[' + b",".join(pieces) + b"]"
     error = b',"is_error":true' if event.is_error else b""
     use = canonical_string(ids.get(event.tool_use_id, event.tool_use_id))

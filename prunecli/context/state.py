@@ -258,10 +258,10 @@ class Context:
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
                 self._compact(record, event)
-            case SessionStarted() | SettingChanged() | FilesSaved() | RunEnded() | Rewound():
+            case SessionStarted() | SettingChanged() | AttemptBilled() | FilesSaved() | RunEnded():
                 pass  # not part of the conversation
-            case AttemptBilled() | Unknown():
-                pass  # nor are these
+            case Rewound() | Unknown():
+                pass
             case _:
                 assert_never(record.event)
         self.memo.forget(self, touched)

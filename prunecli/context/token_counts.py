@@ -9,17 +9,15 @@ from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
 from prunecli.context.counted import (
-    SHIPPED,
     EntryTokens,
     Item,
     Report,
     parts_of,
 )
-from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, ToolResult
 from prunecli.model.messages import Json
 from prunecli.model.requests import Preamble
 
@@ -94,9 +92,8 @@ class TokenCounts(EntryTokens):
         self._has_prunes = self._has_prunes or hidden or bool(edits)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
-            item.images = sum(
-                [entry.images for entry in item.parts if entry.size[2] and entry.seq not in edits]
-            )
+            whole = [entry for entry in item.parts if entry.size[2] and entry.seq not in edits]
+            item.images = sum([entry.images for entry in whole])
         self._put(head.seq, item)
         self._uncounted[head.seq] = None
 
@@ -292,13 +289,6 @@ class TokenCounts(EntryTokens):
         self._count()
         return self._preamble_raw + self._fixed
 
-    def with_tokens(self, event: Event) -> Event:
-        """Add the count to a result without one, if it is known; other events are returned unchanged."""
-        ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
-        if not ready or not isinstance(event, ToolResult) or event.tokens is not None:
-            return event
-        return replace(event, tokens=result_tokens(event.sent, self.counter.count))
-
     @property
     def uncounted(self) -> list[Entry]:
         """Entries to count before all sums are known; in a thread if they are many or large."""
@@ -340,6 +330,11 @@ class TokenCounts(EntryTokens):
         shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
         memos = Amount(sum(map(self.memo_tokens, item.memos)))
         return total(map(self.amount, gone)).minus(total((memos, *shown)))
+
+    def withheld_of(self, heads: Iterable[int]) -> Amount:
+        """The part of `pruned` that these items contribute."""
+        found = [self._items[seq] for seq in heads if seq in self._items]
+        return total(self._withheld_by(item) for item in found if item.countable)
 
     def withheld_as(
         self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool

@@ -255,13 +255,22 @@ def _first_line(text: str) -> str:
     return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
 
 
-def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: raw) -> str:
-    """A prune in one line, with any memo below. `told` converts its recorded raw tokens."""
-    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+def withheld_by(context: Context, prun: int) -> int | None:
+    """The tokens that a prune withholds, or an undo brought back (negative), at the present scale.
+
+    None for a record that was not folded.
+    """
+    row = context.prune_history.rows.get(prun)
+    return None if row is None else context.counts.scale.tokens(*row.withheld)
+
+
+def prune_in_words(event: PrunApplied, tokens: int) -> str:
+    """A prune of this many tokens in one line, with any memo below."""
+    who = {"model": "the model", "user": "you"}.get(event.source) or event.strategy or "a strategy"
     count = event.messages_removed
     if event.reason and all(edit.kind == "strip" for edit in event.edits):
         return f"✂ {event.reason}"
-    text = f"✂ pruned ~{short(told(event.tokens_removed))} tokens"
+    text = f"✂ pruned ~{short(tokens)} tokens"
     text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"

@@ -12,6 +12,7 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.inspector.labels import withheld_by
 from prunecli.model.notes import APPROVED
 from prunecli.plain.activity import CurrentActivity
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
@@ -94,7 +95,10 @@ class Talk:
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
         return Presenter(
-            summaries(tools, self.runtime.setup.cwd), teller(session.context), session.context.counts.told_raw
+            summaries(tools, self.runtime.setup.cwd),
+            teller(session.context),
+            session.context.counts.told_raw,
+            partial(withheld_by, session.context),
         )
 
     # The conversation ----------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ _LANGUAGES = {
     "lock": "",
 }
 _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
+_OPENERS = frozenset(("it", "its", "the", "this", "edits", "plan", "denied", "can't"))
 _FRAMES = "=-_*# \t"
 
 
@@ -49,6 +50,12 @@ def state_of(result: ToolResult) -> ToolState:
     if result.details.get("interrupted"):
         return ToolState.INTERRUPTED
     return ToolState.ERROR if result.is_error else ToolState.OK
+
+
+def sentence(reason: str) -> str:
+    """A reason that stands alone. Reasons are clauses; one that begins with a name or a path keeps it."""
+    first, space, rest = reason.partition(" ")
+    return f"{first[:1].upper()}{first[1:]}{space}{rest}" if first.lower() in _OPENERS else reason
 
 
 def text_of(content: tuple[Block, ...]) -> str:
@@ -142,7 +149,10 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     details = result.details
     if details.get("denied"):
         reason = details.get("reason")  # the user's reason or a rule's; without one, the line is enough
-        return Output(reason) if isinstance(reason, str) and reason else None
+        if not isinstance(reason, str) or not reason:
+            return None
+        is_ours = text_of(result.content).startswith("Not allowed: ")
+        return Output(sentence(reason) if is_ours else reason)
     path = details.get("path")
     diff = details.get("diff")
     if isinstance(diff, str) and diff:

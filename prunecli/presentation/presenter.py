@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prunecli.context.lineage import branch
+from prunecli.context.render import LOST, is_lost
 from prunecli.figures import short
 from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import (
@@ -73,6 +74,7 @@ class Presenter:
     """Presents one session.
 
     `tokens` gives the tokens of a record's entry, None if unknown; `told` converts the raw tokens of edits.
+    `withheld` gives the tokens of a prune by its record, None if unknown.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Presenter:
         summarize: Summarize,
         tokens: Callable[[int], int | None],
         told: Callable[[int], int] = lambda raw: raw,
+        withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,
     ) -> None:
@@ -87,7 +90,9 @@ class Presenter:
         self._summarize = summarize
         self._tokens = tokens
         self._told = told
-        self._prunes: dict[int, PrunApplied] = {}  # by slot
+        self._withheld = withheld
+        self._prunes: dict[int, tuple[int, PrunApplied]] = {}  # by slot
+        self._undone: set[int] = set()
         self._fold_thinking = not open_thinking
         self._marks = Marks()
         self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
@@ -170,7 +175,7 @@ class Presenter:
             case PrunApplied():
                 return self._pruned(seq, event)
             case PrunReverted(seqs):
-                return self._remark(self._marks.revert(seqs))
+                return self._reverted(seqs)
             case CompactionApplied():
                 return self._compacted(event)
             case Rewound():
@@ -189,8 +194,8 @@ class Presenter:
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
         text_of = outcomes.text_of
-        if event == LOST_WORDS:
-            return [self._add(shown.Notice(text_of(event.content), shown.Level.WARNING), seq)]
+        if event == LOST_WORDS or is_lost(event.content):
+            return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:
@@ -267,11 +272,24 @@ class Presenter:
 
     def _pruned(self, seq: int, event: PrunApplied) -> list[Change]:
         changes = self._remark(self._marks.prune(seq, event.edits))
-        if event.source != "user":  # otherwise the user's command reports it
-            added = self._add(shown.Notice(prune_in_words(event, self._told)))
-            self._prunes[added.slot] = event
-            changes.append(added)
-        return changes
+        added = self._add(self._prune_notice(seq, event))
+        self._prunes[added.slot] = seq, event
+        return [*changes, added]
+
+    def _reverted(self, seqs: Sequence[int]) -> list[Change]:
+        changes = self._remark(self._marks.revert(seqs))
+        self._undone.update(seqs)
+        return changes + [
+            self.board.put(slot, self._prune_notice(seq, event))
+            for slot, (seq, event) in self._prunes.items()
+            if seq in seqs
+        ]
+
+    def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
+        tokens = self._withheld(seq)
+        said = prune_in_words(event, self._told(event.tokens_removed) if tokens is None else tokens)
+        first, line_end, memo = said.partition("\n")
+        return shown.Notice(f"{first} · undone{line_end}{memo}" if seq in self._undone else said)
 
     def _remark(self, seqs: Iterable[int]) -> list[Change]:
         changes: list[Change] = []
@@ -299,8 +317,8 @@ class Presenter:
                     continue
                 mark = label(self._marks.on(seq), tokens, self._told) if entry.pruned else ""
                 yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
-        for slot, event in tuple(self._prunes.items()):
-            said = shown.Notice(prune_in_words(event, self._told))
+        for slot, (seq, event) in tuple(self._prunes.items()):
+            said = self._prune_notice(seq, event)
             yield self.board.put(slot, said) if said != self.board.entries[slot] else None
 
     def _compacted(self, event: CompactionApplied) -> list[Change]:

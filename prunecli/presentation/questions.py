@@ -9,6 +9,7 @@ from prunecli.agent.execute import Asked
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
+from prunecli.presentation.outcomes import sentence
 from prunecli.sanitize import one_line, visible
 from prunecli.tools.files.workspace import seen_from, seen_in
 
@@ -51,7 +52,12 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
-        _title(asked), text, diff, one_line(seen_in(asked.reason, cwd)), one_line(asked.rule), beside
+        _title(asked),
+        text,
+        diff,
+        one_line(sentence(seen_in(asked.reason, cwd))),
+        one_line(asked.rule),
+        beside,
     )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.inspector.labels import prune_in_words
+from prunecli.inspector.labels import prune_in_words, withheld_by
 from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
 from prunecli.model.notes import change_in_words
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
@@ -38,8 +38,8 @@ def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
             return text
         case FileMoved(why, path):
             return f"The session file {why}. Now writing to {runtime.setup.places.shown(path)}."
-        case Record(_, _, PrunApplied() as prune):
-            return prune_in_words(prune, runtime.session.context.counts.told_raw)
+        case Record(seq, _, PrunApplied() as prune):
+            return prune_in_words(prune, withheld_by(runtime.session.context, seq) or 0)
         case Record(_, _, UserMessage(content)):
             return change_in_words(content)
         case Record(_, _, RunEnded("interrupted")):

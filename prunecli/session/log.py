@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from prunecli.context import render
 from prunecli.errors import SessionCorrupt
 from prunecli.model.events import (
     AssistantMessage,
@@ -28,9 +29,7 @@ from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
 from prunecli.regular import open_regular, read_regular
 
-LOST_WORDS = UserMessage(
-    (Text("[The session file is damaged here: a message from the user may be missing.]"),), "import"
-)
+LOST_WORDS = UserMessage((Text(render.LOST),), "import")
 """Replaces a user message that was lost or may have been lost."""
 
 _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)

@@ -129,7 +129,7 @@ class Actions:
 
     def _ask_for_auto(self) -> None:
         """Ask before switching to auto mode, so that one key too many does not turn all questions off."""
-        from prunecli.tui.widgets.question import choice
+        from prunecli.tui.widgets.long_question import choice
 
         answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
         self._auto_question = choice(

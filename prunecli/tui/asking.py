@@ -64,7 +64,7 @@ class Asking:
 
     def choose(self, choose: Choose) -> None:
         """Ask for a choice that grants a permission. Esc chooses the last one."""
-        from prunecli.tui.widgets.question import choice
+        from prunecli.tui.widgets.long_question import choice
 
         port = self._port
 
@@ -73,7 +73,9 @@ class Asking:
             port.command(f"/{choose.command} {choose.choices[row].value}")
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
-        panel = choice(one_line(choose.title), labels, answered, leave=len(labels) - 1)
+        panel = choice(
+            one_line(choose.title), labels, answered, leave=len(labels) - 1, about=one_line(choose.about)
+        )
         port.ask(panel)
 
 

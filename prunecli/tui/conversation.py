@@ -1,7 +1,7 @@
 """The conversation: shows the events of the session, and passes the user's input to the runtime."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from textual.worker import Worker
 
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError, SessionNotFound
+from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved
 from prunecli.presentation.activity import CurrentActivity
@@ -177,6 +178,7 @@ class Conversation:
             summaries(tools, self.runtime.setup.cwd),
             teller(fold) if figures else lambda _: None,
             fold.counts.told_raw,
+            partial(withheld_by, fold) if figures else lambda _: None,
             open_thinking=self.runtime.config.ui.show_thinking,
         )
 

@@ -13,10 +13,21 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, Chars4, Scale
 from prunecli.context.view import View
 from prunecli.inspector.inspect import inspect
+from prunecli.inspector.labels import withheld_by
 from prunecli.inspector.listing import Listing
 from prunecli.inspector.outline import Outline
 from prunecli.inspector.window_map import window_map
-from prunecli.model.events import AssistantMessage, Record, RequestSent, SettingChanged
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+    ToolResult,
+)
 from prunecli.model.messages import Usage
 from prunecli.model.requests import PREAMBLE
 from tests.laws.logs import logs, sessions
@@ -138,6 +149,44 @@ def test_a_figure_that_is_shown_live_is_the_one_after_a_resume(
             case _:
                 pass
     assert figures(live, records) == figures(folded(records), records)
+
+
+def only_prune(records: list[Record]) -> int | None:
+    """The one prune of these records that nothing has touched since, None if there are others."""
+    touching = (PrunApplied, PrunReverted, CompactionApplied, Rewound)
+    found = [record for record in records if isinstance(record.event, touching)]
+    return found[0].seq if len(found) == 1 and isinstance(found[0].event, PrunApplied) else None
+
+
+@given(st.one_of(reported(logs()), reported(sessions())))
+@settings(max_examples=80, deadline=None)
+def test_the_line_of_a_prune_and_the_status_line_show_one_figure_at_each_moment(
+    records: list[Record],
+) -> None:
+    """Also after the scale was fitted anew, and from one rounding: while a prune is the only one, they are equal."""
+    context, late = Context(Chars4(), factor_of), False
+    for at, record in enumerate(records):
+        context.apply(record)
+        prun = only_prune(records[: at + 1])
+        if prun is None:
+            continue
+        late = late or (
+            isinstance(record.event, ToolResult) and at > prun
+        )  # of a call that was dropped before
+        if not late:
+            assert withheld_by(context, prun) == books(context).pruned_tokens
+
+
+@given(st.one_of(reported(logs()), reported(sessions())))
+@settings(max_examples=40, deadline=None)
+def test_what_prunes_and_undos_withhold_adds_up_to_what_is_withheld(records: list[Record]) -> None:
+    context = Context(Chars4(), factor_of)
+    for record in records:
+        before = context.counts.pruned
+        context.apply(record)
+        if record.seq in context.prune_history.rows:
+            withheld = context.prune_history.rows[record.seq].withheld
+            assert context.counts.pruned == before.plus(withheld)
 
 
 @given(reported(sessions()))

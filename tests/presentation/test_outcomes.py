@@ -80,6 +80,10 @@ def test_of_a_denied_call_the_reason_is_shown() -> None:
     said = result("The user did not allow this. They said: later", error=True, denied=True, reason="later")
     assert body_of(said) == Output("later")
     assert body_of(result("The user did not allow this.", error=True, denied=True, reason="")) is None
+    by_rule = result("Not allowed: the rule", error=True, denied=True, reason="the rule")
+    assert body_of(by_rule) == Output("The rule")
+    words = result("The user did not allow this. They said: it is", error=True, denied=True, reason="it is")
+    assert body_of(words) == Output("it is")
 
 
 def test_what_was_denied_or_interrupted_shows_that_as_its_state() -> None:

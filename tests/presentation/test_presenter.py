@@ -230,10 +230,10 @@ def test_a_cleared_result_is_marked_until_it_is_restored() -> None:
     clear = PrunApplied("user", (Edit("clear", 3, "t1", "[gone]", 4_100, 12),), tokens_removed=4_088)
     one = presenter()
     told(*records(*exchange(), clear), to=one)
-    assert pruned(one.board.entries) == ["", "", "pruned ~4.1K", ""]
+    assert pruned(one.board.entries) == ["", "", "pruned ~4.1K", "", ""]
     assert one.target(2) == 3
     told(Record(6, 6, PrunReverted((3,))), to=one)
-    assert pruned(one.board.entries) == ["", "", "", ""]
+    assert pruned(one.board.entries) == ["", "", "", "", ""]
     assert one.target(2) is None
 
 
@@ -253,16 +253,19 @@ def test_a_dropped_exchange_is_marked_with_all_that_belongs_to_it() -> None:
         "✂ pruned ~900 tokens in 2 entries, by the model\nIts memo: fixed it"
     )
     told(Record(6, 6, PrunReverted((5,))), to=one)
+    assert one.board.entries[-1] == shown.Notice(
+        "✂ pruned ~900 tokens in 2 entries, by the model · undone\nIts memo: fixed it"
+    )
     assert pruned(one.board.entries) == ["", "", "", "", ""]
 
 
-def test_a_strategys_prune_says_who_and_why_and_the_users_own_is_left_to_its_command() -> None:
+def test_a_prune_says_who_and_why() -> None:
     edits = (Edit("clear", 3, "t1", "[gone]", 50, 1),)
     by_strategy = PrunApplied("strategy", edits, "pi", (), 49, 1, None, "old")
     *_, last = told(*records(*exchange(), by_strategy))
     assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by pi: old"))
     *_, last = told(*records(*exchange(), dataclasses.replace(by_strategy, source="user")))
-    assert isinstance(last, Put)
+    assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by you"))
 
 
 def test_only_the_thought_of_a_stripped_message_is_marked() -> None:
@@ -355,6 +358,19 @@ def test_tokens_that_are_counted_in_another_way_are_shown_anew() -> None:
     assert put.entry.tokens == 270
     assert shows.board.entries[put.slot] == put.entry
     assert not any(shows.recounted())
+
+
+def test_the_line_of_a_prune_is_shown_anew_at_the_present_scale() -> None:
+    rate = {"by": 1.0}
+    shows = presenter(withheld=lambda seq: round({5: 2_096}[seq] * rate["by"]))
+    drop = PrunApplied(
+        "model", (Edit("drop", 1, None, None, 900, 0),), tokens_removed=900, messages_removed=2
+    )
+    told(*records(*exchange(), drop), to=shows)
+    assert shows.board.entries[-1] == shown.Notice("✂ pruned ~2.1K tokens in 2 entries, by the model")
+    rate["by"] = 0.95
+    assert any(shows.recounted())
+    assert shows.board.entries[-1] == shown.Notice("✂ pruned ~2.0K tokens in 2 entries, by the model")
 
 
 def test_a_summary_that_is_written_is_a_running_line_with_its_last_words_and_no_answer() -> None:

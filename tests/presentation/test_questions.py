@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from prunecli.agent.execute import Asked
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches, named
@@ -27,12 +29,27 @@ def test_paths_inside_the_workspace_are_shown_relative() -> None:
         assert sheet("read", path=path, why=f"{path}: why").text == f"path: {path}"
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("edits need approval in ask mode", "Edits need approval in ask mode"),
+        ("the option -B may do more than read", "The option -B may do more than read"),
+        ("it uses a redirection", "It uses a redirection"),
+        ("`touch` can change files", "`touch` can change files"),
+        ("git may take /x for a bare repository", "git may take /x for a bare repository"),
+        ("/w/project/notes.py has another hard link", "notes.py has another hard link"),
+    ],
+)
+def test_a_reason_is_a_sentence_and_a_name_keeps_its_letters(reason: str, said: str) -> None:
+    assert sheet("bash", command="x", why=reason).reason == said
+
+
 def test_every_control_character_of_a_command_is_seen() -> None:
     """Newline, CR, ESC, bidi, zero width: shown escaped, nothing left out."""
     shown = sheet("bash", command="echo ok\r\x1b[2K\u202e\u200brm -rf x\nnext\tline")
     assert shown.text == "echo ok␍␛[2K��rm -rf x\nnext␉line"
     assert shown.title == "Run this command?"
-    assert (shown.reason, shown.rule) == ("it runs something", "bash(x:*)")
+    assert (shown.reason, shown.rule) == ("It runs something", "bash(x:*)")
 
 
 def test_a_command_of_thousands_of_columns_is_there_to_its_end() -> None:

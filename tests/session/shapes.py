@@ -18,6 +18,7 @@ from prunecli.inspector.outline import Outline
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     FilesSaved,
     Pinned,
@@ -68,6 +69,7 @@ def every_kind() -> list[Record]:
         SettingChanged(PREAMBLE, {"system": ["be brief"], "tools": [{"name": "read", "input_schema": {}}]}),
         UserMessage((Text("read them"), Image("image/png", PIXEL, 8, 8))),
         RequestSent("claude-x", 100, "0" * 64, (0,)),
+        AttemptBilled("claude-x", USAGE, "stopped"),
         AssistantMessage((Thinking("hm", "sig"), Text("now"), call, other), "claude-x", "tool_use", USAGE),
         FilesSaved(TREE, "/w", "before", "tools", ("big",), 5),
         ToolStarted("t1", "read", {"path": "a.txt"}, Touches(("a.txt",), (), ("src",), ("ls",))),

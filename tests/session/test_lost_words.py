@@ -1,5 +1,6 @@
 """A damaged log never passes over the user's words in silence: the model is told that something is missing."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
@@ -7,6 +8,7 @@ from zlib import crc32
 import pytest
 
 from prunecli.context import render
+from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
@@ -19,7 +21,9 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse, plain_text
+from prunecli.model.messages import Block, Opaque, Text, ToolUse, plain_text
+from prunecli.presentation.entries import Notice
+from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.session.loading import tail
 from prunecli.session.log import LOST_WORDS, read_log
 from prunecli.session.session import Session
@@ -118,6 +122,51 @@ def test_of_a_message_with_a_good_checksum_and_a_wrong_shape_the_model_is_told_t
     session.close()
     assert loaded(path, writable=False).context.sha256() == session.context.sha256()
     assert path.read_bytes().count(wrong) == 1, "the file keeps what it had"
+
+
+IMPOSSIBLE = (
+    Opaque({"type": "tool_result", "tool_use_id": "x", "content": "y"}),
+    ToolUse("u", "bash", {}),
+    Opaque({"text": "no type"}),
+)
+
+
+@pytest.mark.parametrize(
+    "content", [*((block,) for block in IMPOSSIBLE), IMPOSSIBLE, (Text(" "), *IMPOSSIBLE)]
+)
+def test_a_message_of_blocks_that_no_request_may_hold_is_said_to_be_lost(
+    tmp_path: Path, content: tuple[Block, ...]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    session = Session(TURNS[0], Context(Chars4()), path=path, clock=lambda: 1)  # type: ignore[arg-type]
+    session.emit(UserMessage(content, "import"))
+    live = session.context.messages()
+    assert [json.loads(message.canonical)["content"] for message in live] == [
+        [{"type": "text", "text": LOST}]
+    ]
+    assert project(session.records) == live
+    session.close()
+    again = loaded(path)
+    assert again.context.messages() == live
+    assert [one for one in again.notices if "is left out" in one]
+    entries = present_all(Presenter(lambda name, given: "", lambda seq: None), again.records)
+    assert [entry.text for entry in entries if isinstance(entry, Notice)] == [LOST]
+
+
+def test_a_result_of_such_blocks_is_not_said_to_be_empty() -> None:
+    session = Session(TURNS[0], Context(Chars4()), path=None, clock=lambda: 1)  # type: ignore[arg-type]
+    session.emit(UserMessage((Text("go"),)))
+    session.emit(AssistantMessage((ToolUse("t", "bash", {}),), "m", "tool_use"))
+    session.emit(ToolResult("t", "bash", IMPOSSIBLE))
+    said = session.context.messages()[-1].canonical.decode()
+    assert render.LOST_RESULT in said
+    assert render.NO_OUTPUT not in said
+
+
+def test_a_message_that_says_something_beside_such_blocks_is_not_lost() -> None:
+    session = Session(TURNS[0], Context(Chars4()), path=None, clock=lambda: 1)  # type: ignore[arg-type]
+    session.emit(UserMessage((*IMPOSSIBLE, Text("words"))))
+    assert LOST not in session.context.messages()[0].canonical.decode()
 
 
 def test_what_is_said_afterwards_can_be_proved_and_is_the_same_each_time(tmp_path: Path) -> None:

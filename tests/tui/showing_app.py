@@ -18,6 +18,7 @@ from prunecli.runtime import Runtime
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.conversation import Conversation
 from prunecli.tui.screens.frame import Frame
+from prunecli.tui.widgets.long_question import LongQuestion
 from tests.starting import start
 from tests.waiting import DEADLINE
 
@@ -54,6 +55,19 @@ class Shown:
         """What stands on the screen, row by row."""
         lines = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)
+
+    async def read_through(self, question: LongQuestion) -> str:
+        """What can be read of a long question by PgDn alone, without the places where its lines break."""
+        rows: dict[int, str] = {}
+        while True:
+            await self.pilot.pause()
+            what = question.what()
+            top, region = round(what.scroll_y), what.scrollable_content_region
+            lines = self.screen_text().split("\n")[region.y : region.bottom]
+            rows |= {top + at: line[region.x : region.right].strip(" │") for at, line in enumerate(lines)}
+            await self.pilot.press("pagedown")
+            if round(what.scroll_y) == top:
+                return "".join(rows[at] for at in sorted(rows))
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Lets the interface work until something holds."""

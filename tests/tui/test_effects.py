@@ -16,6 +16,7 @@ from prunecli.tui.messages import PromptSubmitted
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -137,6 +138,20 @@ async def test_what_was_typed_before_a_grave_question_is_no_answer(tmp_path: Pat
         await s.until(lambda: s.runtime.gatekeeper.trusted)
         assert s.frame.prompt.text == "yo"
         assert not s.frame.query(Question)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 15)])
+async def test_whoever_trusts_a_directory_can_read_its_whole_path(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    parts = [f"folder-{number:02}-of-a-deep-tree" for number in range(14)]
+    async with shown(tmp_path, trusted=False, work="/".join(parts), size=size) as s:
+        s.conversation.command("/trust")
+        await s.until(lambda: s.frame.query(Question))
+        question = s.frame.query_one(LongQuestion)
+        await s.until_shown("Do you trust this folder?", "Yes", "No")
+        assert await s.read_through(question) == str(s.runtime.setup.cwd)
+        await s.until_shown("Yes", "No")
 
 
 async def test_esc_leaves_a_directory_untrusted(tmp_path: Path) -> None:

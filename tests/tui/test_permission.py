@@ -281,6 +281,26 @@ async def test_a_long_command_can_be_read_to_its_end(tmp_path: Path) -> None:
         await s.idle()
 
 
+LONG = "/".join(f"folder-{number:02}-of-a-deep-tree" for number in range(12)) + "/the-last-name.py"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 15)])
+@pytest.mark.parametrize("tool", ["write", "read"])
+async def test_a_long_path_can_be_read_to_its_end(tmp_path: Path, size: tuple[int, int], tool: str) -> None:
+    given = {"path": f"/etc/{LONG}", **({"content": "x"} if tool == "write" else {})}
+    async with shown(tmp_path, script(ToolUse("t1", tool, given)), size=size) as s:
+        await asked(s)
+        panel = s.frame.query_one(PermissionPanel)
+        text = (await s.read_through(panel)).replace(" ", "")
+        assert f"/etc/{LONG}" in text
+        assert f"Why:/etc/{LONG}isoutsidetheworkspace" in text
+        rows = s.screen_text().split("\n")
+        assert any("Yes" in row for row in rows)
+        assert any("tell the model why" in row for row in rows)
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_interrupting_takes_the_question_away(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)

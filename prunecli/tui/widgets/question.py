@@ -5,7 +5,6 @@ which keys answer.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -252,27 +251,6 @@ class Question(Vertical, can_focus=False):
     def hints(self) -> Sequence[str]:
         """Return the hints, longest first; the longest that fits is shown."""
         return self._hints
-
-
-def choice(
-    title: str,
-    choices: Sequence[tuple[str, str]],
-    answered: Callable[[int], object],
-    *,
-    leave: int,
-    marked: int = 0,
-) -> Question:
-    """Build a question with a label and detail for each answer and no text."""
-    rows = [
-        Row(f"{number}{label[:1].lower()}", (label, (f"  {detail}" if detail else "", "$muted")))
-        for number, (label, detail) in enumerate(choices, 1)
-    ]
-    tell = partial(_without_text, answered)
-    return Question(title, rows, tell, for_text=None, leave=leave, marked=marked, hints=KEYS)
-
-
-def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
-    answered(row)
 
 
 def _put(where: Static, content: Content) -> None:
