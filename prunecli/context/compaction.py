@@ -15,7 +15,9 @@ from operator import itemgetter
 from typing import Annotated
 
 from prunecli.context import render
+from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry
+from prunecli.context.impact import impact
 from prunecli.context.placing import covers, place
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
