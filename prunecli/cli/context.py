@@ -129,7 +129,14 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
 def _json(inspection: Inspection) -> str:
     edits = [edit_to_json(edit) for edit in inspection.edits]
     messages = [json.loads(message.canonical) for message in inspection.messages]
-    return json.dumps({"messages": messages, "edits": edits, "ledger": inspection.ledger.to_json()})
+    thinking = {
+        "blocks": inspection.thinking.blocks,
+        "tokens": inspection.thinking.tokens,
+        "dropped_blocks": inspection.dropped.blocks,
+        "dropped_tokens": inspection.dropped.tokens,
+    }
+    ledger = inspection.ledger.to_json()
+    return json.dumps({"messages": messages, "edits": edits, "ledger": ledger, "thinking": thinking})
 
 
 def _table(inspection: Inspection) -> str:

@@ -7,7 +7,7 @@ from prunecli.errors import SnapshotFailed, UsageError
 from prunecli.figures import age
 from prunecli.model.codec import well_formed
 from prunecli.runtime import Runtime
-from prunecli.runtime.rewinding import outlook_of, points_of
+from prunecli.runtime.rewinding import outlook_of, points_of, thinking_lost
 from prunecli.session.restoring import Outlook
 from prunecli.session.timeline import Point
 
@@ -63,7 +63,7 @@ def _label(point: Point) -> str:
 
 def _detail(point: Point, outlook: Outlook, now: int) -> str:
     prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} left by a rewind" if point.forward else ""
-    return " · ".join(filter(None, [age(now - point.at), prompts, _counts(outlook)]))
+    return _joined(age(now - point.at), prompts, _counts(outlook))
 
 
 def _counts(outlook: Outlook) -> str:
@@ -82,18 +82,28 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
     unchanged = f"No files to restore: {why or 'the agent has changed none since'}."
     if left:
         unchanged = f"Cannot restore unsaved files: {left}."
-    if not outlook.changes:
+    lost = thinking_lost(runtime, point.seq)
+    cost = f"drops {lost}" if lost.blocks else ""
+    if not outlook.changes and not cost:
         return [Say(unchanged), *run(runtime, f"{point.seq} conversation")]
     seq = point.seq
-    choices = (
-        Choice(f"{seq} both", "Conversation and files", _named(outlook)),
-        Choice(f"{seq} conversation", "Conversation only", "keep the files"),
+    choices: tuple[Choice, ...] = (
+        Choice(f"{seq} both", "Conversation and files", _joined(cost, _named(outlook))),
+        Choice(f"{seq} conversation", "Conversation only", _joined(cost, "keep the files")),
         Choice(f"{seq} files", "Files only", "keep the conversation"),
         Choice(f"{seq} show", "Show the file changes", _counts(outlook)),
     )
+    if not outlook.changes:
+        choices = (Choice(f"{seq} conversation", "Rewind the conversation", cost),)
     where = "Forward to" if point.forward else "Rewind to before"
     asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
+    if not outlook.changes:
+        return [Say(unchanged), asked]
     return [Say(f"Cannot restore unsaved files: {left}.", "warning"), asked] if left else [asked]
+
+
+def _joined(*words: str) -> str:
+    return " · ".join(filter(None, words))
 
 
 def _named(outlook: Outlook) -> str:

@@ -12,6 +12,7 @@ from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import TokenCounter
+from prunecli.context.unseen import ThinkingSum
 from prunecli.context.view import View
 from prunecli.inspector.spending import Price, balance
 from prunecli.model.edits import Edit
@@ -22,13 +23,18 @@ from prunecli.model.requests import WireMessage
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The next request: messages, edits, ledger, each strategy's note, and problems to fix."""
+    """The next request: messages, edits, ledger, each strategy's note, and problems to fix.
+
+    `thinking`: the thinking of its answers that the model sees, and `dropped` that which it does not see.
+    """
 
     messages: tuple[WireMessage, ...]
     edits: tuple[Edit, ...]
     ledger: Ledger
     notes: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
+    thinking: ThinkingSum = ThinkingSum()
+    dropped: ThinkingSum = ThinkingSum()
 
 
 def inspect(
@@ -66,7 +72,8 @@ def inspect(
     if recorded:
         shown = [record for record in records if record.seq <= last]
         found = balance(shown, context, price, market.ttl_ms).to_json
-        return Inspection(context.messages(), _live(context), replace(ledger(view, chosen), balance=found))
+        figures = replace(ledger(view, chosen), balance=found)
+        return Inspection(context.messages(), _live(context), figures, (), (), *_thinking(context))
     notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
     for one in chosen:
         proposal = one.propose(view)
@@ -77,7 +84,29 @@ def inspect(
             event = prun_applied(view, "strategy", proposal.edits, strategy=one.name)
             context.apply(Record(last, 0, event))
             edits += proposal.edits
-    return Inspection(context.messages(), tuple(edits), ledger(view, chosen), tuple(notes), tuple(problems))
+    return Inspection(
+        context.messages(),
+        tuple(edits),
+        ledger(view, chosen),
+        tuple(notes),
+        tuple(problems),
+        *_thinking(context),
+    )
+
+
+def _thinking(context: Context) -> tuple[ThinkingSum, ThinkingSum]:
+    """The thinking that the model sees, and the thinking that it does not see though its answers are there."""
+    unseen = context.unseen
+    heads = [
+        item
+        for item in context.items
+        if item.kind == "assistant"
+        and item.is_sent
+        and not (item.exchange and context.dropped(item.exchange))
+        and unseen.blocks([item])
+    ]
+    lacking = [item for item in heads if unseen.lacks(item.seq)]
+    return unseen.sum([item for item in heads if not unseen.lacks(item.seq)]), unseen.sum(lacking)
 
 
 def _without_report(record: Record) -> Record:

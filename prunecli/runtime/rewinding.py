@@ -2,8 +2,10 @@
 
 import asyncio
 
+from prunecli.context.unseen import ThinkingSum
 from prunecli.errors import SnapshotFailed
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Rewound
+from prunecli.model.claude import is_bound
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Rewound
 from prunecli.model.signals import Notice
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.restoring import Outlook, Restored, outlooks, restore
@@ -25,6 +27,23 @@ def points_of(runtime: Runtime) -> list[Point]:
     return points(tuple(runtime.session.records))
 
 
+def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
+    """The thinking that the model sees now or saw there, and would no longer see after rewinding to record `seq`.
+
+    Folds the log anew, so it may take as long as a resume; for models that do not bind thinking it costs nothing.
+    """
+    session = runtime.session
+    present = session.context
+    if not is_bound(present.thoughts.reader):
+        return ThinkingSum()
+    records, later = tuple(session.records), runtime.new_context()
+    for record in (*records, Record(records[-1].seq + 1, records[-1].timestamp, Rewound(seq))):
+        later.apply(record)
+    return later.unseen.sum(
+        [later.entries[one] for one in sorted(later.unseen.dropped - present.unseen.dropped)]
+    )
+
+
 async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
     """Rewind to the state right after record `seq`. Files are saved first, so that this can be undone too.
 
@@ -32,12 +51,10 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
     """
     restored = await _files(runtime, seq) if files else Restored((), ())
     if conversation:
-        context = runtime.session.context
-        before = context.unseen.dropped
-        runtime.emit(Rewound(seq))
-        if lost := [context.entries[one] for one in sorted(context.unseen.dropped - before)]:
-            words = f"{context.unseen.sum(lost)} of this branch no longer fit and will be dropped"
+        if (lost := await asyncio.to_thread(thinking_lost, runtime, seq)).blocks:
+            words = f"{lost} of this branch no longer fit and will be dropped"
             runtime.session.tell(Notice(words, "warning"))
+        runtime.emit(Rewound(seq))
         runtime.files_seen = FilesSeen()  # the model may have to read files again before editing them
         await asyncio.to_thread(runtime.session.commit)
     return restored

@@ -43,7 +43,8 @@ def plain(tmp_path: Path) -> str:
 
 def test_plain_messages_are_shown_as_a_strategy_would_send_them(runner: CliRunner, plain: str) -> None:
     found = shown(runner, plain, "--strategy", "keep_last_n_steps", "-o", "n=2")
-    assert set(found) == {"messages", "edits", "ledger"}
+    assert set(found) == {"messages", "edits", "ledger", "thinking"}
+    assert found["thinking"] == {"blocks": 0, "tokens": 0, "dropped_blocks": 0, "dropped_tokens": 0}
     edits = found["edits"]
     assert isinstance(edits, list)
     assert [(edit["kind"], edit["seq"]) for edit in edits] == [("drop", seq) for seq in (1, 3, 5, 7)]

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.commands.command import Choose, InThread, run_line
 from prunecli.context.again import shown_in
+from prunecli.inspector.inspect import inspect
 from prunecli.model.events import PrunReverted, Record, Rewound, ToolResult, ToolStarted, UserMessage
 from prunecli.model.requests import link
 from prunecli.model.signals import Notice
+from prunecli.providers.models import token_factor
+from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.entry_numbers import bring_back
+from prunecli.runtime.rewinding import points_of, rewind, thinking_lost
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking
 
@@ -53,6 +58,49 @@ async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
             assert dropped(endpoint)[-1] == thoughts.blocks(thoughts.stale())
         assert refusals(endpoint) == []
         assert strips(runtime) == [], "the endpoint drops them in place"
+
+
+async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) -> None:
+    async with (
+        Endpoint([*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]) as endpoint,
+        session(tmp_path, endpoint) as runtime,
+    ):
+        told: list[object] = []
+        await runtime.submit("look")
+        prune = clear(runtime, results(runtime)[1])
+        await runtime.submit("again")
+        undo(runtime, prune)
+        await runtime.submit("and again")
+        point = next(one.seq for one in points_of(runtime) if one.text == "again")
+        lost = thinking_lost(runtime, point)
+        assert lost.blocks == 2, (
+            "the third step and the last answer of the first turn, behind the pruned result"
+        )
+        (asking,) = run_line(runtime, f"/rewind {point}")
+        assert isinstance(asking, InThread)
+        asked = next(effect for effect in asking.work() if isinstance(effect, Choose))
+        assert [choice.detail for choice in asked.choices if choice.label.endswith("conversation")] == [
+            f"drops {lost}"
+        ]
+        runtime.session.subscribe(told.append)
+        await rewind(runtime, point, conversation=True, files=False)
+        notice = next(at for at, one in enumerate(told) if isinstance(one, Notice))
+        happened = next(
+            at for at, one in enumerate(told) if isinstance(one, Record) and isinstance(one.event, Rewound)
+        )
+        assert notice < happened
+        found = inspect(
+            runtime.session.records,
+            (),
+            window=200_000,
+            counter=SHIPPED,
+            factor_of=token_factor,
+            recorded=True,
+        )
+        assert (found.dropped, found.thinking.blocks) == (lost, 2)
+        await runtime.submit("anew")
+        assert dropped(endpoint)[-1] == lost.blocks
+        assert endpoint.rejected == []
 
 
 async def test_restored_by_entry_rewound_and_compacted_nothing_is_refused(tmp_path: Path) -> None:

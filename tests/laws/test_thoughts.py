@@ -167,6 +167,7 @@ class Play:
         gist = f"the gist {self.count}"
         event = plan.event(self.context, gist, replaced.block(gist, OPUS, RULES.signing_key))
         self.emit(replace(event, model=OPUS))
+        assert abs(event.tokens_after - self.context.counts.context_tokens) <= 3, "what it says it leaves"
         self.signed += 1
 
     def prune(self, edits: Sequence[Edit]) -> None:
@@ -229,7 +230,9 @@ def test_thinking_behind_such_a_summary_is_kept_and_behind_our_own_it_is_not() -
         play.step(what, 1)
     plan = plan_compaction(play.context, Options(keep_first_turns=0, keep_recent_turns=1), 200_000)
     assert plan is not None
-    play.emit(plan.event(play.context, "our own gist"))
+    event = plan.event(play.context, "our own gist")
+    play.emit(event)
+    assert abs(event.tokens_after - play.context.counts.context_tokens) <= 3
     assert len(play.context.thoughts.stale()) == 1 == len(play.dropped())
 
 
