@@ -67,10 +67,11 @@ class CompactionPlan:
     def _asked(self, focus: str) -> str:
         about = f" Pay special attention to: {focus}." if focus else ""
         return (
-            "The conversation is about to be shortened. Write a summary that lets you continue without the messages it "
-            "replaces: what was asked and why, decisions and their reasons, files read and changed with what matters in "
-            f"them, commands and their outcome, errors still open, and the next steps.{about} The user's own words are "
-            "kept beside it; do not repeat them. Answer with the summary only, call no tool."
+            "The conversation is about to be shortened. Write a summary that lets you continue without the messages "
+            "it replaces: what was asked and why, decisions and their reasons, files read and changed with what "
+            "matters in them, commands and their outcome, errors still open, and the next steps."
+            f"{about} The user's own words are kept beside it; do not repeat them. Answer with the summary only, "
+            "call no tool."
         )
 
     def event(
