@@ -135,7 +135,7 @@ class Context:
         return list(self._edits.get(seq, ()))
 
     def in_force(self, prun: int, edit: Edit) -> bool:
-        """Whether this edit of that PrunApplied is still live. A memo is while one of its drops is."""
+        """Whether this edit of that PrunApplied is still live. A memo is live as long as one of its drops is."""
         if edit.kind == "memo":
             return bool(self._drops.get(prun)) and (prun, edit) in self._memos.get(edit.seq, ())
         return (prun, edit) in self._edits.get(edit.seq, ())

@@ -141,7 +141,7 @@ def doing(call: Call | ToolUse) -> str:
 
 
 def problem(answered: Answered) -> str:
-    """Why a call failed: it was denied or interrupted, or the tool's error."""
+    """The reason why a call failed: a denial, an interruption, or the tool's error."""
     what, text = doing(answered.call), answered.text.strip() or "the tool gave no reason"
     if not answered.stopped:
         return f"I could not {what}: {text.splitlines()[0]}"

@@ -200,7 +200,7 @@ class AnthropicProvider:
             return self._client
 
     async def _open(self, path: str, body: bytes | None = None, betas: tuple[str, ...] = ()) -> EventReader:
-        """Send a request and return a reader of the successful response. Posts the body; GET without one."""
+        """Send a request and return a reader of the successful response. Uses POST with a body, GET without one."""
         if self._closed:
             raise self._failures.cut("the provider was closed")
         client = await asyncio.to_thread(self._ready) if self._client is None else self._client

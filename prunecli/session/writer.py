@@ -250,7 +250,9 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
         except SessionError:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # deleted or replaced before it was locked, so the name is another file now
+        os.close(
+            descriptor
+        )  # deleted or replaced before it was locked, so the name now belongs to another file
 
 
 def _lock(path: Path, descriptor: int) -> None:

@@ -276,7 +276,7 @@ class Document:
         self.layout.set_part(block, part, self._gap(item) if block is item.blocks[0] else part.gap)
 
     def _insert(self, item: Item, part: Part, number: int) -> Block:
-        """Insert a block into an item by its number. The item must have a block with a lower one."""
+        """Insert a block into an item by its number. The item must have a block with a lower number."""
         place = next(i for i in range(len(item.blocks), 0, -1) if item.blocks[i - 1].number < number)
         block, above = Block(item, part, number), item.blocks[place - 1]
         item.blocks.insert(place, block)
