@@ -169,8 +169,8 @@ def test_without_prices_those_usual_for_claude_decide() -> None:
     talk, reads = talk_of(1_000)
     unknown = replace(COLD, read=None, write=None, output=None)
     assert seqs(asked(talk, unknown, quoted=0.3)) == reads == seqs(asked(talk, COLD, quoted=0.3))
-    assert unknown.rates == (0.1, 1.25, 5.0)
-    assert replace(unknown, ttl_ms=3_600_000).rates == (0.1, 2.0, 5.0)
+    assert unknown.rates_for(1) == (0.1, 1.25, 5.0)
+    assert replace(unknown, ttl_ms=3_600_000).rates_for(1) == (0.1, 2.0, 5.0)
 
 
 def test_kinds_are_told_apart() -> None:
