@@ -74,6 +74,11 @@ class Places:
         return self.config / "strategies"
 
     @property
+    def expectations_file(self) -> Path:
+        """The user's own numbers behind `auto` and spill, as `prunecli replay --fit` writes them."""
+        return self.config / "expectations.json"
+
+    @property
     def trust_store(self) -> Path:
         """The trusted directories."""
         return self.data / "trust.json"

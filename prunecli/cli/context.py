@@ -71,7 +71,8 @@ def context(
         found = _source(source)
         names = strategy.split(",") if strategy else []
         config = with_options(configured(ctx), options or (), names)
-        data = Places.of(os.environ).shipped_data
+        places = Places.of(os.environ)
+        data = places.shipped_data
         table = ModelTable.load(data, config.models)
         model = getattr(found.records[0].event, "model", "") if found.records else ""
         inspection = inspect(
@@ -83,7 +84,7 @@ def context(
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
-            expectations=load_expectations(data),
+            expectations=load_expectations(data, places.expectations_file),
             market_of=partial(_market, config, table, model),
             price=Choices(config, {}, table.info).known_price,
         )
@@ -150,8 +151,7 @@ def _table(inspection: Inspection) -> str:
         f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
-    if ledger.held_results:
-        lines.append(f"held back {short(ledger.held_tokens)} tokens of {ledger.held_results} long results")
+    lines += [ledger.held_words] if ledger.held_results else []
     if ledger.cleared_tokens:
         lines.append(f"{ledger.clearing.words}, oldest first")
     return "\n".join(lines)

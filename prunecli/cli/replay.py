@@ -4,14 +4,15 @@ standard output."""
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from prunecli.cli import completions
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
@@ -22,10 +23,14 @@ from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.config import Config
+    from prunecli.replay.series import Series
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
 
 Option = typer.Option
+Result = TypeVar("Result")
+STDOUT = "-"
+"""The FILE of `--fit` that means standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Asked:
     window: int | None = None
     spill: bool | None = None
     compactions: bool = False
+    plots: bool = False
+    expectations: Path | None = None
 
 
 def replay(
@@ -102,6 +109,16 @@ def replay(
         Option("--compactions", help="Also play compactions of files that still have what was summarised."),
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[
+        Path | None, Option("--html", metavar="FILE", help="Write a page with plots, for a browser.")
+    ] = None,
+    fit: Annotated[
+        str,
+        Option("--fit", metavar="[FILE]", help="Fit the numbers behind auto and spill; print or write them."),
+    ] = "",
+    expectations: Annotated[
+        Path | None, Option("--expectations", metavar="FILE", help="Use these numbers, such as --fit writes.")
+    ] = None,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
     asked = Asked(
@@ -117,39 +134,79 @@ def replay(
         window,
         spill,
         compactions,
+        html is not None,
+        expectations,
     )
     make = partial(stage_of, asked)
     make()  # what is wrong with the command line is said here, not in another process
     paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
-    report, problems = _report(paths, make)
+    if fit:
+        _fit(fit, paths, make)
+        return
+    report, courses, problems = _report(paths, make)
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     if not report.sessions:
         raise SessionNotFound("no session could be replayed", "see above for why, or name another SOURCE")
     from prunecli.replay.table import lines
 
+    if html is not None:
+        from prunecli.replay.page import page
+
+        html.write_text(page(report, courses), "utf-8")
+        typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
 
 
-def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, list[str]]":
-    """Replay the sessions with a line of progress. An interrupt stops at once and says how far it came."""
+def _report(
+    paths: Sequence[Path], make: "partial[Stage]"
+) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
+    """The figures of the sessions that hold a request, their courses, and what has to be said."""
+    from prunecli.replay.stage import Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
-    from prunecli.replay.working import replay_all
 
-    found, checks, problems = [], [], dict[str, None]()
+    done, problems = _each(paths, make, Stage.replay)
+    done = sorted((one for one in done if one.rows[0].requests), key=lambda one: one.rows[0].session)
+    notices = dict.fromkeys(notice for one in done for notice in one.notices)
+    courses = [(one.rows[0].session, one.series) for one in done]
+    report = Report([one.rows for one in done], together(one.validation for one in done))
+    return report, courses, [*problems, *notices]
+
+
+def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
+    """Fit the expectations to the sessions, and print them or write them to a file."""
+    from prunecli.replay.fit import fitted
+    from prunecli.replay.stage import Stage
+
+    done, problems = _each(paths, make, Stage.evidence)
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    text = json.dumps(fitted(done, make().expectations), indent=2)
+    if to == STDOUT:
+        typer.echo(text)
+        return
+    Path(to).write_text(text + "\n", "utf-8")
+    place = Places.of(os.environ).expectations_file
+    typer.echo(f"prunecli: wrote {to}; as {place} it is used in every session", err=True)
+
+
+def _each(
+    paths: Sequence[Path], make: "partial[Stage]", job: "Callable[[Stage, Path], Result]"
+) -> tuple[list[Result], list[str]]:
+    """Do a job with each session, with a line of progress. An interrupt stops at once and says how far it came."""
+    from prunecli.replay.working import each_session
+
+    done, problems = list[Result](), list[str]()
     progress = _Progress(len(paths))
-    outcomes = replay_all(paths, make)
+    outcomes = each_session(paths, make, job)
     try:
         for outcome in outcomes:
             progress.step()
-            if outcome.replayed is None:
-                problems[outcome.problem] = None
-                continue
-            problems.update(dict.fromkeys(outcome.replayed.notices))
-            if outcome.replayed.rows[0].requests:
-                found.append(outcome.replayed.rows)
-                checks.append(outcome.replayed.validation)
+            if outcome.result is None:
+                problems.append(outcome.problem)
+            else:
+                done.append(outcome.result)
     except KeyboardInterrupt:
         progress.end()
         typer.echo(f"prunecli: stopped after {progress.done} of {len(paths)} sessions", err=True)
@@ -157,8 +214,7 @@ def _report(paths: Sequence[Path], make: "partial[Stage]") -> "tuple[Report, lis
     finally:
         outcomes.close()
         progress.end()
-    found.sort(key=lambda rows: rows[0].session)
-    return Report(found, together(checks)), list(problems)
+    return done, problems
 
 
 def stage_of(asked: Asked) -> "Stage":
@@ -172,8 +228,11 @@ def stage_of(asked: Asked) -> "Stage":
     config = with_options(
         config, asked.options, [one for name in asked.strategies for one in name.split("+")]
     )
-    data = Places.of(os.environ).shipped_data
+    places = Places.of(os.environ)
+    data = places.shipped_data
     models = ModelTable.load(data, config.models)
+    if asked.expectations and not asked.expectations.is_file():
+        raise UsageError(f"--expectations: no such file: {asked.expectations}", "--fit FILE writes one")
     table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
     if asked.model and not table.has_price(asked.model):
         raise UsageError(
@@ -187,9 +246,10 @@ def stage_of(asked: Asked) -> "Stage":
         table,
         settings,
         "1h" if ttl == "1h" else "5m",
-        load_expectations(data),
+        load_expectations(data, asked.expectations or places.expectations_file),
         asked.fixed,
         asked.compactions,
+        asked.plots,
     )
 
 
@@ -283,4 +343,18 @@ def _json(report: "Report") -> str:
     )
 
 
-app = single(replay)
+class WithFit(TyperCommand):
+    """The command, with `--fit` taking a file only if one follows."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give a `--fit` without a file its value."""
+        given = list[str]()
+        for place, word in enumerate(args):
+            follows = args[place + 1] if place + 1 < len(args) else ""
+            given.append(word)
+            if word == "--fit" and not follows.endswith(".json"):
+                given.append(STDOUT)
+        return super().parse_args(ctx, given)
+
+
+app = single(replay, WithFit)

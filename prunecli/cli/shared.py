@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from prunecli.config import Config, load
 from prunecli.errors import ConfigError, PrunecliError, SessionError, UsageError
@@ -14,10 +15,10 @@ from prunecli.launch_options import Launch
 from prunecli.paths import Places
 
 
-def single(command: Callable[..., Any]) -> typer.Typer:
+def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand) -> typer.Typer:
     """The application of a subcommand without subcommands of its own."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(command)
+    app.command(cls=kind)(command)
     return app
 
 

@@ -30,8 +30,7 @@ def table(runtime: Runtime) -> Table:
         f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
     )
-    if ledger.held_results:
-        note += f" · held back {short(ledger.held_tokens)} of {ledger.held_results} long results"
+    note += f" · {ledger.held_words}" if ledger.held_results else ""
     if ledger.cleared_tokens:
         note += f" · {ledger.clearing.words}, oldest first"
     return Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)

@@ -7,6 +7,7 @@ from prunecli.context.clearing import Clearing
 from prunecli.context.overlay import Overlay
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
+from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
@@ -43,6 +44,13 @@ class Ledger:
     def clearing(self) -> Clearing:
         """Tokens the endpoint is expected to clear itself."""
         return Clearing(self.cleared_tokens, self.cleared_tool_uses)
+
+    @property
+    def held_words(self) -> str:
+        """What was held back: `~9.4K tokens of 2 long results never sent`, "" for nothing."""
+        many = "s" * (self.held_results != 1)
+        said = f"~{short(self.held_tokens)} tokens of {self.held_results} long result{many} never sent"
+        return said if self.held_results else ""
 
     def to_json(self) -> dict[str, Json]:
         """The figures under their public names."""

@@ -156,13 +156,18 @@ class ModelTable:
         return ""
 
 
-def load_expectations(folder: Path) -> Expectations:
-    """What to expect of results. Raises ConfigError for a file that is missing or damaged."""
-    path = folder / "expectations.json"
+def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
+    """What to expect of results: the user's `own` file, if there is one, else the shipped one in `folder`.
+
+    Raises ConfigError for a file that is missing or damaged.
+    """
+    users = own is not None and own.is_file()
+    path = own if own and users else folder / "expectations.json"
+    way = "fit it again with `prunecli replay --fit`, or delete it" if users else "reinstall prunecli"
     try:
         return Expectations.of(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: not a table of expectations: {error}", "reinstall prunecli") from error
+        raise ConfigError(f"{path}: not a table of expectations: {error}", way) from error
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:

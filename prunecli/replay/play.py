@@ -65,6 +65,7 @@ class Part:
     fixed: int
     ttl_ms: int
     spill: Spill | None = None
+    reply_tokens: int = 150
     factor_of: Callable[[str], float] = token_factor
 
 
@@ -75,6 +76,7 @@ class Sent:
     at: int
     step: Step
     usage: Usage
+    rates: Rates
     cost: float
     broke: bool
     before: tuple[PrunApplied, ...]
@@ -95,7 +97,7 @@ class Player:
         self.cache = PrefixCache(part.fixed, part.ttl_ms)
         self.places: dict[int, int] = {}
         self.sources: dict[int, int] = {}
-        self.regrets = Regrets(script, self)
+        self.regrets = Regrets(script, self, part.reply_tokens)
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
@@ -183,7 +185,7 @@ class Player:
             self.row.edits_in_round += self.cache.changed and in_round
         self.regrets.answered(step, usage, rates)
         if self._watch:
-            self._watch(self, Sent(at, step, usage, cost, broke, tuple(pruned)))
+            self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
         usage = replace(usage, output_tokens=event.usage.output_tokens)
         self._record(step, replace(event, usage=usage, model=name))
         if not tool_uses(event.content):

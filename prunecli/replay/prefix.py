@@ -45,7 +45,7 @@ class PrefixCache:
         before, counts, start = self._chain, context.counts, hash(model)
         keep = 0
         if before and before[0] == start and self._factor == counts.factor:
-            keep = min(context.wire.item_at(context.wire.unchanged) + 1, len(before))
+            keep = min(_unchanged(context) + 1, len(before))
         chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
         for item in context.items[len(chain) - 1 :]:
@@ -97,3 +97,11 @@ class PrefixCache:
                 self._cuts.insert(at, cut)
         whole = self.tokens
         return Usage(0, 0, read, whole - read) if whole >= self.minimum else Usage(whole, 0, 0, 0)
+
+
+def _unchanged(context: Context) -> int:
+    """How many items in front are as in the last request."""
+    same, items = context.wire.item_at(context.wire.unchanged), context.items
+    while same and (exchange := items[same - 1].exchange) and context.dropped(exchange):
+        same -= 1  # it shows nothing, so no message tells whether it did before
+    return same

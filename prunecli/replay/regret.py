@@ -7,7 +7,7 @@ call. A result is fetched at most once. There are two charges: for quotes by an 
 holds the first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from prunecli.replay.rows import Row
     from prunecli.replay.script import Script, Step
 
-REPLY_TOKENS = 150
-"""Output tokens of the call that fetches something again."""
-
 Span = tuple[int, int]
 """First and last place at which a quote of `LENGTH` characters begins."""
 
@@ -38,18 +35,26 @@ class Played(Protocol):
 
 @dataclass(slots=True)
 class _Charge:
-    """One way of charging: what was fetched so far, and the USD it cost."""
+    """One way of charging: what was fetched so far, with the USD it cost."""
 
-    fetched: set[int] = field(default_factory=set)
-    cost: float = 0.0
+    costs: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        return sum(self.costs.values())
 
 
 @dataclass(slots=True)
 class Regrets:
-    """The regrets of one play. `hidden` are the places in the source's log of what was edited or held back."""
+    """The regrets of one play.
+
+    `hidden` are the places in the source's log of what was edited or held back. `reply_tokens` are the output tokens
+    of the call that fetches something again.
+    """
 
     script: "Script"
     played: Played
+    reply_tokens: int = 150
     hidden: set[int] = field(default_factory=set)
     new: set[int] = field(default_factory=set)
     _any: _Charge = field(default_factory=_Charge)
@@ -63,24 +68,28 @@ class Regrets:
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
             return
         further = self.script.further[step.source]
-        by_edits = set(self._missing(quoting, self._edit.fetched, edits_only=True))
-        by_any = set(self._missing(quoting, self._any.fetched, edits_only=False)) | by_edits
-        for charge, sources in ((self._edit, by_edits), (self._any, by_any - self._any.fetched)):
-            for source in sources:
-                charge.fetched.add(source)
-                charge.cost += self._cost(source, usage, rates, further)
+        by_edits = set(self._missing(quoting, self._edit.costs, edits_only=True))
+        by_any = set(self._missing(quoting, self._any.costs, edits_only=False)) | by_edits
+        for charge, sources in ((self._edit, by_edits), (self._any, by_any - self._any.costs.keys())):
+            for source in sorted(sources):
+                charge.costs[source] = self._cost(source, usage, rates, further)
         self.new = by_any
 
     def settle(self, row: "Row") -> None:
         """Put the regrets into a row whose costs are complete."""
-        row.regret, row.edit_regret = len(self._any.fetched), len(self._edit.fetched)
-        row.cost_with_any_rereads = row.cost + self._any.cost
-        row.cost_with_rereads = row.cost + self._edit.cost
+        row.regret, row.edit_regret = len(self._any.costs), len(self._edit.costs)
+        row.cost_with_any_rereads = row.cost + self._any.total
+        row.cost_with_rereads = row.cost + self._edit.total
+
+    @property
+    def costs(self) -> Mapping[int, float]:
+        """What fetching each result again cost that anything quoted, in USD."""
+        return self._any.costs
 
     def _cost(self, source: int, usage: Usage, rates: Rates, further: int) -> float:
         tokens = self._tokens(source)
         context = rates.read if usage.cache_read_input_tokens else rates.write
-        once = usage.prompt_tokens * context + tokens * rates.write + REPLY_TOKENS * rates.output
+        once = usage.prompt_tokens * context + tokens * rates.write + self.reply_tokens * rates.output
         return (once + tokens * rates.read * further) / 1e6
 
     def _tokens(self, source: int) -> float:
@@ -92,7 +101,7 @@ class Regrets:
         gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
         return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
 
-    def _missing(self, quoting: Quoting, fetched: set[int], *, edits_only: bool) -> Iterator[int]:
+    def _missing(self, quoting: Quoting, fetched: Container[int], *, edits_only: bool) -> Iterator[int]:
         """The sources of quotes for which nothing newer is in the context, or what has been fetched."""
         for number, said in enumerate(quoting.said):
             if edits_only and not said.edits:
@@ -109,7 +118,7 @@ class Regrets:
                     continue
                 here = list(self._visible(match, said.text))
                 seen += here
-                if not _covered((match.start, match.end - LENGTH), seen):
+                if not covered((match.start, match.end - LENGTH), seen):
                     yield match.source
                     seen.append((match.start, match.end - LENGTH))
 
@@ -152,7 +161,20 @@ def _is_dropped(context: Context, entry: Entry) -> bool:
     return entry.exchange is not None and context.dropped(entry.exchange)
 
 
-def _covered(span: Span, seen: list[Span]) -> bool:
+def needed(quoting: Quoting) -> set[int]:
+    """The sources that a response quotes and of which no newer one has the same text."""
+    found: set[int] = set()
+    for number in range(len(quoting.said)):
+        seen: list[Span] = []
+        for match in quoting.matches:
+            span = match.start, match.end - LENGTH
+            if match.said == number and not covered(span, seen):
+                found.add(match.source)
+                seen.append(span)
+    return found
+
+
+def covered(span: Span, seen: list[Span]) -> bool:
     """Whether the spans together hold all places of this one."""
     at, last = span
     for start, end in sorted(seen):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from prunecli.context.exchange import result_tokens
+from prunecli.context.render import NO_OUTPUT
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import (
     AssistantMessage,
@@ -19,7 +20,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Json, tool_uses
+from prunecli.model.messages import Block, Json, Text, tool_uses
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
 from prunecli.replay.quotes import Quotes, find_quotes
@@ -136,8 +137,9 @@ def _steps(records: Sequence[Record], counter: TokenCounter) -> Iterator[Step]:
         match record.event:
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
-                tokens = result_tokens(event.content, counter.count)
-                whole = replace(event, details=details, tokens=tokens, spilled=None)
+                content = event.content if any(map(_says, event.content)) else (Text(NO_OUTPUT),)
+                tokens = result_tokens(content, counter.count)
+                whole = replace(event, content=content, details=details, tokens=tokens, spilled=None)
                 yield Step(record.timestamp, record.seq, whole, touches.get(event.tool_use_id))
             case (
                 SessionStarted()
@@ -150,6 +152,10 @@ def _steps(records: Sequence[Record], counter: TokenCounter) -> Iterator[Step]:
                 yield Step(record.timestamp, record.seq, event)
             case _:
                 pass
+
+
+def _says(block: Block) -> bool:
+    return not isinstance(block, Text) or bool(block.text.strip())
 
 
 def _in_call_order(steps: list[Step]) -> Iterator[Step]:

@@ -10,19 +10,21 @@ from pathlib import Path
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.config import Config
-from prunecli.context.expectations import Expectations
+from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import Cut, cut_of
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.model.requests import CacheTtl, Preamble
+from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
+from prunecli.replay.fit import CAPS, Evidence, Witness, saved_by
 from prunecli.replay.play import Part, Player, Spill, Terms, Watch
 from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, script_of
+from prunecli.replay.series import Series
 from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
@@ -31,7 +33,7 @@ from prunecli.tools.tool import definition
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
-"""The window of a session whose reported prompts are larger than the known one."""
+"""The window of a session whose prompts are larger than the known one."""
 _TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
 
 
@@ -56,6 +58,7 @@ class Replayed:
     rows: tuple[Row, ...]
     validation: Validation
     notices: tuple[str, ...] = ()
+    series: tuple[Series, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Stage:
     """What sessions are replayed with.
 
     `fixed` replaces the tokens of system prompt and tools. `compactions`: also play those that an importer leaves out
-    because the file still has what they replaced.
+    because the file still has what they replaced. `plots`: keep the course of each play.
     """
 
     config: Config
@@ -73,6 +76,7 @@ class Stage:
     expectations: Expectations
     fixed: int | None = None
     compactions: bool = False
+    plots: bool = False
     _terms: dict[object, Terms] = field(default_factory=dict)
 
     @cached_property
@@ -85,24 +89,56 @@ class Stage:
         source = read_source(path, compactions=self.compactions)
         origin = source.imported.origin
         script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
-        rows = self.play(script)
+        series = [Series() for _ in range(len(self.settings) + 1)] if self.plots else []
+        rows = self.play(script, *(one.watch for one in series))
+        for row, one in zip(rows, series, strict=False):
+            one.name = row.name
         notices = (*source.notices, *self._notices(script))
         real = source if self.compactions else read_source(path, compactions=True)
-        return Replayed(rows, validated(real.records, script.counter), notices)
+        return Replayed(
+            rows,
+            validated(real.records, script.counter),
+            notices,
+            tuple(series),
+        )
 
-    def play(self, script: Script, watch: Watch | None = None) -> tuple[Row, ...]:
-        """Play a script without pruning, then under each setting; `watch` is called after each request."""
+    def evidence(self, path: Path) -> Evidence:
+        """Read a session and play it for `--fit`. Raises SessionError and OSError."""
+        source = read_source(path, compactions=self.compactions)
+        script = script_of(source.records, self.counter)
+        base, witness = self.part(script, Setting(NO_PRUNING, "always", spill=False)), Witness()
+        player = Player(script, base, witness.watch)
+        player.play()
+        found = witness.evidence(player, self.expectations.min_tokens)
+        least = self.expectations.caps["normal"].least
+        for cap in CAPS:
+            caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
+            capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script.counter)))
+            capped.play()
+            found.add(saved_by(cap, capped, witness))
+        return found
+
+    def play(self, script: Script, *watches: Watch) -> tuple[Row, ...]:
+        """Play a script without pruning, then under each setting.
+
+        `watches` are called after each request: one for all plays, or one for each.
+        """
         settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
-        return tuple(Player(script, self.part(script, setting), watch).play() for setting in settings)
+        each = watches if len(watches) > 1 else (watches or (None,)) * len(settings)
+        rows: list[Row] = []
+        for setting, watch in zip(settings, each, strict=True):
+            part = self.part(script, setting, rows[0].peak if rows else 0)
+            rows.append(Player(script, part, watch).play())
+        return tuple(rows)
 
     def _notices(self, script: Script) -> list[str]:
         unknown = [name for name in script.models if not self.table.has_price(name)]
         stand_in = self.table.info_of(self.table.stand_in).name
         return [f"{name}: no known price, counted at that of {stand_in}" for name in unknown]
 
-    def part(self, script: Script, setting: Setting) -> Part:
-        """What a script is played with under a setting."""
-        window = self._window(script)
+    def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
+        """What a script is played with under a setting; `peak` are the most tokens of a prompt without pruning."""
+        window = self._window(script, peak)
         model = self.table.name(next(iter(script.models), ""))
         preamble = script.preamble or self._preamble(script, window)
         fixed = self.fixed
@@ -118,24 +154,14 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
-            self._spill(script.counter) if setting.spill else None,
+            _spill(self._caps(setting), preamble, script.counter) if setting.spill else None,
+            self.expectations.reply_tokens,
         )
 
-    def _spill(self, counter: TokenCounter) -> Spill:
-        """Holds results back as the program does; where they are cut is worked out once for all settings."""
-        config = self.config.with_value("pruning.spill.enabled", "true").with_value("pruning.enabled", "true")
-        caps = Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
-        recall = "recall" in self.config.tools.enabled
-        cuts: dict[int, Cut | None] = {}
-
-        def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
-            if step.source not in cuts:
-                touches = step.touches or named(call.name, call.input)
-                cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall)
-            cut = cuts[step.source]
-            return result if cut is None else cut.of(result, seq)
-
-        return spill
+    def _caps(self, setting: Setting) -> Caps:
+        """How much of a result is sent, as configured."""
+        config = self._config_of(setting)
+        return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
     def _terms_of(self, recorded: str, setting: Setting, window: int) -> Terms:
         key = recorded, setting, window
@@ -172,14 +198,18 @@ class Stage:
             self.config.with_value("pruning.strategy", names)
             .with_value("pruning.gate", setting.gate)
             .with_value("pruning.enabled", "true")
+            .with_value("pruning.spill.enabled", str(setting.spill).lower())
             .with_value("model.cache_ttl", self.ttl)
         )
 
-    def _window(self, script: Script) -> int:
-        """The window that the recording shows: that of its models, or a large one if its prompts were larger."""
+    def _window(self, script: Script, peak: int) -> int:
+        """The window of the recording's models, or a large one if prompts do not fit.
+
+        They do not where the models have a larger window than is known, or where a compaction is not played.
+        """
         known = max((self.table.info_of(name).context_window for name in script.models), default=0)
         known = known or self.config.pruning.context_tokens
-        return known if script.largest_prompt <= known else _LARGE_WINDOW
+        return known if max(script.largest_prompt, peak) <= known else _LARGE_WINDOW
 
     def _preamble(self, script: Script, window: int) -> dict[str, Json]:
         """The product's own system prompt and tools, as for a new session in the recording's directory."""
@@ -194,3 +224,18 @@ class Stage:
 def _name(path: Path) -> str:
     """What a session's file is called, without what says its kind."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+
+
+def _spill(caps: Caps, preamble: Mapping[str, Json], counter: TokenCounter) -> Spill:
+    """Holds results back as the program does."""
+    recall, lines = "recall" in tool_names(preamble), takes(preamble, "recall", "lines")
+    cuts: dict[int, Cut | None] = {}
+
+    def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
+        if step.source not in cuts:
+            touches = step.touches or named(call.name, call.input)
+            cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
+        cut = cuts[step.source]
+        return result if cut is None else cut.of(result, seq)
+
+    return spill

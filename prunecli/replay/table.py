@@ -28,7 +28,7 @@ class Report:
 def lines(report: Report) -> Iterator[str]:
     """The table in lines."""
     whole = report.totals
-    yield from _answer(report, whole)
+    yield from answer(report)
     yield ""
     yield from _table(whole)
     agents = sorted({rows[0].agent for rows in report.sessions})
@@ -38,11 +38,12 @@ def lines(report: Report) -> Iterator[str]:
     groups = [(name, _of_length(report.sessions, above, most)) for above, most, name in _lengths()]
     if sum(bool(found) for _, found in groups) > 1:
         yield from ("", *_ratios("by requests", groups, whole))
-    yield from ("", *_checked(report.validation))
+    yield from ("", *checked(report.validation))
 
 
-def _answer(report: Report, whole: Sequence[Row]) -> Iterator[str]:
+def answer(report: Report) -> Iterator[str]:
     """Three lines: the cheapest setting, what it would have saved, and what it risks."""
+    whole = report.totals
     base = whole[0]
     best = min(whole, key=lambda row: (row.cost_with_any_rereads, row is not base))
     what = f"{len(report.sessions)} session{'s' * (len(report.sessions) != 1)}, {base.requests:,} requests"
@@ -115,7 +116,8 @@ def _of_length(sessions: Sequence[Sequence[Row]], above: int, most: int) -> list
     return [rows for rows in sessions if above < rows[0].requests <= most]
 
 
-def _checked(found: Validation) -> Iterator[str]:
+def checked(found: Validation) -> Iterator[str]:
+    """How far the prediction is off what the recordings report."""
     median, most = found.at(0.5), found.at(0.95)
     if median is None or most is None:
         yield "Not checked: the recordings report no usage"

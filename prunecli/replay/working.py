@@ -8,30 +8,34 @@ import signal
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from prunecli.errors import PrunecliError
-from prunecli.replay.stage import Replayed, Stage
+from prunecli.replay.stage import Stage
 
 if TYPE_CHECKING:
     from multiprocessing.pool import Pool
 
+Result = TypeVar("Result")
 FEWEST = 4
 """With fewer sessions, starting processes would take longer than they save."""
 
 
-class Outcome(NamedTuple):
-    """What came of a session: its figures, or why it could not be replayed."""
+class Outcome(NamedTuple, Generic[Result]):
+    """What came of a session, or why nothing did."""
 
     path: Path
-    replayed: Replayed | None
+    result: Result | None
     problem: str = ""
 
 
-def replay_all(
-    paths: Sequence[Path], make: Callable[[], Stage], processes: int | None = None
-) -> Generator[Outcome, None, None]:
-    """Replay the sessions. `make` is called once in each process, so it has to be a function of a module.
+def each_session(
+    paths: Sequence[Path],
+    make: Callable[[], Stage],
+    job: Callable[[Stage, Path], Result],
+    processes: int | None = None,
+) -> Generator[Outcome[Result], None, None]:
+    """Do a job with each session. `make` is called once in each process; both are functions of a module.
 
     Closing the iterator, as an interrupt does, stops all processes at once.
     """
@@ -39,9 +43,9 @@ def replay_all(
     if count < 2 or len(paths) < FEWEST:
         stage = make()
         for path in paths:
-            yield _replayed(stage, path)
+            yield _done(job, stage, path)
         return
-    pool = get_context("spawn").Pool(count, _begin, (make,))
+    pool = get_context("spawn").Pool(count, _begin, (make, job))
     try:
         yield from pool.imap(_one, _longest_first(paths))
         pool.close()
@@ -66,21 +70,21 @@ def _stop(pool: "Pool") -> None:
     pool.join()
 
 
-_stage: list[Stage] = []
-"""The stage of a worker process."""
+_work: list[tuple[Callable[[Stage, Path], Any], Stage]] = []
+"""The job of a worker process, with its stage."""
 
 
-def _begin(make: Callable[[], Stage]) -> None:
+def _begin(make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its processes itself
-    _stage.append(make())
+    _work.append((job, make()))
 
 
-def _one(path: Path) -> Outcome:
-    return _replayed(_stage[0], path)
+def _one(path: Path) -> Outcome[Any]:
+    return _done(*_work[0], path)
 
 
-def _replayed(stage: Stage, path: Path) -> Outcome:
+def _done(job: Callable[[Stage, Path], Result], stage: Stage, path: Path) -> Outcome[Result]:
     try:
-        return Outcome(path, stage.replay(path))
+        return Outcome(path, job(stage, path))
     except (PrunecliError, OSError) as error:
         return Outcome(path, None, str(error))

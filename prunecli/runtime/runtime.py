@@ -102,7 +102,7 @@ class Runtime:
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
-        self.expectations = load_expectations(setup.places.shipped_data)
+        self.expectations = load_expectations(setup.places.shipped_data, setup.places.expectations_file)
         self.session = self._new_session()
         self._watch(self.session)
 

@@ -78,6 +78,8 @@ def test_the_figures_go_out_under_their_names() -> None:
         "pruned_tokens": 0,
         "cleared_tokens": 0,
         "cleared_tool_uses": 0,
+        "held_tokens": 0,
+        "held_results": 0,
         "protected_results": 1,
         "protected_tokens": 60,
         "context_tokens": talk.context.counts.context_tokens,

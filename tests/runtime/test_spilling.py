@@ -1,8 +1,13 @@
 """Long results through the whole program: what is sent, kept, recalled, restored and proved."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from prunecli.commands import prune_config, prune_stats
+from prunecli.commands.command import Say, Table
+from prunecli.commands.context import table as context_table
 from prunecli.context.project import project
 from prunecli.inspector.manual_edits import at_the_end, in_place
 from prunecli.model.codec import canonical
@@ -141,4 +146,51 @@ async def test_an_interrupted_command_is_cut_like_any_other(tmp_path: Path) -> N
     assert result.spilled is not None
     assert result.spilled.shown.endswith("it may have partly run]")
     assert f"recall {seq} lines" in result.spilled.shown
+    await runtime.close()
+
+
+async def test_a_cap_raised_in_the_session_applies_to_what_comes(tmp_path: Path) -> None:
+    runtime, played = begun(tmp_path, [calls(BASH), says("Seen.")])
+    await runtime.submit("count")
+    before = runtime.session.context.sha256()
+    [said] = prune_config.run(runtime, "spill.bash 3000")
+    assert isinstance(said, Say)
+    assert "= 3000 for this session" in said.text
+    assert runtime.session.context.sha256() == before
+    [options] = prune_config.run(runtime, "")
+    assert isinstance(options, Table)
+    assert ("spill.bash", "3000", "session") in options.rows
+    assert ("spill.read", "null", "default") in options.rows
+    played.play([calls(replace(BASH, id="b2")), says("Seen.")])
+    await runtime.submit("again")
+    first, second = (result.tokens or 0 for _, result in results(runtime))
+    assert first < 1_030 < 2_900 < second < 3_030
+    await runtime.close()
+
+
+async def test_the_statistics_and_the_table_say_what_was_held_back(tmp_path: Path) -> None:
+    runtime, _ = begun(tmp_path, [calls(BASH), says("Seen.")])
+    await runtime.submit("count")
+    [(seq, _)] = results(runtime)
+    said = prune_stats.run(runtime, "")[0]
+    assert isinstance(said, Say)
+    assert re.search(r"^held back +\S+K tokens never sent, of 1 long result$", said.text, re.MULTILINE)
+    listed = context_table(runtime)
+    assert " tokens held back" in next(row for row in listed.rows if row[0] == str(seq))[4]
+    assert " tokens of 1 long result never sent" in listed.note
+    await runtime.close()
+
+
+async def test_several_results_of_one_message_name_their_own_entries(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("".join(f"number {n} of a long file\n" for n in range(5000)))
+    greps = [ToolUse(f"g{n}", "grep", {"pattern": f"number .*{n} of"}) for n in range(1, 5)]
+    runtime, _ = begun(tmp_path, [calls(*greps), says("Seen.")])
+    await runtime.submit("search")
+    found = results(runtime)
+    assert len(found) == 4
+    for seq, result in found:
+        assert result.spilled is not None
+        assert f"| recall {seq} lines " in result.spilled.shown
     await runtime.close()

@@ -1,11 +1,11 @@
 """The export formats by name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 from prunecli.errors import UsageError
-from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, Record
+from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, Record, ToolResult
 from prunecli.session.exporters.redact import redacted
 
 ENDINGS: Mapping[str, str] = {"markdown": ".md", "html": ".html", "pi": ".jsonl", "messages": ".json"}
@@ -34,15 +34,24 @@ def exported(
 ) -> Exported:
     """Export a session, replacing secrets of known shapes unless `keep_secrets` is set.
 
-    `whole` ignores prunes and compactions. Raises UsageError for an unknown format.
+    `whole` ignores prunes and compactions, and what was held back. Raises UsageError for an unknown format.
     """
     name = format_named(format_)
-    kept = [one for one in records if not whole or not isinstance(one.event, _CHANGES)]
+    kept = [_whole(one) for one in records if not isinstance(one.event, _CHANGES)] if whole else list(records)
     replaced = 0
     if not keep_secrets:
         kept, replaced = redacted(kept)
     write: Callable[[Sequence[Record]], str] = import_module(f"prunecli.session.exporters.{name}").write
     return Exported(write(kept), replaced)
+
+
+def _whole(record: Record) -> Record:
+    event = record.event
+    return (
+        replace(record, event=replace(event, spilled=None, tokens=None))
+        if isinstance(event, ToolResult)
+        else record
+    )
 
 
 _CHANGES = (PrunApplied, PrunReverted, CompactionApplied)

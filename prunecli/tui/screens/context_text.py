@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from prunecli.context.exchange import Entry
+from prunecli.context.spill import held_part
 from prunecli.inspector import labels
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
@@ -84,16 +85,17 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
             for result in entry.exchange.results:
                 yield _output(result.whole, "result of " + outline.label(Key("result", result.seq)))
     elif entry.kind == "result":
-        yield _output(entry.whole, outline.label(key))
+        held = held_part(entry.whole, entry.text) if entry.spilled else None
+        yield _output(entry.whole, outline.label(key), held=held)
     else:
         yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
     if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):
         yield shown.Notice(f"{images} image{'s' * (images > 1)}")
 
 
-def _output(text: str, name: str, language: str = "") -> shown.ToolCall:
+def _output(text: str, name: str, language: str = "", held: tuple[int, int] | None = None) -> shown.ToolCall:
     head, _, rest = name.partition(" ")
-    body = shown.Output(text or "(no output)", language)
+    body = shown.Output(text or "(no output)", language, held)
     return shown.ToolCall(head, rest, shown.ToolState.OK, body=body, folded=False)
 
 

@@ -111,8 +111,6 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
         tokens += f" of ~{short(node.original)}"
-    if node.held:
-        tokens += f", ~{short(node.held)} held back"
     carried = f"carried {short(node.carried)} in {node.age} request{'s' * (node.age != 1)}"
     usd = f" ({money(node.carried * read_price / 1e6)} as cache reads)" if read_price and node.carried else ""
     name = node.key.kind if node.key.kind != "text" else "answer"
@@ -126,6 +124,7 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     return [
         Piece((where,), "bold $foreground", 9),
         Piece((f"{tokens} tokens", tokens), "$foreground", 8),
+        *([Piece((f"~{short(node.held)} held back", ""), "$muted", 4)] if node.held else []),
         Piece((f"{state}: {reason}" if reason else state, state), "$accent", 3),
         Piece((carried + usd, carried, ""), "$muted", 2),
     ]

@@ -1,0 +1,232 @@
+"""Fits the numbers of `data/expectations.json` to recorded sessions.
+
+* How likely a result is quoted again: of those that were shown with so many requests (their age), by kind, the part
+  that a later response quotes with no newer source in the context. The factor of a size is how much more often its
+  results were quoted than their kind and age say. Those that a later read or write replaced have a number of their
+  own.
+* How many requests follow: the bounds between which "as many as so far" was nearest to what did follow, at the
+  requests that found nothing cached.
+* Caps: what each would have saved, less what fetching the quoted rest would have cost. `strong` is the cap that saves
+  most; `normal` the largest that saves nearly as much.
+
+A number without enough evidence stays as it is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from prunecli.context.exchange import Entry
+from prunecli.context.expectations import GROUPS, KINDS, Caps, Expectations, Group, Kind, Level
+from prunecli.context.spill import kind_of
+from prunecli.context.strategies.superseded import superseded
+from prunecli.context.view import View
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Json
+from prunecli.replay.play import Player, Sent
+from prunecli.replay.regret import needed
+
+CAPS = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
+"""The caps that are tried, in tokens."""
+NEARLY = 0.9
+"""The part of the most that could be saved which the normal cap has to save."""
+FEWEST = 30
+"""Results, or moments, below which a number stays as it is."""
+_LEAST = (2, 3, 5, 8, 12)
+_MOST = (20, 30, 40, 60, 80, 120)
+
+
+Saved: TypeAlias = dict[tuple[Kind, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One result: its kind, raw tokens, and the ages at its last request and its last quote (-1: none).
+
+    `replaced` is the age at which a newer result had replaced it, -1 if none did.
+    """
+
+    group: Group
+    tokens: int
+    last: int
+    quoted: int
+    replaced: int
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What one session shows. `cold` has the requests so far and further ones; `saved` the USD by kind and cap."""
+
+    results: list[Seen] = field(default_factory=list)
+    cold: list[tuple[int, int]] = field(default_factory=list)
+    saved: Saved = field(default_factory=lambda: defaultdict(float))
+
+    def add(self, saved: Mapping[tuple[Kind, int], float]) -> None:
+        """Add what caps would have saved."""
+        for key, usd in saved.items():
+            self.saved[key] += usd
+
+
+class Witness:
+    """Watches a play without pruning: which results are needed when, and what it costs to carry a token."""
+
+    def __init__(self) -> None:
+        self.prices: list[float] = []
+        self.writes: list[float] = []
+        self._needed: dict[int, int] = {}
+        self._replaced: dict[int, int] = {}
+        self._answers: dict[int, int] = {}
+        self._cold: list[int] = []
+
+    def watch(self, player: Player, sent: Sent) -> None:
+        """Take a request."""
+        number = len(self.prices)
+        self._answers[sent.step.source] = number
+        read = sent.usage.cache_read_input_tokens or 0
+        self.prices.append(sent.rates.read if read else sent.rates.write)
+        self.writes.append(sent.rates.write)
+        if number and not read:
+            self._cold.append(number)
+        quoting = player.script.quotes.get(sent.step.source)
+        for source in needed(quoting) if quoting else ():
+            self._needed[source] = number
+        for seq, _ in superseded(View(player.context, 1)):
+            self._replaced.setdefault(player.sources[seq], number)
+
+    def evidence(self, player: Player, least: int) -> Evidence:
+        """What the play showed of its results with at least so many tokens."""
+        further = {self._answers[source]: count for source, count in player.script.further.items()}
+        entries = [entry for entry in player.context.entries.values() if entry.kind == "result"]
+        return Evidence(
+            [self._seen(player, entry) for entry in entries if player.context.counts.tokens(entry) >= least],
+            [(number, further[number] + 1) for number in self._cold],
+        )
+
+    def first_shown(self, player: Player, entry: Entry) -> int:
+        """The number of the request that showed a result first."""
+        head = entry.exchange.seq if entry.exchange else entry.seq
+        return self._answers.get(player.sources[head], -1) + 1
+
+    def _seen(self, player: Player, entry: Entry) -> Seen:
+        source, first = player.sources[entry.seq], self.first_shown(player, entry)
+        head = player.sources[entry.exchange.seq] if entry.exchange else source
+        ages = (self._needed.get(source), self._replaced.get(source))
+        quoted, replaced = (-1 if number is None else number - first for number in ages)
+        last = player.script.further.get(head, 0) - 1
+        return Seen(_group(entry), player.context.counts.tokens(entry), last, quoted, replaced)
+
+
+def _kind(entry: Entry) -> Kind | None:
+    return kind_of(entry.call, entry.touches) if entry.call else None
+
+
+def _group(entry: Entry) -> Group:
+    kind = _kind(entry)
+    return GROUPS[kind] if kind else "read" if entry.touches and entry.touches.reads else "other"
+
+
+def saved_by(cap: int, player: Player, witness: Witness) -> Saved:
+    """What this cap on all kinds would have saved in a play, in USD by kind."""
+    found: Saved = defaultdict(float)
+    factor = player.context.counts.factor
+    for entry in player.context.entries.values():
+        kind = _kind(entry)
+        if kind and isinstance(entry.event, ToolResult) and entry.event.spilled:
+            first = witness.first_shown(player, entry)
+            end = first + 1 + _last(player, entry)
+            carried = sum(witness.writes[first : first + 1]) + sum(witness.prices[first + 1 : end])
+            saved = factor * entry.event.spilled.tokens * carried / 1e6
+            found[kind, cap] += saved - player.regrets.costs.get(player.sources[entry.seq], 0.0)
+    return found
+
+
+def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
+    """The data file fitted to this evidence; what it does not show stays as before."""
+    each = list(found)
+    results = [result for one in each for result in one.results]
+    cold = [pair for one in each for pair in one.cold]
+    whole = Evidence()
+    for one in each:
+        whole.add(one.saved)
+    live = [result for result in results if result.replaced < 0]
+    table: dict[Group, list[float]] = {group: _by_age(live, group, before) for group in before.quoted}
+    caps = {level: _caps(whole.saved, before.caps[level], level) for level in before.caps}
+    return {
+        "caps": caps,
+        "least_held": before.caps["normal"].least,
+        "page": before.page,
+        "quoted": {"ages": list(before.ages), **table},
+        "sizes": _sizes(live, table, before),
+        "superseded": _replaced(results, before),
+        "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
+        "reply_tokens": before.reply_tokens,
+        "min_tokens": before.min_tokens,
+        "min_age": before.min_age,
+    }
+
+
+def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list[float]:
+    """The part of a kind's results that was quoted at each age or later. It never rises with age."""
+    found: list[float] = []
+    for age, known in zip(before.ages, before.quoted[group], strict=True):
+        shown = [result for result in results if result.group == group and result.last >= age]
+        part = sum(result.quoted >= age for result in shown) / len(shown) if len(shown) >= FEWEST else known
+        found.append(round(min([part, *found[-1:]]), 3))
+    return found
+
+
+def _sizes(
+    results: Sequence[Seen], table: Mapping[Group, Sequence[float]], before: Expectations
+) -> list[list[float]]:
+    """For each size how many of its results were quoted, of those that kind and age let expect."""
+    found: list[list[float]] = []
+    above = float("inf")
+    for least, known in before.sizes:
+        expected = quoted = 0.0
+        count = 0
+        for result in results:
+            if not least < result.tokens <= above:
+                continue
+            for at, age in enumerate(before.ages):
+                if result.last >= age:
+                    expected += table[result.group][at]
+                    quoted += result.quoted >= age
+                    count += 1
+        found.append([least, round(quoted / expected, 2) if count >= FEWEST and expected else known])
+        above = least
+    return found
+
+
+def _replaced(results: Sequence[Seen], before: Expectations) -> float:
+    """The part of replaced results that was quoted after something had replaced them."""
+    gone = [one for one in results if one.replaced >= 0 and one.last >= max(one.replaced, before.min_age)]
+    if len(gone) < FEWEST:
+        return before.superseded
+    return round(sum(one.quoted >= max(one.replaced, before.min_age) for one in gone) / len(gone), 3)
+
+
+def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The bounds with which as many requests as so far are nearest to those that followed."""
+    pairs = [(least, most) for least in _LEAST for most in _MOST]
+
+    def off(bounds: tuple[int, int]) -> float:
+        return sum(abs(min(max(so_far, bounds[0]), bounds[1]) - further) for so_far, further in cold)
+
+    return min(pairs, key=off)
+
+
+def _caps(saved: Mapping[tuple[Kind, int], float], before: Caps, level: Level) -> dict[Kind, int]:
+    """The best cap for each kind, or the largest that is nearly as good."""
+    found: dict[Kind, int] = {}
+    for kind in KINDS:
+        best = max(CAPS, key=lambda cap: saved.get((kind, cap), 0.0))
+        most = saved.get((kind, best), 0.0)
+        good = [cap for cap in CAPS if saved.get((kind, cap), 0.0) >= NEARLY * most]
+        found[kind] = before.of(kind) if most <= 0 else best if level == "strong" else max(good)
+    return found
+
+
+def _last(player: Player, entry: Entry) -> int:
+    head = entry.exchange.seq if entry.exchange else entry.seq
+    return max(0, player.script.further.get(player.sources[head], 0) - 1)

@@ -1,0 +1,104 @@
+"""The page of `prunecli replay --html`: one file with its figures, style and script, which loads nothing.
+
+Figures are embedded as JSON and drawn as SVG. Everything that a session could have said is escaped, and the page's
+policy runs only the script with its hash.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from prunecli.figures import money, short
+from prunecli.replay.rows import Row, ratio
+from prunecli.replay.series import CONTENTS, Series
+from prunecli.replay.table import Report, answer, checked
+from prunecli.sanitize import one_line
+
+MOST_SESSIONS = 40
+"""So many of the most expensive sessions have plots."""
+_NAMES = {
+    "fixed": "system and tools",
+    "user": "your words",
+    "model": "the model's words and calls",
+    "read": "files",
+    "command": "commands",
+    "search": "searches",
+    "other": "other results",
+}
+_HERE = Path(__file__).parent
+_HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
+
+
+def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
+    """The page. `courses` are the plays of each session, in the order of the report's rows."""
+    return "\n".join(_page(report, courses)) + "\n"
+
+
+def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> Iterator[str]:
+    style = (_HERE / "page.css").read_text("utf-8")
+    script = (_HERE / "page.js").read_text("utf-8")
+    allowed = b64encode(sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield f"<title>prunecli replay</title>\n<style>{style}</style></head><body>"
+    yield "<h1>What each strategy would have sent</h1>"
+    yield from (f"<p class=answer>{_text(line)}</p>" for line in answer(report))
+    yield from _table(report.totals)
+    yield "<p class=dim>Cost of no pruning; “+ edits” and “+ any” also fetch what an edit, or anything, quoted later."
+    yield from (f"<br>{_text(line)}" for line in checked(report.validation))
+    yield "</p><h2>One session</h2>"
+    yield '<nav><label>Session <select id="session"></select></label></nav>'
+    yield '<h3>Cost so far</h3><div id="cost"></div>'
+    yield '<h3>Context by kind of content</h3><div id="legend" class="legend"></div><div id="plots"></div>'
+    if len(report.sessions) > MOST_SESSIONS:
+        yield f"<p class=dim>The {MOST_SESSIONS} most expensive of {len(report.sessions)} sessions.</p>"
+    yield f'<script type="application/json" id="data">{_data(courses)}</script>'
+    yield f"<script>{script}</script></body></html>"
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    base = rows[0]
+    yield "<div class=wide><table><thead><tr>"
+    yield "".join(f"<th>{name}</th>" for name in _HEAD) + "</tr></thead><tbody>"
+    for row in rows:
+        costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
+        parts = [f"{ratio(cost, base.cost):.3f}" for cost in costs]
+        counts = (row.cache_breaks, row.pruned_results, row.spilled_results)
+        cells = (
+            *parts,
+            short(row.tokens),
+            short(row.peak),
+            *(f"{count:,}" for count in counts),
+            f"{row.regret:,}/{row.edit_regret:,}",
+        )
+        title = f"{money(row.cost)} of prompts"
+        name = f'<td title="{title}">{_text(row.name)}</td>'
+        yield f"<tr>{name}" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
+    yield "</tbody></table></div>"
+
+
+def _data(courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
+    """The plays as JSON that no text of a session can break out of."""
+    dearest = sorted(courses, key=lambda one: -(one[1][0].cost[-1] if one[1] and one[1][0].cost else 0))
+    data = {
+        "kinds": [_NAMES[kind] for kind in CONTENTS],
+        "sessions": [
+            {"name": one_line(name), "plays": [series.to_json() for series in plays]}
+            for name, plays in dearest[:MOST_SESSIONS]
+        ],
+    }
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))

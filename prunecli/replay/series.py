@@ -1,0 +1,86 @@
+"""The course of a play, request by request, for plots: the context by kind of content, the cost, the events."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from prunecli.context.exchange import Entry
+from prunecli.context.spill import kind_of
+from prunecli.model.messages import Json
+from prunecli.replay.play import Player, Sent
+
+Content: TypeAlias = Literal["fixed", "user", "model", "read", "command", "search", "other"]
+CONTENTS: tuple[Content, ...] = ("fixed", "user", "model", "read", "command", "search", "other")
+"""The kinds of content, from the bottom of a plot to its top: system prompt and tools, words, answers, results."""
+_OF_RESULTS: dict[str, Content] = {"bash": "command", "print": "read", "read": "read", "search": "search"}
+MOST_POINTS = 400
+
+
+@dataclass(slots=True)
+class Series:
+    """One play. `layers` has the tokens of each kind for each request, `cost` the USD up to and with it.
+
+    The rest are requests by number: those whose edits broke the cache, changed what had been sent, and those whose
+    responses quoted something that was gone.
+    """
+
+    name: str = ""
+    layers: list[tuple[int, ...]] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
+    edits: list[int] = field(default_factory=list)
+    regrets: list[int] = field(default_factory=list)
+    _kinds: dict[int, Content] = field(default_factory=dict)
+
+    def watch(self, player: Player, sent: Sent) -> None:
+        """Take a request: what `Player` calls."""
+        number = len(self.cost)
+        self.layers.append(self._layers(player))
+        self.cost.append((self.cost[-1] if self.cost else 0.0) + sent.cost)
+        if sent.broke:
+            self.breaks.append(number)
+        if sent.before and player.cache.changed:
+            self.edits.append(number)
+        if player.regrets.new:
+            self.regrets.append(number)
+
+    def _layers(self, player: Player) -> tuple[int, ...]:
+        context, counts = player.context, player.context.counts
+        sums = dict.fromkeys(CONTENTS, 0.0)
+        sums["fixed"] = player.cache.totals[0]
+        totals = player.cache.totals
+        for place, item in enumerate(context.items):
+            whole = totals[place + 1] - totals[place]
+            if item.exchange is None:
+                sums["user"] += whole
+                continue
+            for result in item.exchange.results if whole else ():
+                if not context.dropped(item.exchange):
+                    raw, exact, words = counts.amount(result, context.text_edit(result.seq))
+                    part = counts.factor * (raw + words) + exact
+                    sums[self._kind(result)] += part
+                    whole -= part
+            sums["model"] += whole
+        return tuple(round(sums[kind]) for kind in CONTENTS)
+
+    def _kind(self, result: Entry) -> Content:
+        if result.seq not in self._kinds:
+            kind = kind_of(result.call, result.touches) if result.call else "other"
+            reads = result.touches is not None and bool(result.touches.reads) and not result.touches.changes
+            self._kinds[result.seq] = _OF_RESULTS.get(kind or ("read" if reads else ""), "other")
+        return self._kinds[result.seq]
+
+    def to_json(self) -> dict[str, Json]:
+        """For the page; of long sessions only some of the requests, with the events at those."""
+        count = len(self.cost)
+        step = max(1, -(-count // MOST_POINTS))
+        kept = [*range(0, count, step)]
+        return {
+            "name": self.name,
+            "step": step,
+            "layers": [[self.layers[at][kind] for at in kept] for kind in range(len(CONTENTS))],
+            "cost": [round(self.cost[at], 6) for at in kept],
+            "last": round(self.cost[-1], 6) if self.cost else 0,
+            "breaks": [at / step for at in self.breaks],
+            "edits": [at / step for at in self.edits],
+            "regrets": [at / step for at in self.regrets],
+        }

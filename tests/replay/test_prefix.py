@@ -1,0 +1,112 @@
+"""The replay's prompt cache, held against the exact endpoint of the laws."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from prunecli.config import Config
+from prunecli.config.references import chosen
+from prunecli.context.ledger import prun_applied
+from prunecli.context.state import Context
+from prunecli.context.view import View
+from prunecli.model.events import (
+    AssistantMessage,
+    Record,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Usage
+from prunecli.model.requests import PREAMBLE
+from prunecli.providers.tokenizer import SHIPPED
+from prunecli.replay.prefix import PrefixCache
+from prunecli.replay.script import script_of
+from prunecli.session.importers.source import read_source
+from tests.laws.exact import SYSTEM, TOOLS, Endpoint, Piece, Played
+from tests.sessions import SESSIONS
+
+MODEL = "exact-1"
+DROPPING = chosen(Config().with_value("keep_last_n_steps.n", "6"), "keep_last_n_steps")
+CLEARING = chosen(Config().with_value("pi.prune_minimum", "500").with_value("pi.prune_protect", "1500"), "pi")
+
+
+class Exact:
+    """o200k_base, also for what the program would estimate from its bytes."""
+
+    name = "chars4"
+
+    def count(self, text: str) -> int:
+        return SHIPPED.count(text)
+
+
+class Requests(Endpoint):
+    """The exact endpoint, storing only where a request ended: what the program's cache marks are sure to store."""
+
+    def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
+        chain, ends = 0, []
+        for place, piece in enumerate(pieces):
+            chain = hash((chain, piece.key))
+            ends.append(place in (0, len(pieces) - 1) or chain in self._used)
+        stored = [piece._replace(ends=end) for piece, end in zip(pieces, ends, strict=True)]
+        return super().asked(stored, sent, answered)
+
+
+def played(records: Sequence[Record], ttl_ms: int, seed: int) -> list[tuple[Usage, Usage]]:
+    """Of each request the usage of both caches, while strategies prune at random moments."""
+    chance = random.Random(seed)
+    found: list[tuple[Usage, Usage]] = []
+    session = Played(Requests(1.0, ttl_ms), Requests(1.0, ttl_ms), Context(Exact()), Context(Exact()), MODEL)
+    cache: PrefixCache | None = None
+    for record in script_of(records, Exact()).steps:
+        match record.event:
+            case SessionStarted() as event:
+                session.add(event, record.at)
+                session.add(SettingChanged(PREAMBLE, {"system": SYSTEM, "tools": TOOLS}))
+            case AssistantMessage() as event:
+                for strategy in (CLEARING, DROPPING):
+                    view = View(session.context, 200_000)
+                    if chance.random() < 0.15 and (edits := strategy.propose(view).edits):
+                        session.add(prun_applied(view, "strategy", edits, strategy=strategy.name))
+                pieces = session.endpoint.pieces(session.context)
+                cache = cache or PrefixCache(round(pieces[0].tokens), ttl_ms, minimum=0)
+                cache.lay_out(session.context, MODEL)
+                ours = cache.sent(session.now, max(session.now, record.at))
+                session.answer(event, record.at)
+                found.append((ours, session.usages[-1][0]))
+            case UserMessage() | ToolResult() as event:
+                session.add(event, record.at)
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("ttl_ms", [300_000, 3_600_000])
+@pytest.mark.parametrize("path", SESSIONS[::6], ids=lambda path: path.name[:40])
+def test_it_reads_and_writes_what_the_exact_endpoint_does(path, ttl_ms: int) -> None:  # type: ignore[no-untyped-def]
+    records = read_source(path).records
+    for seed in (1, 2):
+        pairs = played(records, ttl_ms, seed)
+        assert [ours for ours, _ in pairs] == [exact for _, exact in pairs]
+
+
+def test_what_is_below_the_minimum_is_not_stored() -> None:
+    context = Context(Exact())
+    cache = PrefixCache(100, 300_000, minimum=1_024)
+    context.apply(Record(0, 1, SessionStarted("a", "/", MODEL)))
+    cache.lay_out(context, MODEL)
+    assert cache.sent(10, 20) == Usage(100, 0, 0, 0)
+    cache.lay_out(context, MODEL)
+    assert cache.read(30) == (0, 0)
+
+
+def test_another_model_shares_nothing_and_the_first_finds_its_prefix_again() -> None:
+    context = Context(Exact())
+    cache = PrefixCache(5_000, 300_000)
+    context.apply(Record(0, 1, SessionStarted("a", "/", MODEL)))
+    usages = []
+    for now, model in ((10, MODEL), (20, "other"), (30, MODEL), (400_000, "other")):
+        cache.lay_out(context, model)
+        usages.append(cache.sent(now, now).cache_read_input_tokens)
+    assert usages == [0, 0, 5_000, 0]
