@@ -23,6 +23,7 @@ MAX_CIRCLE = 3
 ASYNC_ALLOWED = (
     "providers",
     "tools",
+    "agent/attempts.py",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
@@ -35,7 +36,7 @@ ASYNC_ALLOWED = (
     "library.py",
 )
 """headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/user_code.py": 1, "tools/tool.py": 1}
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "tools/tool.py": 1}
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 
 

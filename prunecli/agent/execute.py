@@ -154,7 +154,7 @@ class Executor:
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
 
-        Each call is parsed and judged once, just before it runs. When cancelled, finished results are
+        Each call is parsed and judged once, just before it runs. When canceled, finished results are
         kept; the loop answers the rest as interrupted.
         """
         beside: list[_Ready] = []
@@ -230,7 +230,7 @@ class Executor:
             raise
 
     def _record_finished(self, waiting: Sequence[tuple[ToolUse, asyncio.Task[_Ended]]]) -> None:
-        """Record the calls that finished before the others were cancelled. Raises StorageFailed after the last."""
+        """Record the calls that finished before the others were canceled. Raises StorageFailed after the last."""
         failed: StorageFailed | None = None
         for call, task in waiting:
             if not task.cancelled() and task.exception() is None:

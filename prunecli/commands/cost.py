@@ -34,7 +34,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
     note = _note(runtime.balance.now, responses, len(context.prune_history.fetches))
     if (lost := context.unseen.cost_of_edits()).blocks:
-        note += f"\nEdits cost {lost}."
+        note += f"\nPruning cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 
@@ -71,7 +71,7 @@ def _total(responses: Sequence[Paid]) -> str:
 
 def _when(one: Paid, zone: tzinfo | None) -> str:
     when = datetime.fromtimestamp(one.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S")
-    return when + (" summary" if one.summary else "")
+    return when + ("" if one.kind == "answer" else f" {one.kind}")
 
 
 def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:

@@ -7,6 +7,7 @@ with the whole previous request in the cache, if it was warm. The difference in 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
@@ -14,6 +15,8 @@ from prunecli.context.state import Context
 from prunecli.inspector.withheld import Sums, Withheld
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    BilledReason,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
@@ -22,19 +25,21 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json, Usage
 
+Kind: TypeAlias = Literal["answer"] | BilledReason
 Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """One response; `cost` in USD, None for an unknown price.
+    """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
     `withheld`: tokens that pruning kept out of its request, with those of results that were sent in part. `edited`: a
     prune or a revert came since the request before. `idle_ms`: time from the previous response to this request, None
-    for the first one. `cleared`: the part of the withheld tokens that the endpoint cleared itself; `fresh`: the part
-    that this request would have sent for the first time. `again`: tokens of its prompt that were fetched because they
-    had been withheld, `again_fresh` for the first time; `extra`: it did nothing but fetch such tokens.
+    for the first one. `kind`: an answer, a summary, or why an attempt has no answer. `cleared`: the part of the
+    withheld tokens that the endpoint cleared itself; `fresh`: the part that this request would have sent for the
+    first time. `again`: tokens of its prompt that were fetched because they had been withheld, `again_fresh` for the
+    first time; `extra`: it did nothing but fetch such tokens.
     """
 
     seq: int
@@ -45,7 +50,7 @@ class Paid:
     withheld: int = 0
     edited: bool = False
     idle_ms: int | None = None
-    summary: bool = False
+    kind: Kind = "answer"
     cleared: int = 0
     fresh: int = 0
     again: int = 0
@@ -95,7 +100,7 @@ def paid(
     thinking: Callable[[int], int] = lambda _: 0,
     fetches: Iterable[Fetch] = (),
 ) -> list[Paid]:
-    """Every response with a usage, oldest first.
+    """Every response and every attempt with a usage, oldest first.
 
     `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
     edits kept out of a response's request, `fetches` is what was fetched again. Costs O(records).
@@ -113,17 +118,22 @@ def paid(
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
             sent, edited = (live.sums(), record.timestamp, edited), False
-        if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
+        if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
+            continue
+        if not event.usage.prompt_tokens:
             continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
-        sent = None
-        summary = isinstance(event, CompactionApplied)
+        kind = _kind(event)
+        seen = sums._replace(fresh=0, again_fresh=0)
+        sent = (
+            (seen, record.timestamp, False) if kind == "cut" else None
+        )  # the same request is sent once more
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
             changed = changed or cleared != before
-        else:
+        elif isinstance(event, CompactionApplied):
             cleared = 0
         found.append(
             Paid(
@@ -132,19 +142,29 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if summary else max(0, told(sums.withheld)) + thinking(record.seq) + cleared,
+                0 if kind == "summary" else max(0, told(sums.withheld)) + thinking(record.seq) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
-                summary,
+                kind,
                 cleared,
-                0 if summary else told(sums.fresh),
-                0 if summary else told(sums.again),
-                0 if summary else told(sums.again_fresh),
+                0 if kind == "summary" else told(sums.fresh),
+                0 if kind == "summary" else told(sums.again),
+                0 if kind == "summary" else told(sums.again_fresh),
                 record.seq in extra,
             )
         )
         last = record.timestamp
     return found
+
+
+def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
+    match event:
+        case AttemptBilled(reason=reason):
+            return reason
+        case CompactionApplied():
+            return "summary"
+        case AssistantMessage():
+            return "answer"
 
 
 def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:

@@ -91,8 +91,8 @@ class Witness:
         quoting = player.script.quotes.get(sent.step.source)
         for source in needed(quoting) if quoting else ():
             self._needed[source] = number
-        for seq, _ in superseded(View(player.context, 1)):
-            self._replaced.setdefault(player.sources[seq], number)
+        for entry, _ in superseded(View(player.context, 1)):
+            self._replaced.setdefault(player.sources[entry.seq], number)
 
     def evidence(self, player: Player, least: int) -> Evidence:
         """What the play showed of its results with at least so many tokens."""

@@ -33,7 +33,7 @@ from prunecli.replay.rates import Rates
 from prunecli.replay.regret import Regrets
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, is_answer
-from prunecli.session.clock import next_timestamp
+from prunecli.session.completing import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
 """Holds back a part of the result of a call before it is recorded under this number."""

@@ -71,7 +71,7 @@ def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
     further = numbers.further(view.context.requests)
     carried = rates.write + rates.read * further
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
-    replaced = {seq for seq, _ in superseded(view)}
+    replaced = {entry.seq for entry, _ in superseded(view)}
     facts = view.measured(NAME, lambda entry: _fact(view, entry, numbers))
     ages, edits = _ages(view), list[Edit]()
     for entry in view.results:
