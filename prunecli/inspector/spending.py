@@ -126,8 +126,9 @@ def paid(
         if sent is None:
             edited = False
         kind = _kind(event)
+        seen = sums._replace(fresh=0, again_fresh=0)
         sent = (
-            (sums, record.timestamp, False) if kind == "cut" else None
+            (seen, record.timestamp, False) if kind == "cut" else None
         )  # the same request is sent once more
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
