@@ -286,10 +286,8 @@ class Outline:
             if sums is None:
                 return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
             figures, restored = self._of_sums(key, sums), self._restored(key)
-            held = self.context.counts.told_raw(sums.held)
-            return Node(
-                key, label, *figures, state, why, sums.prunable, sums.pruned, restored, again=again, held=held
-            )
+            held, prunable = self.context.counts.told_raw(sums.held), (sums.prunable, sums.pruned)
+            return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
         entry = self.context.entries.get(key.seq) if key.kind == "result" else None
         held = self.context.counts.told_raw(entry.held_tokens) if entry else 0

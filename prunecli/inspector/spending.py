@@ -106,14 +106,13 @@ def paid(
     `withheld` gives the tokens that prunes kept out of a response's request, `told` converts the raw tokens of
     results that were sent in part into the endpoint's, `fetches` is what was fetched again. Costs O(records).
     """
-    found: list[Paid] = []
-    again = list(fetches)
-    live, edited = HeldBack({one.seq: one.raw for one in again}), False
-    extra = _only_fetching(again)
+    found, again, edited = list[Paid](), list(fetches), False
+    live, extra = HeldBack({one.seq: one.raw for one in again}), _only_fetching(again)
     sent: tuple[Sums, int, bool] | None = None
     last: int | None = None
     cleared = 0
     for record in records:
+        live.take(record)
         event = record.event
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
@@ -127,9 +126,7 @@ def paid(
             edited = False
         kind = _kind(event)
         seen = sums._replace(fresh=0, again_fresh=0)
-        sent = (
-            (seen, record.timestamp, False) if kind == "cut" else None
-        )  # the same request is sent once more
+        sent = (seen, record.timestamp, False) if kind == "cut" else None  # then the same is sent once more
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
             changed = changed or cleared != before

@@ -29,8 +29,10 @@ def test_cost_of_nothing_says_so(tmp_path: Path) -> None:
 def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     runtime.emit(UserMessage((Text("hello"),)))
-    runtime.emit(AssistantMessage((Text("a"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 0, 9_000)))
-    runtime.emit(PrunApplied("user", (Edit("clear", 2, None, "x", 400, 0),), tokens_removed=400))
+    use = ToolUse("t1", "read", {})
+    runtime.emit(AssistantMessage((use,), "claude-sonnet-4-5", usage=Usage(1_000, 100, 0, 9_000)))
+    result = runtime.emit(ToolResult("t1", "read", (Text("word " * 400),)))
+    runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 400, 1),), tokens_removed=399))
     runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1_000, 100, 9_000, 500)))
     runtime.emit(AssistantMessage((Text("c"),), "mystery", usage=Usage(500, 10)))
     table = run_line(runtime, "/cost")[0]
@@ -42,7 +44,7 @@ def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) 
     assert known[7] == "$0.0473"
     assert unknown[7] == "$ ?"
     assert everything[7] == "$0.0473 + ?"
-    assert [row[1] for row in table.rows[4:]] == ["5", "4", "2"]
+    assert [row[1] for row in table.rows[4:]] == ["6", "5", "2"]
     assert "No known price for mystery" in table.note
     assert "prices unknown" in table.note
 
