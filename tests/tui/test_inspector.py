@@ -23,8 +23,8 @@ from prunecli.tui.screens.context_text import TextScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.palette import inks
 from prunecli.tui.transcript.transcript_view import Transcript
+from prunecli.tui.widgets.long_question import choice
 from prunecli.tui.widgets.permission import PermissionPanel
-from prunecli.tui.widgets.question import choice
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.conversation import conversation
