@@ -98,17 +98,15 @@ def paid(
     price: Price,
     told: Callable[[int], int] = lambda raw: raw,
     thinking: Callable[[int], int] = lambda _: 0,
-    fetches: Iterable[Fetch] = (),
+    fetches: Sequence[Fetch] = (),
 ) -> list[Paid]:
     """Every response and every attempt with a usage, oldest first.
 
     `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
     edits kept out of a response's request, `fetches` is what was fetched again. Costs O(records).
     """
-    found: list[Paid] = []
-    again = list(fetches)
-    live, edited = Withheld({one.seq: one.raw for one in again}), False
-    extra = _only_fetching(again)
+    found, extra = list[Paid](), _only_fetching(fetches)
+    live, edited = Withheld({one.seq: one.raw for one in fetches}), False
     sent: tuple[Sums, int, bool] | None = None
     last: int | None = None
     cleared = 0
