@@ -140,13 +140,18 @@ class Pruning(Section):
     """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
     enabled: Annotated[bool, "Prune automatically. /prune and prun work either way."] = True
-    strategy: Annotated[str | tuple[str, ...], "Strategy name, or a list of names to run in order."] = "auto"
+    strategy: Annotated[
+        str | tuple[str, ...],
+        "Strategy name, or a list of names to run in order. auto clears what pays while the cache is cold.",
+    ] = "auto"
     gate: Annotated[
         Literal["always", "cache_aware"],
         "When to prune: always at once, or when it is worth breaking the prompt cache.",
     ] = "cache_aware"
     engage_ratio: Annotated[
-        Ratio, "Share of the context window above which cache_aware prunes at any cost."
+        Ratio,
+        "Share of the compaction limit above which the gate also counts what a compaction would cost, and auto may"
+        " prune at a prompt. It opens nothing by itself.",
     ] = 0.75
     context_tokens: Annotated[Count, "Context window in tokens for unknown models."] = 200_000
     estimator: Annotated[

@@ -99,15 +99,15 @@ def paid(
     price: Price,
     withheld: Callable[[int], int] = lambda _: 0,
     told: Callable[[int], int] = lambda raw: raw,
-    fetches: Iterable[Fetch] = (),
+    fetches: Sequence[Fetch] = (),
 ) -> list[Paid]:
     """Every response and every attempt with a usage, oldest first.
 
     `withheld` gives the tokens that prunes kept out of a response's request, `told` converts the raw tokens of
     results that were sent in part into the endpoint's, `fetches` is what was fetched again. Costs O(records).
     """
-    found, again, edited = list[Paid](), list(fetches), False
-    live, extra = HeldBack({one.seq: one.raw for one in again}), _only_fetching(again)
+    found, extra, edited = list[Paid](), _only_fetching(fetches), False
+    live = HeldBack({one.seq: one.raw for one in fetches})
     sent: tuple[Sums, int, bool] | None = None
     last: int | None = None
     cleared = 0
