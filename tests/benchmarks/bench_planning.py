@@ -19,6 +19,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 from prunecli.config import Config
 from prunecli.config.references import chosen
@@ -29,7 +30,10 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.paths import PACKAGE
+from prunecli.providers.models import load_expectations
 
+EXPECTATIONS = load_expectations(PACKAGE / "data")
 SIZES = (1_000, 10_000, 100_000)
 REQUESTS = 100
 HELD = 20
@@ -39,6 +43,10 @@ TOOLS = ("read", "read", "read", "bash", "bash", "grep", "edit", "write", "ls", 
 VOCABULARY = [f"{a}_{b}" for a in ("parse", "state", "node", "walk", "cache", "prune") for b in range(200)]
 
 Length = Callable[[random.Random], int]
+
+
+def _view(*of: Any, **more: Any) -> View:
+    return View(*of, **more, expectations=EXPECTATIONS)
 
 
 class Session:
@@ -103,7 +111,7 @@ def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:
     held = [timed(lambda: plan(made, one))[0] for _ in range(HELD) if not made.step()]
     apply(made, one)
     then, _ = timed(lambda: plan(made, one))
-    ledger(View(made.context, WINDOW), [one])
+    ledger(_view(made.context, WINDOW), [one])
     inside, beginning, ledgers = [], [], []
     for _ in range(REQUESTS):
         begins = made.calls % TURN == 0
@@ -111,18 +119,18 @@ def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:
         took, _ = timed(lambda: plan(made, one))
         (beginning if begins else inside).append(took)
         apply(made, one)
-        ledgers.append(timed(lambda: ledger(View(made.context, WINDOW), [one]))[0])
+        ledgers.append(timed(lambda: ledger(_view(made.context, WINDOW), [one]))[0])
     gc.enable()
     middle, turn, told, waiting = map(statistics.median, (inside, beginning, ledgers, held))
     return first, waiting, then, middle, max(inside), turn, told, max(ledgers)
 
 
 def plan(made: Session, one: Chosen) -> object:
-    return one.propose(View(made.context, WINDOW))
+    return one.propose(_view(made.context, WINDOW))
 
 
 def apply(made: Session, one: Chosen) -> None:
-    view = View(made.context, WINDOW)
+    view = _view(made.context, WINDOW)
     if edits := one.propose(view).edits:
         made.add(prun_applied(view, "strategy", edits, strategy=one.name))
 
@@ -143,7 +151,7 @@ def memory(one: Chosen, entries: int = 10_000) -> tuple[float, float]:
 def main() -> None:
     words, config = sys.argv[1:], Config()
     sizes = [int(word) for word in words if word.isdigit()] or SIZES
-    shipped = [name for name in config.strategies.names() if name != "auto"]
+    shipped = list(config.strategies.names())
     names = [name for name in shipped if name in words] or shipped
     kinds = [kind for kind in KINDS if kind in words] or KINDS
     heads = ("entries", "first", "held", "then", "median", "worst", "turn", "ledger", "worst")
