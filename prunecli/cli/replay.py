@@ -9,12 +9,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
-from prunecli.cli import completions
+from prunecli.cli.replay_options import (
+    AsJson,
+    Compactions,
+    ExpectationsFile,
+    Fit,
+    FixedTokens,
+    GateName,
+    Html,
+    Model,
+    Options,
+    ReadPrice,
+    Sources,
+    SpillFlag,
+    Strategy,
+    Ttl,
+    Window,
+    WritePrice,
+)
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.launch_options import Launch
@@ -55,70 +72,22 @@ class Asked:
 
 def replay(
     ctx: typer.Context,
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Sessions, session files of any agent, folders of them, or @claude @codex @pi @gemini @opencode.",
-            autocompletion=completions.sessions,
-        ),
-    ],
-    strategy: Annotated[
-        str,
-        Option(
-            "--strategy",
-            help="Strategies separated by commas; a+b runs both. Default: all.",
-            autocompletion=completions.strategies,
-        ),
-    ] = "",
-    gate: Annotated[str, Option("--gate", metavar="always|cache_aware", help="When to prune.")] = "",
-    options: Annotated[
-        list[str] | None,
-        Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0."),
-    ] = None,
-    cache_ttl: Annotated[
-        str, Option("--cache-ttl", metavar="5m|1h", help="How long the endpoint keeps a cached prompt.")
-    ] = "",
-    model: Annotated[
-        str,
-        Option(
-            "--model",
-            help="Prices and rules of this model instead of the recorded one.",
-            autocompletion=completions.models,
-        ),
-    ] = "",
-    read_price: Annotated[
-        float | None, Option("--read-price", min=0, help="Price of a cached token, of that of input.")
-    ] = None,
-    write_price: Annotated[
-        float | None, Option("--write-price", min=0, help="Price of caching a token, of that of input.")
-    ] = None,
-    fixed_tokens: Annotated[
-        int | None, Option("--fixed-tokens", min=0, help="Tokens of system prompt and tools.")
-    ] = None,
-    window: Annotated[int | None, Option("--window", min=1, help="Context window in tokens.")] = None,
-    spill: Annotated[
-        bool | None,
-        Option(
-            "--spill/--no-spill",
-            help="Shorten results before they are first sent. Default: with the strategy auto.",
-        ),
-    ] = None,
-    compactions: Annotated[
-        bool,
-        Option("--compactions", help="Also play compactions of files that still have what was summarised."),
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        Path | None, Option("--html", metavar="FILE", help="Write a page with plots, for a browser.")
-    ] = None,
-    fit: Annotated[
-        str,
-        Option("--fit", metavar="[FILE]", help="Fit the numbers behind auto and spill; print or write them."),
-    ] = "",
-    expectations: Annotated[
-        Path | None, Option("--expectations", metavar="FILE", help="Use these numbers, such as --fit writes.")
-    ] = None,
+    sources: Sources,
+    strategy: Strategy = "",
+    gate: GateName = "",
+    options: Options = None,
+    cache_ttl: Ttl = "",
+    model: Model = "",
+    read_price: ReadPrice = None,
+    write_price: WritePrice = None,
+    fixed_tokens: FixedTokens = None,
+    window: Window = None,
+    spill: SpillFlag = None,
+    compactions: Compactions = False,
+    as_json: AsJson = False,
+    html: Html = None,
+    fit: Fit = "",
+    expectations: ExpectationsFile = None,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
     asked = Asked(
@@ -152,8 +121,9 @@ def replay(
 
     if html is not None:
         from prunecli.replay.page import page
+        from prunecli.session.exporters.formats import write_new
 
-        html.write_text(page(report, courses), "utf-8")
+        write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
 
