@@ -77,9 +77,17 @@ def outcome_of(result: ToolResult) -> str:
     """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2", and what was held back."""
     held = held_words(result.spilled.shown) if result.spilled else ""
     if held:
+        count, _, rest = held.partition(" of ")
         unit = "lines" if held.endswith("lines") else "characters"
-        held = f"{held.partition(' ')[0]} {unit} held back"
+        if unit == "lines" and isinstance(result.details.get("last_line"), int):
+            whole = rest.partition(" ")[0]  # of the file, of which the tool itself may have read a part
+            return f"{_number(whole) - _number(count):,} of {whole} lines sent"
+        held = f"{count} {unit} held back"
     return " · ".join(filter(None, (_outcome(result), held)))
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def _outcome(result: ToolResult) -> str:

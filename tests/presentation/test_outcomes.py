@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.context.render import INTERRUPTED
-from prunecli.model.events import ToolResult
+from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import INVALID_INPUT, Image, Text
 from prunecli.presentation.entries import Diff, Output, ToolState
 from prunecli.presentation.outcomes import (
@@ -101,6 +101,19 @@ def test_output_of_a_file_is_code_of_its_language() -> None:
     assert body_of(result("a: 1", name="read", path="b.yml")) == Output("a: 1", "yaml")
     assert body_of(result("plain", name="read", path="Makefile")) == Output("plain", "")
     assert body_of(result("(no output)", exit_code=0)) is None
+
+
+def test_a_result_that_was_sent_in_part_says_how_much() -> None:
+    """Of a read, the lines of the file that were sent; of others, what was held back."""
+    note = "[2,501 of 4,000 lines held back | continue with offset=1500]"
+    details = {"first_line": 1, "last_line": 2000, "lines": 4000}
+    page = ToolResult("t1", "read", (Text("text"),), details=details, spilled=Spilled(9_000, note))
+    assert outcome_of(page) == "1,499 of 4,000 lines sent"
+    note = "[1,240 of 1,500 lines held back | recall 17 lines 130-1369]"
+    found = ToolResult(
+        "t1", "grep", (Text("text"),), details={"matches": 1_500}, spilled=Spilled(9_000, note)
+    )
+    assert outcome_of(found) == "1,500 matches · 1,240 lines held back"
 
 
 def test_an_image_is_shown_as_words() -> None:
