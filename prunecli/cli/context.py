@@ -150,7 +150,7 @@ def _table(inspection: Inspection) -> str:
     lines.append(
         f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
         f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
-        f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} results"
+        f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} result{'s' * (ledger.protected_results != 1)}"
     )
     lines += [ledger.held_words] if ledger.held_results else []
     if ledger.cleared_tokens:

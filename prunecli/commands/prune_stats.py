@@ -44,7 +44,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
         *_held(ledger),
-        f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} results",
+        f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} result{'s' * (ledger.protected_results != 1)}",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
