@@ -23,7 +23,7 @@ from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable, load_expectations, token_factor
+from prunecli.providers.models import ModelTable, expectations_of, token_factor
 from prunecli.sanitize import visible
 from prunecli.session.store import Store
 
@@ -82,7 +82,7 @@ def context(
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
-            expectations=load_expectations(data, places.expectations_file),
+            expectations=expectations_of(places),
             market_of=partial(_market, config, table, model),
             price=Choices(config, {}, table.info).known_price,
         )
@@ -150,7 +150,7 @@ def _table(inspection: Inspection) -> str:
     lines.append(
         f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
         f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
-        f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} result{'s' * (ledger.protected_results != 1)}"
+        f"protected {ledger.protected_words}"
     )
     lines += [ledger.held_words] if ledger.held_results else []
     if ledger.cleared_tokens:

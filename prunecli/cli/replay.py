@@ -9,34 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
-from prunecli.cli.replay_options import (
-    AsJson,
-    Compactions,
-    ExpectationsFile,
-    Fit,
-    FixedTokens,
-    GateName,
-    Html,
-    Model,
-    Options,
-    ReadPrice,
-    Sources,
-    SpillFlag,
-    Strategy,
-    Ttl,
-    Window,
-    WritePrice,
-)
+from prunecli.cli import replay_flags as flags
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.sanitize import visible
+from prunecli.session.exporters.formats import write_new
 
 if TYPE_CHECKING:
     from prunecli.config import Config
@@ -44,10 +27,7 @@ if TYPE_CHECKING:
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
 
-Option = typer.Option
 Result = TypeVar("Result")
-STDOUT = "-"
-"""The FILE of `--fit` that means standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +52,22 @@ class Asked:
 
 def replay(
     ctx: typer.Context,
-    sources: Sources,
-    strategy: Strategy = "",
-    gate: GateName = "",
-    options: Options = None,
-    cache_ttl: Ttl = "",
-    model: Model = "",
-    read_price: ReadPrice = None,
-    write_price: WritePrice = None,
-    fixed_tokens: FixedTokens = None,
-    window: Window = None,
-    spill: SpillFlag = None,
-    compactions: Compactions = False,
-    as_json: AsJson = False,
-    html: Html = None,
-    fit: Fit = "",
-    expectations: ExpectationsFile = None,
+    sources: flags.Sources,
+    strategy: flags.Strategy = "",
+    gate: flags.When = "",
+    options: flags.Options = None,
+    cache_ttl: flags.Ttl = "",
+    model: flags.Model = "",
+    read_price: flags.ReadPrice = None,
+    write_price: flags.WritePrice = None,
+    fixed_tokens: flags.Fixed = None,
+    window: flags.Window = None,
+    spill: flags.Spill = None,
+    compactions: flags.Compactions = False,
+    as_json: flags.AsJson = False,
+    html: flags.Html = None,
+    fit: flags.Fit = "",
+    expectations: flags.Numbers = None,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
     asked = Asked(
@@ -121,7 +101,6 @@ def replay(
 
     if html is not None:
         from prunecli.replay.page import page
-        from prunecli.session.exporters.formats import write_new
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
@@ -153,10 +132,10 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     text = json.dumps(fitted(done, make().expectations), indent=2)
-    if to == STDOUT:
+    if to == flags.STDOUT:
         typer.echo(text)
         return
-    Path(to).write_text(text + "\n", "utf-8")
+    write_new(Path(to), text + "\n", force=True)
     place = Places.of(os.environ).expectations_file
     typer.echo(f"prunecli: wrote {to}; as {place} it is used in every session", err=True)
 
@@ -313,18 +292,4 @@ def _json(report: "Report") -> str:
     )
 
 
-class WithFit(TyperCommand):
-    """The command, with `--fit` taking a file only if one follows."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a `--fit` without a file its value."""
-        given = list[str]()
-        for place, word in enumerate(args):
-            follows = args[place + 1] if place + 1 < len(args) else ""
-            given.append(word)
-            if word == "--fit" and not follows.endswith(".json"):
-                given.append(STDOUT)
-        return super().parse_args(ctx, given)
-
-
-app = single(replay, WithFit)
+app = single(replay, flags.WithFit)

@@ -28,7 +28,7 @@ def table(runtime: Runtime) -> Table:
     note = (
         f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens ({used}) with system prompt and "
         f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
-        f"protected {short(ledger.protected_tokens)} in {ledger.protected_results} result{'s' * (ledger.protected_results != 1)}"
+        f"protected {ledger.protected_words}"
     )
     note += f" · {ledger.held_words}" if ledger.held_results else ""
     if ledger.cleared_tokens:

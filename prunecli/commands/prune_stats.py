@@ -39,12 +39,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
+    protected, _, where = ledger.protected_words.partition(" ")
     summary = [
         f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
         *_held(ledger),
-        f"protected  {short(ledger.protected_tokens):>8} tokens in {ledger.protected_results} result{'s' * (ledger.protected_results != 1)}",
+        f"protected  {protected:>8} {where}",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",

@@ -46,6 +46,12 @@ class Ledger:
         return Clearing(self.cleared_tokens, self.cleared_tool_uses)
 
     @property
+    def protected_words(self) -> str:
+        """What is protected: `6.5K tokens in 1 result`."""
+        count = self.protected_results
+        return f"{short(self.protected_tokens)} tokens in {count} result{'s' * (count != 1)}"
+
+    @property
     def held_words(self) -> str:
         """What was held back: `~9.4K tokens of 2 long results never sent`, "" for nothing."""
         many = "s" * (self.held_results != 1)
