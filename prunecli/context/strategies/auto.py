@@ -82,15 +82,12 @@ def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
     per_raw = counts.told_raw(_MILLION) / _MILLION
     carried = per_raw * (rates.write + rates.read * numbers.further(view.context.requests))
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
-    replaced = {entry.seq for entry, _ in superseded(view)}
     facts = view.measured((NAME, id(numbers)), lambda entry: _fact(view, entry, numbers))
+    found = [(entry, fact) for entry in view.results if (fact := facts[entry])]
+    replaced = {entry.seq for entry, _ in superseded(view)} if found else set()
     ages = _ages(view, numbers)
     newest, edits = ages[0] if ages else NEVER, list[Edit]()
-    for entry in view.results:
-        fact = facts[entry]
-        if fact is None:
-            continue
-        edit, raw, saved, odds = fact
+    for entry, (edit, raw, saved, odds) in found:
         at = -1
         if entry.seq > newest:
             age = len(ages) - bisect_right(ages, entry.seq)
