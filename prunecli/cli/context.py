@@ -23,7 +23,7 @@ from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable, load_expectations, token_factor
+from prunecli.providers.models import ModelTable, expectations_of, token_factor
 from prunecli.sanitize import visible
 from prunecli.session.store import Store
 
@@ -82,7 +82,7 @@ def context(
             recall="recall" in config.tools.enabled and not no_recall,
             recorded=found.native and strategy is None,
             at=at,
-            expectations=load_expectations(data, places.expectations_file),
+            expectations=expectations_of(places),
             market_of=partial(_market, config, table, model),
             price=Choices(config, {}, table.info).known_price,
         )

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
-from prunecli.cli import completions
+from prunecli.cli import replay_flags as flags
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.launch_options import Launch
@@ -27,10 +26,7 @@ if TYPE_CHECKING:
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
 
-Option = typer.Option
 Result = TypeVar("Result")
-STDOUT = "-"
-"""The FILE of `--fit` that means standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,70 +51,22 @@ class Asked:
 
 def replay(
     ctx: typer.Context,
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Sessions, session files of any agent, folders of them, or @claude @codex @pi @gemini @opencode.",
-            autocompletion=completions.sessions,
-        ),
-    ],
-    strategy: Annotated[
-        str,
-        Option(
-            "--strategy",
-            help="Strategies separated by commas; a+b runs both. Default: all.",
-            autocompletion=completions.strategies,
-        ),
-    ] = "",
-    gate: Annotated[str, Option("--gate", metavar="always|cache_aware", help="When to prune.")] = "",
-    options: Annotated[
-        list[str] | None,
-        Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0."),
-    ] = None,
-    cache_ttl: Annotated[
-        str, Option("--cache-ttl", metavar="5m|1h", help="How long the endpoint keeps a cached prompt.")
-    ] = "",
-    model: Annotated[
-        str,
-        Option(
-            "--model",
-            help="Prices and rules of this model instead of the recorded one.",
-            autocompletion=completions.models,
-        ),
-    ] = "",
-    read_price: Annotated[
-        float | None, Option("--read-price", min=0, help="Price of a cached token, of that of input.")
-    ] = None,
-    write_price: Annotated[
-        float | None, Option("--write-price", min=0, help="Price of caching a token, of that of input.")
-    ] = None,
-    fixed_tokens: Annotated[
-        int | None, Option("--fixed-tokens", min=0, help="Tokens of system prompt and tools.")
-    ] = None,
-    window: Annotated[int | None, Option("--window", min=1, help="Context window in tokens.")] = None,
-    spill: Annotated[
-        bool | None,
-        Option(
-            "--spill/--no-spill",
-            help="Shorten results before they are first sent. Default: with the strategy auto.",
-        ),
-    ] = None,
-    compactions: Annotated[
-        bool,
-        Option("--compactions", help="Also play compactions of files that still have what was summarised."),
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        Path | None, Option("--html", metavar="FILE", help="Write a page with plots, for a browser.")
-    ] = None,
-    fit: Annotated[
-        str,
-        Option("--fit", metavar="[FILE]", help="Fit the numbers behind auto and spill; print or write them."),
-    ] = "",
-    expectations: Annotated[
-        Path | None, Option("--expectations", metavar="FILE", help="Use these numbers, such as --fit writes.")
-    ] = None,
+    sources: flags.Sources,
+    strategy: flags.Strategy = "",
+    gate: flags.When = "",
+    options: flags.Options = None,
+    cache_ttl: flags.Ttl = "",
+    model: flags.Model = "",
+    read_price: flags.ReadPrice = None,
+    write_price: flags.WritePrice = None,
+    fixed_tokens: flags.Fixed = None,
+    window: flags.Window = None,
+    spill: flags.Spill = None,
+    compactions: flags.Compactions = False,
+    as_json: flags.AsJson = False,
+    html: flags.Html = None,
+    fit: flags.Fit = "",
+    expectations: flags.Numbers = None,
 ) -> None:
     """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
     asked = Asked(
@@ -183,7 +131,7 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     text = json.dumps(fitted(done, make().expectations), indent=2)
-    if to == STDOUT:
+    if to == flags.STDOUT:
         typer.echo(text)
         return
     Path(to).write_text(text + "\n", "utf-8")
@@ -343,18 +291,4 @@ def _json(report: "Report") -> str:
     )
 
 
-class WithFit(TyperCommand):
-    """The command, with `--fit` taking a file only if one follows."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a `--fit` without a file its value."""
-        given = list[str]()
-        for place, word in enumerate(args):
-            follows = args[place + 1] if place + 1 < len(args) else ""
-            given.append(word)
-            if word == "--fit" and not follows.endswith(".json"):
-                given.append(STDOUT)
-        return super().parse_args(ctx, given)
-
-
-app = single(replay, WithFit)
+app = single(replay, flags.WithFit)

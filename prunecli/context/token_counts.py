@@ -247,12 +247,6 @@ class TokenCounts(EntryTokens):
         """Tokens of these items now."""
         return total(self._amount(self._items.get(item.seq)) for item in items)
 
-    def state_of(self, item: Entry) -> tuple[object, ...]:
-        """A value that differs when an item shows something else: its results so far and its edits."""
-        found = self._items[item.seq]
-        plain = (item.seq, len(found.parts), found.hidden, found.silent)
-        return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
-
     def told(self, entry: Entry) -> int | None:
         """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
         if self.counter.name != "chars4" and not self._is_known(entry, {}):
@@ -353,6 +347,13 @@ class TokenCounts(EntryTokens):
         """How much more of an item would be withheld under these edits."""
         item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
         return self._withheld_by(item).minus(self._withheld_by(self._items[head.seq]))
+
+
+def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
+    """A value that differs when an item shows something else: its results so far and its edits."""
+    found = counts._items[item.seq]
+    plain = (item.seq, len(found.parts), found.hidden, found.silent)
+    return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
 
 
 def _then_and_now(

@@ -17,6 +17,7 @@ from prunecli.errors import ConfigError
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
+from prunecli.paths import Places
 
 ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
 """Short names: the newest of each family, and the demo."""
@@ -168,6 +169,11 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
         return Expectations.of(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: not a table of expectations: {error}", way) from error
+
+
+def expectations_of(places: Places) -> Expectations:
+    """The expectations of a user. Raises ConfigError."""
+    return load_expectations(places.shipped_data, places.expectations_file)
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:

@@ -7,12 +7,12 @@
 * How many requests follow: the bounds between which "as many as so far" was nearest to what did follow, at the
   requests that found nothing cached.
 * Caps: what each would have saved, less what fetching the quoted rest would have cost. `strong` is the cap that saves
-  most; `normal` the largest that saves nearly as much.
+  most. For `normal`, an edit that had to match a text that was held back counts as some more requests: a recording
+  can't show what else goes wrong then.
 
 A number without enough evidence stays as it is.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -27,17 +27,14 @@ from prunecli.model.messages import Json
 from prunecli.replay.play import Player, Sent
 from prunecli.replay.regret import needed
 
-CAPS = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
+CAPS = (1_000, 2_000, 4_000, 8_000, 16_000)
 """The caps that are tried, in tokens."""
-NEARLY = 0.9
-"""The part of the most that could be saved which the normal cap has to save."""
+_MISSED: Mapping[Level, int] = {"normal": 5, "strong": 0}
+"""The requests of average cost that an edit counts as which misses its text."""
 FEWEST = 30
 """Results, or moments, below which a number stays as it is."""
 _LEAST = (2, 3, 5, 8, 12)
 _MOST = (20, 30, 40, 60, 80, 120)
-
-
-Saved: TypeAlias = dict[tuple[Kind, int], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +50,44 @@ class Seen:
     quoted: int
     replaced: int
 
+    def is_live(self, age: int) -> bool:
+        """Whether it was still shown at this age, and nothing had replaced it."""
+        return self.last >= age and (self.replaced < 0 or self.replaced > age)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a cap would have saved on one kind, in USD, and the edits that would have missed their text."""
+
+    usd: float = 0.0
+    missed: int = 0
+
+    def plus(self, other: "Cut") -> "Cut":
+        """The sum of both."""
+        return Cut(self.usd + other.usd, self.missed + other.missed)
+
+
+Cuts: TypeAlias = dict[tuple[Kind, int], Cut]
+
 
 @dataclass(slots=True)
 class Evidence:
-    """What one session shows. `cold` has the requests so far and further ones; `saved` the USD by kind and cap."""
+    """What one session shows.
+
+    `cold` has the requests so far and further ones, where nothing was cached. `cuts` is by kind and cap; `bill` the
+    USD of all `requests` without any.
+    """
 
     results: list[Seen] = field(default_factory=list)
     cold: list[tuple[int, int]] = field(default_factory=list)
-    saved: Saved = field(default_factory=lambda: defaultdict(float))
+    cuts: Cuts = field(default_factory=dict)
+    bill: float = 0.0
+    requests: int = 0
 
-    def add(self, saved: Mapping[tuple[Kind, int], float]) -> None:
-        """Add what caps would have saved."""
-        for key, usd in saved.items():
-            self.saved[key] += usd
+    def add(self, cuts: Cuts) -> None:
+        """Add what caps would have done."""
+        for key, cut in cuts.items():
+            self.cuts[key] = self.cuts.get(key, Cut()).plus(cut)
 
 
 class Witness:
@@ -101,6 +123,8 @@ class Witness:
         return Evidence(
             [self._seen(player, entry) for entry in entries if player.context.counts.tokens(entry) >= least],
             [(number, further[number] + 1) for number in self._cold],
+            bill=player.row.cost,
+            requests=player.row.requests,
         )
 
     def first_shown(self, player: Player, entry: Entry) -> int:
@@ -126,18 +150,19 @@ def _group(entry: Entry) -> Group:
     return GROUPS[kind] if kind else "read" if entry.touches and entry.touches.reads else "other"
 
 
-def saved_by(cap: int, player: Player, witness: Witness) -> Saved:
-    """What this cap on all kinds would have saved in a play, in USD by kind."""
-    found: Saved = defaultdict(float)
-    factor = player.context.counts.factor
+def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
+    """What this cap on all kinds did in a play."""
+    found: Cuts = {}
+    factor, regrets = player.context.counts.factor, player.regrets
     for entry in player.context.entries.values():
         kind = _kind(entry)
         if kind and isinstance(entry.event, ToolResult) and entry.event.spilled:
-            first = witness.first_shown(player, entry)
+            first, source = witness.first_shown(player, entry), player.sources[entry.seq]
             end = first + 1 + _last(player, entry)
             carried = sum(witness.writes[first : first + 1]) + sum(witness.prices[first + 1 : end])
             saved = factor * entry.event.spilled.tokens * carried / 1e6
-            found[kind, cap] += saved - player.regrets.costs.get(player.sources[entry.seq], 0.0)
+            cut = Cut(saved - regrets.costs.get(source, 0.0), source in regrets.missed)
+            found[kind, cap] = found.get((kind, cap), Cut()).plus(cut)
     return found
 
 
@@ -146,18 +171,17 @@ def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
     each = list(found)
     results = [result for one in each for result in one.results]
     cold = [pair for one in each for pair in one.cold]
-    whole = Evidence()
+    whole = Evidence(bill=sum(one.bill for one in each), requests=sum(one.requests for one in each))
     for one in each:
-        whole.add(one.saved)
-    live = [result for result in results if result.replaced < 0]
-    table: dict[Group, list[float]] = {group: _by_age(live, group, before) for group in before.quoted}
-    caps = {level: _caps(whole.saved, before.caps[level], level) for level in before.caps}
+        whole.add(one.cuts)
+    table: dict[Group, list[float]] = {group: _by_age(results, group, before) for group in before.quoted}
+    caps = {level: _caps(whole, before.caps[level], _MISSED[level]) for level in before.caps}
     return {
         "caps": caps,
         "least_held": before.caps["normal"].least,
         "page": before.page,
         "quoted": {"ages": list(before.ages), **table},
-        "sizes": _sizes(live, table, before),
+        "sizes": _sizes(results, table, before),
         "superseded": _replaced(results, before),
         "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
         "reply_tokens": before.reply_tokens,
@@ -170,7 +194,7 @@ def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list
     """The part of a kind's results that was quoted at each age or later. It never rises with age."""
     found: list[float] = []
     for age, known in zip(before.ages, before.quoted[group], strict=True):
-        shown = [result for result in results if result.group == group and result.last >= age]
+        shown = [result for result in results if result.group == group and result.is_live(age)]
         part = sum(result.quoted >= age for result in shown) / len(shown) if len(shown) >= FEWEST else known
         found.append(round(min([part, *found[-1:]]), 3))
     return found
@@ -189,7 +213,7 @@ def _sizes(
             if not least < result.tokens <= above:
                 continue
             for at, age in enumerate(before.ages):
-                if result.last >= age:
+                if result.is_live(age):
                     expected += table[result.group][at]
                     quoted += result.quoted >= age
                     count += 1
@@ -216,15 +240,16 @@ def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(pairs, key=off)
 
 
-def _caps(saved: Mapping[tuple[Kind, int], float], before: Caps, level: Level) -> dict[Kind, int]:
-    """The best cap for each kind, or the largest that is nearly as good."""
-    found: dict[Kind, int] = {}
-    for kind in KINDS:
-        best = max(CAPS, key=lambda cap: saved.get((kind, cap), 0.0))
-        most = saved.get((kind, best), 0.0)
-        good = [cap for cap in CAPS if saved.get((kind, cap), 0.0) >= NEARLY * most]
-        found[kind] = before.of(kind) if most <= 0 else best if level == "strong" else max(good)
-    return found
+def _caps(found: Evidence, before: Caps, missed: int) -> dict[Kind, int]:
+    """The cap for each kind that is worth most."""
+    usd = missed * found.bill / max(1, found.requests)
+
+    def worth(kind: Kind, cap: int) -> float:
+        cut = found.cuts.get((kind, cap), Cut())
+        return cut.usd - usd * cut.missed
+
+    best = {kind: max(reversed(CAPS), key=lambda cap: worth(kind, cap)) for kind in KINDS}
+    return {kind: cap if worth(kind, cap) > 0 else before.of(kind) for kind, cap in best.items()}
 
 
 def _last(player: Player, entry: Entry) -> int:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from prunecli.context.state import Context
+from prunecli.context.token_counts import state_of
 from prunecli.model.messages import Usage
 
 MINIMUM = 1_024
@@ -49,7 +50,7 @@ class PrefixCache:
         chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
         for item in context.items[len(chain) - 1 :]:
-            link = hash((link, *counts.state_of(item)))
+            link = hash((link, *state_of(counts, item)))
             raw, exact, words = counts.amount_of((item,))
             whole += self._factor * (raw + words) + exact
             chain.append(link)

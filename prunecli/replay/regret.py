@@ -86,6 +86,11 @@ class Regrets:
         """What fetching each result again cost that anything quoted, in USD."""
         return self._any.costs
 
+    @property
+    def missed(self) -> Container[int]:
+        """The results whose text an edit had to match after it was gone."""
+        return self._edit.costs
+
     def _cost(self, source: int, usage: Usage, rates: Rates, further: int) -> float:
         tokens = self._tokens(source)
         context = rates.read if usage.cache_read_input_tokens else rates.write

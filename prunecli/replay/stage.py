@@ -19,7 +19,7 @@ from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
-from prunecli.replay.fit import CAPS, Evidence, Witness, saved_by
+from prunecli.replay.fit import CAPS, Evidence, Witness, cuts_by
 from prunecli.replay.play import Part, Player, Spill, Terms, Watch
 from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
@@ -115,7 +115,7 @@ class Stage:
             caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
             capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script.counter)))
             capped.play()
-            found.add(saved_by(cap, capped, witness))
+            found.add(cuts_by(cap, capped, witness))
         return found
 
     def play(self, script: Script, *watches: Watch) -> tuple[Row, ...]:

@@ -32,7 +32,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE
 from prunecli.model.signals import SessionEvent
-from prunecli.providers.models import ModelInfo, load_expectations, token_factor
+from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime import session_state as standing
@@ -101,7 +101,7 @@ class Runtime:
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
-        self.expectations = load_expectations(setup.places.shipped_data, setup.places.expectations_file)
+        self.expectations = expectations_of(setup.places)
         self.session = self._new_session()
         self._watch(self.session)
 

@@ -1,0 +1,83 @@
+"""The flags of `prunecli replay`, as types of its parameters."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from typer.core import TyperCommand
+
+from prunecli.cli import completions
+
+Option = typer.Option
+STDOUT = "-"
+"""The FILE of `--fit` that means standard output."""
+
+Sources: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Sessions, session files of any agent, folders of them, or @claude @codex @pi @gemini @opencode.",
+        autocompletion=completions.sessions,
+    ),
+]
+Strategy: TypeAlias = Annotated[
+    str,
+    Option(
+        help="Strategies separated by commas; a+b runs both. Default: all.",
+        autocompletion=completions.strategies,
+    ),
+]
+When: TypeAlias = Annotated[str, Option(metavar="always|cache_aware", help="When to prune.")]
+Options: TypeAlias = Annotated[
+    list[str] | None, Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0.")
+]
+Ttl: TypeAlias = Annotated[str, Option(metavar="5m|1h", help="How long the endpoint keeps a cached prompt.")]
+Model: TypeAlias = Annotated[
+    str,
+    Option(
+        help="Prices and rules of this model instead of the recorded one.", autocompletion=completions.models
+    ),
+]
+ReadPrice: TypeAlias = Annotated[
+    float | None, Option(min=0, help="Price of a cached token, of that of input.")
+]
+WritePrice: TypeAlias = Annotated[
+    float | None, Option(min=0, help="Price of caching a token, of that of input.")
+]
+Fixed: TypeAlias = Annotated[int | None, Option(min=0, help="Tokens of system prompt and tools.")]
+Window: TypeAlias = Annotated[int | None, Option(min=1, help="Context window in tokens.")]
+Spill: TypeAlias = Annotated[
+    bool | None,
+    Option(
+        "--spill/--no-spill",
+        help="Shorten results before they are first sent. Default: with the strategy auto.",
+    ),
+]
+Compactions: TypeAlias = Annotated[
+    bool,
+    Option("--compactions", help="Also play compactions of files that still have what was summarised."),
+]
+AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
+Html: TypeAlias = Annotated[
+    Path | None, Option(metavar="FILE", help="Write a page with plots, for a browser.")
+]
+Fit: TypeAlias = Annotated[
+    str, Option(metavar="[FILE.json]", help="Fit the numbers behind auto and spill; print or write them.")
+]
+Numbers: TypeAlias = Annotated[
+    Path | None, Option(metavar="FILE", help="Use these numbers, such as --fit writes.")
+]
+
+
+class WithFit(TyperCommand):
+    """The command, with `--fit` taking a file only if one follows."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give a `--fit` without a file its value."""
+        given = list[str]()
+        for place, word in enumerate(args):
+            follows = args[place + 1] if place + 1 < len(args) else ""
+            given.append(word)
+            if word == "--fit" and not follows.endswith(".json"):
+                given.append(STDOUT)
+        return super().parse_args(ctx, given)

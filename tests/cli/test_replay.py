@@ -1,0 +1,198 @@
+"""`prunecli replay`: sources, flags, output and errors."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from prunecli.cli import app
+from prunecli.context.expectations import Expectations
+from tests.sessions import SESSIONS
+
+SMALL = [path for path in SESSIONS if path.stat().st_size < 8_000]
+KEYS = [
+    "strategy",
+    "gate",
+    "requests",
+    "tokens",
+    "peak",
+    "cache_read",
+    "cache_write",
+    "cost",
+    "cost_with_rereads",
+    "cache_breaks",
+    "pruned_results",
+    "spilled_results",
+    "regret",
+    "edit_regret",
+    "thinking_breaks",
+]
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> CliRunner:
+    return CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data")})
+
+
+def shown(runner: CliRunner, *words: str) -> dict[str, Any]:
+    done = runner.invoke(app, ["replay", *map(str, words), "--json"])
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def refused(runner: CliRunner, *words: str) -> str:
+    done = runner.invoke(app, ["replay", *map(str, words)])
+    assert done.exit_code in (2, 4), done.output
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_row_has_the_documented_figures(runner: CliRunner) -> None:
+    found = shown(runner, SMALL[0], "--strategy", "auto,pi")
+    assert [row["strategy"] for row in found["totals"]] == ["no_pruning", "auto", "pi"]
+    for row in found["totals"]:
+        assert [key for key in row if key in KEYS] == KEYS
+    assert [row["spill"] for row in found["totals"]] == [False, True, False]
+    assert {row["session"] for row in found["sessions"]} == {SMALL[0].name.removesuffix(".jsonl.gz")}
+    assert found["validation"]["prompt_error_median"] < 0.01
+
+
+def test_all_strategies_that_edit_are_played_by_default(runner: CliRunner) -> None:
+    names = [row["strategy"] for row in shown(runner, SMALL[0])["totals"]]
+    assert names[:2] == ["no_pruning", "auto"]
+    assert {"pi", "opencode", "adaptive", "aggressive", "superseded", "importance"} <= set(names)
+    assert "server_clear" not in names
+
+
+def test_folders_are_searched_and_the_same_file_counts_once(runner: CliRunner, tmp_path: Path) -> None:
+    folder = tmp_path / "some" / "deep" / "folder"
+    folder.mkdir(parents=True)
+    for path in SMALL[:2]:
+        shutil.copy(path, folder)
+    (folder / "plain.jsonl").write_bytes(gzip.decompress(SMALL[0].read_bytes()))
+    found = shown(runner, tmp_path / "some", folder, "--strategy", "no_pruning")
+    assert len(found["sessions"]) == 3
+
+
+def test_several_processes_give_what_one_gives(runner: CliRunner) -> None:
+    together = shown(runner, *SMALL, "--strategy", "auto")
+    alone = [row for path in SMALL for row in shown(runner, path, "--strategy", "auto")["sessions"]]
+    key = lambda row: (row["session"], row["strategy"] != "no_pruning")  # noqa: E731
+    assert sorted(together["sessions"], key=key) == sorted(alone, key=key)
+
+
+def test_prices_follow_the_flags(runner: CliRunner) -> None:
+    base = (SMALL[0], "--strategy", "no_pruning", "--fixed-tokens", "5000")
+    cheap = shown(runner, *base, "--model", "claude-sonnet-4-5", "--read-price", "0", "--write-price", "1")
+    row = cheap["totals"][0]
+    assert row["cost"] == pytest.approx(row["cache_write"] * 3 / 1e6)
+    hour = shown(runner, *base, "--model", "claude-sonnet-4-5", "--cache-ttl", "1h")["totals"][0]
+    assert hour["cost"] == pytest.approx((hour["cache_read"] * 0.3 + hour["cache_write"] * 6) / 1e6)
+    assert shown(runner, *base[:3], "--fixed-tokens", "9000")["totals"][0]["peak"] > row["peak"]
+
+
+def test_spill_can_be_chosen_apart_from_the_strategy(runner: CliRunner) -> None:
+    rows = shown(runner, SMALL[0], "--strategy", "auto,no_pruning", "--spill")["totals"]
+    assert [(row["strategy"], row["spill"]) for row in rows] == [
+        ("no_pruning", False),
+        ("auto", True),
+        ("no_pruning", True),
+    ]
+    rows = shown(runner, SMALL[0], "--strategy", "auto", "--no-spill")["totals"]
+    assert [row["spill"] for row in rows] == [False, False]
+
+
+def test_the_table_answers_in_its_first_lines(runner: CliRunner) -> None:
+    done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "auto"])
+    assert done.exit_code == 0
+    assert [line.partition(" ")[0] for line in done.stdout.splitlines()[:3]] in (
+        ["Cheapest:", "Would", "Risk:"],
+        ["Cheapest:", "Nothing", "Risk:"],
+    )
+
+
+def test_a_model_without_a_price_is_counted_at_that_of_the_configured_one(runner: CliRunner) -> None:
+    path = next(path for path in SMALL if path.name.startswith("opencode"))
+    done = runner.invoke(app, ["replay", str(path), "--strategy", "pi", "--json"])
+    assert "no known price, counted at that of claude-sonnet-5-5" in done.stderr
+    assert json.loads(done.stdout)["totals"][0]["cost"] > 0
+
+
+def test_the_page_holds_the_plots_and_escapes_what_a_session_says(runner: CliRunner, tmp_path: Path) -> None:
+    evil = tmp_path / "a<b>&'\" <script>alert(1).jsonl"
+    evil.write_bytes(gzip.decompress(SMALL[0].read_bytes()))
+    page = tmp_path / "page.html"
+    done = runner.invoke(app, ["replay", str(evil), "--strategy", "auto", "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text("utf-8")
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    data = text.partition('id="data">')[2].partition("</script>")[0]
+    plays = json.loads(data)["sessions"][0]["plays"]
+    assert [play["name"] for play in plays] == ["no_pruning", "auto"]
+    assert all(len(layer) == len(play["cost"]) for play in plays for layer in play["layers"])
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_fit_is_a_file_that_replay_and_the_program_take(runner: CliRunner, tmp_path: Path) -> None:
+    to = tmp_path / "fit.json"
+    done = runner.invoke(app, ["replay", *map(str, SMALL), "--fit", str(to)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    Expectations.of(json.loads(to.read_text()))
+    printed = runner.invoke(app, ["replay", str(SMALL[0]), "--fit"])
+    Expectations.of(json.loads(printed.stdout))
+    shown(runner, SMALL[0], "--strategy", "auto", "--expectations", str(to))
+
+
+def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "prunecli" / "expectations.json"
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    said = refused(runner, SMALL[0], "--strategy", "auto")
+    assert f"{own}: not a table of expectations" in said
+    assert "prunecli replay --fit" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing.jsonl"], "no such file: nothing.jsonl"),
+        (["nobody"], "nobody"),
+        (["@nobody"], "use @claude, @codex, @pi, @gemini, @opencode"),
+        (["@claude"], "@claude: no sessions of this agent on this machine"),
+        (["SMALL", "--strategy", "nothing"], "nothing"),
+        (["SMALL", "--gate", "sometimes"], "--gate: expected always or cache_aware, got 'sometimes'"),
+        (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
+        (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: its prices are not known"),
+        (["SMALL", "--read-price", "-1"], "--read-price"),
+        (["SMALL", "-o", "n=1"], "-o: no strategy given"),
+        (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),
+        (["SMALL", "--expectations", "no.json"], "--expectations: no such file: no.json"),
+        (["EMPTY"], "no session files in"),
+        (["DAMAGED"], "no session could be replayed"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said(
+    runner: CliRunner, tmp_path: Path, words: list[str], said: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged.jsonl").write_text("not json\n")
+    places = {"SMALL": SMALL[0], "EMPTY": tmp_path / "empty", "DAMAGED": tmp_path / "damaged.jsonl"}
+    given = [str(places.get(word, word)) for word in words]
+    assert said in refused(runner, *given)
+
+
+def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) -> None:
+    (tmp_path / "damaged.jsonl").write_text("not json\n")
+    done = runner.invoke(
+        app, ["replay", str(tmp_path / "damaged.jsonl"), str(SMALL[0]), "--strategy", "pi", "--json"]
+    )
+    assert done.exit_code == 0
+    assert "damaged.jsonl" in done.stderr
+    assert len(json.loads(done.stdout)["sessions"]) == 2

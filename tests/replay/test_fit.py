@@ -1,0 +1,56 @@
+"""The numbers behind `auto` and spill, fitted to what sessions show."""
+
+from prunecli.context.expectations import Expectations
+from prunecli.paths import PACKAGE
+from prunecli.providers.models import load_expectations
+from prunecli.replay.fit import Cut, Evidence, Seen, fitted
+
+SHIPPED = load_expectations(PACKAGE / "data")
+
+
+def seen(
+    group: str, quoted: int, *, tokens: int = 500, last: int = 50, replaced: int = -1, count: int = 50
+) -> list[Seen]:
+    return [Seen(group, tokens, last, quoted, replaced)] * count  # type: ignore[arg-type]
+
+
+def test_without_evidence_everything_stays_as_it_is() -> None:
+    assert Expectations.of(fitted([], SHIPPED)) == SHIPPED
+    assert Expectations.of(fitted([Evidence(seen("read", 5, count=3))], SHIPPED)) == SHIPPED
+
+
+def test_the_probability_is_the_part_that_was_quoted_at_that_age_or_later() -> None:
+    results = [*seen("read", 10, count=40), *seen("read", -1, count=60), *seen("bash", -1, last=4)]
+    found = fitted([Evidence(results[:70]), Evidence(results[70:])], SHIPPED)["quoted"]
+    assert found["ages"] == [2, 3, 5, 10, 20, 40]
+    assert found["read"] == [0.4, 0.4, 0.4, 0.4, 0.0, 0.0]
+    assert found["bash"][:2] == [0.0, 0.0]
+
+
+def test_a_result_that_was_replaced_counts_for_itself() -> None:
+    results = [*seen("read", 10, replaced=4, count=40), *seen("read", 3, replaced=4, count=60)]
+    found = fitted([Evidence(results)], SHIPPED)
+    assert found["superseded"] == 0.4
+    assert found["quoted"]["read"][:2] == [1.0, 1.0]
+
+
+def test_sizes_are_weighed_against_what_kind_and_age_say() -> None:
+    large = [*seen("read", 50, tokens=5_000, count=50)]
+    small = [*seen("read", 50, count=10), *seen("read", -1, count=40)]
+    sizes = dict(map(tuple, fitted([Evidence([*large, *small])], SHIPPED)["sizes"]))
+    assert sizes[4000] == 1.67
+    assert sizes[0] == 0.33
+    assert sizes[1000] == dict(SHIPPED.sizes)[1000]
+
+
+def test_the_bounds_are_those_nearest_to_what_followed() -> None:
+    cold = [(1, 12)] * 20 + [(300, 20)] * 20
+    assert fitted([Evidence(cold=cold)], SHIPPED)["further_requests"] == [12, 20]
+
+
+def test_an_edit_that_misses_its_text_counts_against_a_normal_cap_only() -> None:
+    cuts = {("bash", 1000): Cut(3.0, 4), ("bash", 8000): Cut(2.0, 0), ("read", 1000): Cut(-1.0, 0)}
+    found = fitted([Evidence(cuts=cuts, bill=100.0, requests=1000)], SHIPPED)["caps"]  # type: ignore[arg-type]
+    assert found["strong"]["bash"] == 1000
+    assert found["normal"]["bash"] == 8000
+    assert found["normal"]["read"] == SHIPPED.caps["normal"].read

@@ -1,0 +1,199 @@
+"""A session played under strategies: what is sent, what it costs, and what it regrets."""
+
+from dataclasses import replace
+
+import pytest
+
+from prunecli.agent.policy import Policy
+from prunecli.context.strategy import Chosen, Proposal
+from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    Record,
+    SessionStarted,
+    Spilled,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse
+from prunecli.replay.play import Part, Player, Terms
+from prunecli.replay.rates import Rates
+from prunecli.replay.rows import Row
+from prunecli.replay.script import Script, script_of
+
+RATES = Rates(input=10.0, read=1.0, write=12.5, output=50.0)
+LINE = "the quick brown fox jumps over the lazy dog, twice"
+MINUTE = 60_000
+
+
+class ClearAll:
+    """A strategy that clears every result that may be cleared, as soon as there are two."""
+
+    Options = object
+
+    @staticmethod
+    def propose(view: View, options: object) -> Proposal:
+        edits = [view.replaced("clear", entry, "[gone]") for entry in view.results if not view.locked(entry)]
+        return Proposal(tuple(edit for edit in edits if edit))
+
+
+class Session:
+    """Records of a session whose steps are a minute apart."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[int, Event]] = [(0, SessionStarted("a", "/", "m"))]
+        self.now = 0
+        self.calls = 0
+
+    def add(self, event: Event, wait: int = MINUTE) -> None:
+        self.now += wait
+        self.events.append((self.now, event))
+
+    def user(self, text: str = "go on", wait: int = MINUTE) -> None:
+        self.add(UserMessage((Text(text),), "import"), wait)
+
+    def says(self, text: str) -> None:
+        self.add(AssistantMessage((Text(text),), "m"))
+
+    def calls_(self, result: str, name: str = "read", **given: str) -> None:
+        self.calls += 1
+        call = ToolUse(f"t{self.calls}", name, given or {"path": "a"})
+        self.add(AssistantMessage((call,), "m"))
+        self.add(ToolResult(call.id, name, (Text(result),)))
+
+    def script(self) -> Script:
+        records = [Record(seq, at, event) for seq, (at, event) in enumerate(self.events)]
+        return script_of(records, Chars4(), name="s", agent="test")
+
+
+def part(policy: Policy, *, ttl_ms: int = 5 * MINUTE, fixed: int = 2_000) -> Part:
+    terms = Terms(lambda _: policy, lambda _: RATES)
+    preamble = {"system": ["x"], "tools": []}
+    return Part("test", "always", lambda _: terms, lambda _: "m", preamble, fixed, ttl_ms)
+
+
+NONE = part(Policy(enabled=False))
+CLEARING = part(Policy((Chosen("clear", ClearAll, None),)))
+
+
+def played(session: Session, way: Part) -> Row:
+    return Player(session.script(), way).play()
+
+
+def reading(result: str = LINE * 200) -> Session:
+    session = Session()
+    session.user("read it")
+    session.calls_(result)
+    session.says("done")
+    session.user("and now?")
+    return session
+
+
+def test_each_request_reads_what_the_one_before_sent_and_writes_the_rest() -> None:
+    session = reading()
+    session.says("so")
+    row = played(session, NONE)
+    first, second, third = 2_000 + 2, 2_000 + 2 + 4 + 2_500, 2_000 + 2 + 4 + 2_500 + 1 + 2
+    assert (row.requests, row.tokens, row.peak) == (3, first + second + third, third)
+    assert (row.cache_read, row.cache_write) == (first + second, third)
+    assert row.cost == pytest.approx(((first + second) * 1.0 + third * 12.5) / 1e6)
+
+
+def test_after_the_lifetime_everything_is_written_again() -> None:
+    session = reading()
+    session.user("later", wait=6 * MINUTE)
+    session.says("so")
+    row = played(session, NONE)
+    assert row.cache_read == 2_000 + 2
+    assert played(session, part(Policy(enabled=False), ttl_ms=60 * MINUTE)).cache_read > row.cache_read
+
+
+def test_an_edit_breaks_the_cache_only_while_it_is_warm() -> None:
+    warm, cold = reading(), reading()
+    cold.user("later", wait=6 * MINUTE)
+    for session in (warm, cold):
+        session.says("so")
+    rows = [played(session, CLEARING) for session in (warm, cold)]
+    assert [row.pruned_results for row in rows] == [1, 1]
+    assert [row.thinking_breaks for row in rows] == [1, 1]
+    assert [row.cache_breaks for row in rows] == [1, 0]
+    assert [row.edits_in_round for row in rows] == [0, 0]
+
+
+def test_a_quote_of_what_was_cleared_is_fetched_again_at_the_documented_price() -> None:
+    session = reading()
+    session.says("so")
+    session.user("what did it say?")
+    session.says(LINE)
+    session.user("thanks")
+    session.says("yes")
+    row = played(session, CLEARING)
+    assert (row.regret, row.edit_regret) == (1, 0)
+    context = 2_000 + 2 + 4 + 2 + 1 + 2 + 1 + 4  # [gone] takes two tokens
+    once = context * RATES.read + 2_500 * RATES.write + 150 * RATES.output
+    assert row.cost_with_any_rereads - row.cost == pytest.approx((once + 2_500 * RATES.read) / 1e6)
+    assert row.cost_with_rereads == row.cost
+
+
+def test_an_edit_that_has_to_match_it_counts_in_both() -> None:
+    session = reading()
+    session.says("so")
+    session.user("change it")
+    session.calls_("ok", "edit", path="a", old_string=LINE, new_string="b")
+    session.says("done")
+    row = played(session, CLEARING)
+    assert (row.regret, row.edit_regret) == (1, 1)
+    assert row.cost < row.cost_with_rereads == row.cost_with_any_rereads
+
+
+def test_a_result_is_fetched_again_once_and_a_newer_source_makes_it_needless() -> None:
+    session = reading()
+    for _ in range(3):
+        session.says("so")
+        session.user("what did it say?")
+        session.says(LINE)
+        session.user("again")
+    assert played(session, CLEARING).regret == 1
+    session = reading()
+    session.says("so")
+    session.user(f"it said {LINE}")
+    session.says(LINE)
+    assert played(session, CLEARING).regret == 0
+
+
+def test_what_was_held_back_is_regretted_and_what_is_shown_of_it_is_not() -> None:
+    def spill(result: ToolResult, call: ToolUse, step: object, seq: int) -> ToolResult:
+        shown = "head of it: one two three four five six seven eight"
+        return replace(result, spilled=Spilled(2_000, shown), tokens=None)
+
+    shown = "head of it: one two three four five six seven eight"
+    held = "tail of it: one two three four five six seven nine"
+    for words, regrets in ((held, 1), (shown, 0)):
+        session = Session()
+        session.user("run it")
+        session.calls_(" ".join([shown, *[held] * 160]))
+        session.says(words)
+        row = played(session, replace(NONE, spill=spill))
+        assert (row.spilled_results, row.regret) == (1, regrets), words
+
+
+def test_a_recorded_compaction_ends_what_can_be_quoted_and_carried() -> None:
+    session = reading()
+    session.says("so")
+    session.add(CompactionApplied("a summary", 0, len(session.events)))
+    session.user("what did it say?")
+    session.says(LINE)
+    row = played(session, CLEARING)
+    assert row.regret == 0
+    assert session.script().further == {2: 2, 4: 1, 6: 0, 9: 0}
+
+
+def test_a_message_that_the_recording_program_wrote_itself_is_no_request() -> None:
+    session = reading()
+    session.add(AssistantMessage((Text("API error"),), "<synthetic>"))
+    session.user()
+    session.says("so")
+    assert played(session, NONE).requests == 3

@@ -1,0 +1,83 @@
+"""Which responses quote what: at least 40 characters, white space folded."""
+
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse
+from prunecli.replay.quotes import LENGTH, find_quotes, folded, old_texts
+from prunecli.replay.regret import needed
+
+LINE = "the quick brown fox jumps over the lazy dog, twice"
+
+
+def result(text: str) -> ToolResult:
+    return ToolResult("a", "read", (Text(text),))
+
+
+def says(text: str) -> AssistantMessage:
+    return AssistantMessage((Text(text),))
+
+
+def edits(**given: object) -> AssistantMessage:
+    return AssistantMessage((ToolUse("b", "edit", given),))
+
+
+def quotes(*events: Event) -> dict[int, set[int]]:
+    return {seq: set(found.sources) for seq, found in find_quotes(enumerate(events)).items()}
+
+
+def test_a_response_that_repeats_forty_characters_quotes_their_source() -> None:
+    assert quotes(result(LINE), says(f"it says: {LINE[5:45]}!")) == {1: {0}}
+    assert quotes(result(LINE), says(f"it says: {LINE[5:44]}!")) == {}
+
+
+def test_every_place_of_a_quote_is_found() -> None:
+    long = "".join(f"word{number} " for number in range(60))
+    for start in range(0, len(long) - LENGTH, 7):
+        assert quotes(result(long), says(f"x{long[start : start + LENGTH]}x")) == {1: {0}}, start
+
+
+def test_white_space_is_folded() -> None:
+    assert quotes(result(LINE.replace(" ", "\n\t ")), says(LINE)) == {1: {0}}
+    assert folded(" a \n\n b ") == "a b"
+
+
+def test_words_of_the_user_and_earlier_responses_are_sources_too() -> None:
+    events = UserMessage((Text(LINE),)), says(LINE), result(LINE), says(LINE)
+    assert quotes(*events) == {1: {0}, 3: {0, 1, 2}}
+
+
+def test_what_was_compacted_is_no_source() -> None:
+    assert quotes(result(LINE), CompactionApplied("nothing of it", 0, 1), says(LINE)) == {}
+
+
+def test_the_newest_of_several_sources_is_the_one_that_is_needed() -> None:
+    found = find_quotes(enumerate((result(LINE), result(LINE), says(LINE))))
+    assert needed(found[2]) == {1}
+    longer = find_quotes(
+        enumerate((result(f"{LINE} and then some more of it"), result(LINE[:44]), says(LINE)))
+    )
+    assert needed(longer[2]) == {0, 1}
+
+
+def test_only_what_an_edit_replaces_has_to_match() -> None:
+    found = find_quotes(enumerate((result(LINE), edits(old_string=LINE, new_string="b"))))
+    assert [one.edits for one in found[1].said] == [True, False]
+    found = find_quotes(enumerate((result(LINE), edits(old_string="b", new_string=LINE))))
+    assert [one.edits for one in found[1].said if one.text == LINE] == [False]
+
+
+def test_old_texts_are_those_of_all_agents() -> None:
+    several = ToolUse("a", "edit", {"edits": [{"oldText": "one"}, {"oldText": "two", "newText": "x"}]})
+    assert list(old_texts(several)) == ["one", "two"]
+    patch = "*** Begin Patch\n*** Update File: a\n@@\n same\n-old\n+new\n@@\n more\n*** End Patch\n"
+    assert list(old_texts(ToolUse("a", "bash", {"command": f"apply_patch <<E\n{patch}E"}))) == [
+        "same\nold",
+        "more",
+    ]
+    quoted = 'tools.apply_patch("*** Begin Patch\\n@@\\n-say(\\"hi\\")\\n+x\\n*** End Patch")'
+    assert list(old_texts(ToolUse("a", "bash", {"command": quoted}))) == ['say("hi")']
+    assert list(old_texts(ToolUse("a", "write", {"path": "a", "content": LINE}))) == []
+
+
+def test_malformed_inputs_have_no_old_texts() -> None:
+    for given in ({"edits": 5}, {"edits": ["x"]}, {"old_string": None}, {"edits": {"oldText": ["a"]}}):
+        assert list(old_texts(ToolUse("a", "edit", given))) == []

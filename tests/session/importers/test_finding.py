@@ -1,0 +1,137 @@
+"""The sessions that other agents keep on this machine, and those in OpenCode's database."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from prunecli.errors import SessionCorrupt, UsageError
+from prunecli.model.events import AssistantMessage, ToolResult
+from prunecli.session.importers.finding import files_below, session_files, sessions_of
+from prunecli.session.importers.source import read_source
+
+
+def put(path: Path, text: str = "{}\n", at: int = 1) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (at, at))
+    return path
+
+
+def test_each_agent_is_looked_for_where_it_keeps_its_sessions_newest_first(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    old = put(tmp_path / ".claude/projects/-work/a.jsonl", at=1)
+    new = put(tmp_path / ".claude/projects/-work/b.jsonl", at=2)
+    put(tmp_path / ".claude/projects/-work/b/subagents/c.jsonl")
+    put(tmp_path / ".claude/projects/-work/notes.txt")
+    codex = put(tmp_path / ".codex/sessions/2026/11/22/rollout-1.jsonl")
+    pi = put(tmp_path / ".pi/agent/sessions/--work--/1.jsonl")
+    gemini = put(tmp_path / ".gemini/tmp/work/chats/session-1.jsonl")
+    put(tmp_path / ".gemini/tmp/work/logs.json")
+    assert sessions_of("@claude", environ) == [new, old]
+    assert sessions_of("@codex", environ) == [codex]
+    assert sessions_of("@pi", environ) == [pi]
+    assert sessions_of("@gemini", environ) == [gemini]
+    assert sessions_of("@opencode", environ) == []
+
+
+def test_a_variable_moves_the_folder(tmp_path: Path) -> None:
+    moved = put(tmp_path / "elsewhere/sessions/1.jsonl")
+    environ = {"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "elsewhere")}
+    assert sessions_of("codex", environ) == [moved]
+
+
+def test_only_the_sessions_of_a_directory_are_found_if_one_is_given(tmp_path: Path) -> None:
+    environ, cwd = {"HOME": str(tmp_path)}, Path("/work/größe")
+    row = json.dumps({"type": "session_meta", "payload": {"cwd": str(cwd)}})
+    mine = put(tmp_path / ".codex/sessions/a.jsonl", f"{row}\n")
+    put(tmp_path / ".codex/sessions/b.jsonl", f"{row.replace('/work', '/other')}\n")
+    digest = sha256(str(cwd).encode()).hexdigest()
+    hashed = put(tmp_path / ".gemini/tmp/x/chats/session-1.jsonl", f'{{"projectHash":"{digest}"}}\n')
+    named = put(tmp_path / ".gemini/tmp/y/chats/session-2.jsonl")
+    put(tmp_path / ".gemini/tmp/y/.project_root", f"{cwd}\n")
+    put(tmp_path / ".gemini/tmp/z/chats/session-3.jsonl")
+    assert sessions_of("@codex", environ, cwd) == [mine]
+    assert set(sessions_of("@gemini", environ, cwd)) == {hashed, named}
+
+
+def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UsageError) as refused:
+        sessions_of("@nobody", {"HOME": "/"})
+    assert "@claude" in (refused.value.hint or "")
+
+
+def test_a_search_is_bounded_and_follows_no_links(tmp_path: Path) -> None:
+    for number in range(5):
+        put(tmp_path / f"{number}.jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    put(tmp_path.joinpath(*"abcdefghij") / "deep.jsonl")
+    assert len(list(files_below(tmp_path, 3))) == 3
+    assert [path.name for path in session_files(tmp_path)] == [f"{number}.jsonl" for number in range(5)]
+
+
+def database(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as store:
+        store.executescript(
+            """
+            CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,
+                                  time_created INTEGER, time_updated INTEGER);
+            CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+            CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+            """
+        )
+        for number, parent in ((1, None), (2, None), (3, "ses_1")):
+            row = (f"ses_{number}", parent, f"/work/{number}", "A title", 1_700_000_000_000, number)
+            store.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
+        said = {"role": "user", "time": {"created": 1_700_000_000_000}}
+        done = {
+            "role": "assistant",
+            "modelID": "m",
+            "time": {"created": 1_700_000_001_000, "completed": 1_700_000_002_000},
+            "tokens": {"input": 10, "output": 5, "reasoning": 0, "cache": {"read": 3, "write": 2}},
+        }
+        state = {"status": "completed", "input": {"command": "ls"}, "output": "a\nb"}
+        parts = (
+            ("p1", "m1", {"type": "text", "text": "list it"}),
+            ("p2", "m2", {"type": "tool", "tool": "bash", "callID": "c", "state": state}),
+            ("p3", "m2", {"type": "text", "text": "two files"}),
+            ("p4", "m2", "damaged"),
+        )
+        for name, at, data in (("m1", 1, said), ("m2", 2, done)):
+            store.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (name, at, json.dumps(data)))
+        for name, message, part in parts:
+            text = part if isinstance(part, str) else json.dumps(part)
+            store.execute("INSERT INTO part VALUES (?, ?, 'ses_1', ?)", (name, message, text))
+        store.commit()
+    return path
+
+
+def test_sessions_in_opencodes_database_are_found_and_read(tmp_path: Path) -> None:
+    store = database(tmp_path / ".local/share/opencode/opencode.db")
+    environ = {"HOME": str(tmp_path)}
+    assert sessions_of("@opencode", environ) == [store / "ses_2", store / "ses_1"]
+    assert sessions_of("@opencode", environ, Path("/work/1")) == [store / "ses_1"]
+    source = read_source(store / "ses_1")
+    assert source.kind == "opencode"
+    assert source.imported.origin.name == "A title"
+    events = [record.event for record in source.records]
+    assert [event.usage.prompt_tokens for event in events if isinstance(event, AssistantMessage)][-1] == 15
+    assert [event.tool_name for event in events if isinstance(event, ToolResult)] == ["bash"]
+
+
+def test_what_is_no_database_or_no_session_in_it_is_said(tmp_path: Path) -> None:
+    store = database(tmp_path / "opencode.db")
+    with pytest.raises(SessionCorrupt, match="no such session in this database"):
+        read_source(store / "ses_9")
+    broken = put(tmp_path / "other.db", "not a database at all, but a text that is long enough to look at")
+    with pytest.raises(SessionCorrupt, match="not OpenCode's database"):
+        read_source(broken / "ses_1")
+    with pytest.raises(SessionCorrupt, match="no messages"):
+        read_source(store / "ses_2")
+    put(tmp_path / ".local/share/opencode/opencode.db", "broken")
+    assert sessions_of("@opencode", {"HOME": str(tmp_path)}) == []
