@@ -9,6 +9,7 @@ price. README.md explains the policy on one page.
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from prunecli.context.economics import Market, Rates, cold, warmth
 from prunecli.context.exchange import Entry
@@ -17,13 +18,23 @@ from prunecli.context.pressure import in_tool_round
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.strategy import Proposal
-from prunecli.context.view import View
+from prunecli.context.view import NEVER, View
 from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 
 NAME = "auto"
+_MILLION = 1_000_000
 LOSING = "Pruning cost more than it saved in this session: auto now waits until the cache is cold"
+
+
+class _Fact(NamedTuple):
+    """The edit that clears a result, its raw tokens, those saved, and how likely it is needed again at each age."""
+
+    edit: Edit
+    raw: int
+    saved: int
+    odds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +79,40 @@ def _near(view: View, market: Market) -> bool:
 def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
     """The clears whose expected gain is positive."""
     counts = view.context.counts
-    further = numbers.further(view.context.requests)
-    carried = rates.write + rates.read * further
+    per_raw = counts.told_raw(_MILLION) / _MILLION
+    carried = per_raw * (rates.write + rates.read * numbers.further(view.context.requests))
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
-    replaced = {entry for entry, _ in superseded(view)}
-    facts = view.measured(NAME, lambda entry: _fact(view, entry, numbers))
-    ages, edits = _ages(view), list[Edit]()
-    for entry in view.results:
-        group, raw, edit = facts[entry]
-        if edit is None or (age := ages(entry)) < numbers.min_age:
-            continue
-        odds = numbers.superseded if entry in replaced else numbers.probability(group, age, raw)
-        if counts.told_raw(edit.tokens_saved) * carried > odds * (fetch + counts.told_raw(raw) * carried):
+    facts = view.measured((NAME, id(numbers)), lambda entry: _fact(view, entry, numbers))
+    found = [(entry, fact) for entry in view.results if (fact := facts[entry])]
+    replaced = {entry for entry, _ in superseded(view)} if found else set()
+    ages = _ages(view, numbers)
+    newest, edits = ages[0] if ages else NEVER, list[Edit]()
+    for entry, (edit, raw, saved, odds) in found:
+        at = -1
+        if entry.seq > newest:
+            age = len(ages) - bisect_right(ages, entry.seq)
+            if age < numbers.min_age:
+                continue
+            at = max(0, bisect_right(numbers.ages, age) - 1)
+        risk = numbers.superseded if entry in replaced else odds[at]
+        if saved * carried > risk * (fetch + raw * carried):
             edits.append(edit)
     return edits
 
 
-def _fact(view: View, entry: Entry, numbers: Expectations) -> tuple[Group, int, Edit | None]:
-    """The group and size of a result, and the edit that clears it; None if it is locked or too small."""
+def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
+    """What is known of a result; None if it is locked, too small, or its placeholder would not be shorter."""
     raw = view.tokens(entry)
     if raw < numbers.min_tokens or view.locked(entry):
-        return "other", raw, None
-    text = view.placeholder(entry, f"output pruned — ~{view.about(raw):,} tokens")
-    return _group(entry), raw, view.replaced("clear", entry, text)
+        return None
+    edit = view.replaced(
+        "clear", entry, view.placeholder(entry, f"output pruned — ~{view.about(raw):,} tokens")
+    )
+    if edit is None:
+        return None
+    group = _group(entry)
+    odds = tuple(numbers.probability(group, age, raw) for age in numbers.ages)
+    return _Fact(edit, raw, edit.tokens_saved, odds)
 
 
 def _group(entry: Entry) -> Group:
@@ -100,19 +122,19 @@ def _group(entry: Entry) -> Group:
     return GROUPS[kind or "read"]
 
 
-def _ages(view: View) -> Callable[[Entry], int]:
-    """The number of requests that showed a result so far."""
-    seqs = [exchange.seq for exchange in view.context.exchanges]
-    return lambda entry: len(seqs) - bisect_right(seqs, entry.seq)
+def _ages(view: View, numbers: Expectations) -> list[int]:
+    """The seqs of the newest answers, as many as make a difference; a result's age is the number after it."""
+    most = max(numbers.ages[-1], numbers.min_age)
+    return [exchange.seq for exchange in view.context.exchanges[-most:]]
 
 
 def _why(view: View, numbers: Expectations) -> Callable[[Entry], str]:
-    ages = _ages(view)
+    ages = _ages(view, numbers)
 
     def why(entry: Entry) -> str:
         if view.tokens(entry) < numbers.min_tokens:
             return f"under {numbers.min_tokens} tokens"
-        if ages(entry) < numbers.min_age:
+        if len(ages) - bisect_right(ages, entry.seq) < numbers.min_age:
             return "new: the model is still working with it"
         return "likely enough to be needed again"
 
