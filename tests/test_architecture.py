@@ -23,6 +23,7 @@ MAX_CIRCLE = 3
 ASYNC_ALLOWED = (
     "providers",
     "tools",
+    "sandbox",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions.inside import Inside
 from prunecli.agent.permissions.judge import Mode, Rules, Verdict, judge
 from prunecli.model.touches import Touches
 
@@ -23,6 +24,7 @@ class SessionGatekeeper:
 
     `granted` are the rules that the user added by such an answer; a configuration that is read again keeps them.
     `secrets` are files that count as secret wherever they lie: the key file, the trust store.
+    `inside` tells which sandbox commands run in.
     """
 
     rules: Rules
@@ -33,6 +35,7 @@ class SessionGatekeeper:
     secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
     granted: tuple[str, ...] = ()
+    inside: Callable[[], Inside] = Inside
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -51,6 +54,7 @@ class SessionGatekeeper:
             home=self.home,
             secrets=self.secrets,
             not_read=not_read,
+            inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
         )
 
     async def ask(self, asked: Asked) -> Answer:

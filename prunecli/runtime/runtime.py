@@ -39,6 +39,7 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
+from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.leftovers import clear_half_done
@@ -88,7 +89,12 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled)
+        self.sandbox = Enclosure(
+            setup, self.config, lambda: self.gatekeeper.rules, lambda: self.gatekeeper.trusted
+        )
+        self.tools: dict[str, Tool] = toolbox.load_tools(
+            self.config.tools.enabled, sandboxed=self.sandbox.wanted
+        )
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -97,6 +103,7 @@ class Runtime:
             setup.places.home,
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
+            inside=self.sandbox.inside,
         )
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
@@ -199,6 +206,7 @@ class Runtime:
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
+        self.sandbox.begin()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -268,9 +276,11 @@ class Runtime:
         self.session.mend()
         return begin(self)
 
-    def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """The context of the next tool call."""
-        return toolbox.tool_context(self.setup, self.session, self.files_seen, lambda: self.choices, approved)
+    def tool_context(self, *, approved: bool = False, granted: bool = False) -> ToolContext:
+        """The context of the next tool call by the model; a rule, the mode or the user `granted` it."""
+        confine = self.sandbox.confine(granted=granted)
+        parts = self.setup, self.session, self.files_seen, lambda: self.choices
+        return toolbox.tool_context(*parts, approved, confine)
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -312,7 +322,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.bill, self.running)
+        return standing.status(*parts, self.bill, self.running, self.sandbox.word)
 
     # What commands do ----------------------------------------------------------------------------------------
 
@@ -345,6 +355,7 @@ class Runtime:
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True
         self.use_config(config)
+        self.sandbox.begin()
         return config.notices
 
     def reload(self) -> Sequence[str]:
@@ -359,7 +370,9 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
+        self.sandbox.use(config)
+        tools = toolbox.load_tools(config.tools.enabled, sandboxed=self.sandbox.wanted)
+        rules = _rules(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
         if self.session.context.counts.counter.name != config.pruning.estimator:
@@ -370,6 +383,7 @@ class Runtime:
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()
+        self.sandbox.close()
         self.drop_resuming()
         self.session.close()
 

@@ -19,6 +19,7 @@ def status(
     gatekeeper: SessionGatekeeper,
     bill: Bill,
     running: bool,
+    sandbox: str = "",
 ) -> Status:
     """The current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
@@ -35,6 +36,7 @@ def status(
         gatekeeper.trusted,
         tuple(typed(message) for message in waiting),
         session.name,
+        sandbox,
     )
 
 

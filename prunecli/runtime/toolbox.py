@@ -11,13 +11,16 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
+from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
+from prunecli.tools.processes.confinement import Confine
 from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
-def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
-    """Load tools by name, in the order given. Raises ConfigError for an unknown name."""
+def load_tools(enabled: Iterable[str], *, sandboxed: bool = False) -> dict[str, Tool]:
+    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside. Raises ConfigError for an
+    unknown name."""
     tools: dict[str, Tool] = {}
     for name in enabled:
         for one in ("prun", "prun_with_memo") if name == "prun" else (name,):
@@ -25,7 +28,7 @@ def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
                 tool = load(one)
             except ToolError as error:
                 raise ConfigError(f"tools.enabled: {error}") from error
-            tools[tool.name] = tool
+            tools[tool.name] = ConfinedBash() if sandboxed and isinstance(tool, Bash) else tool
     return tools
 
 
@@ -55,7 +58,12 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def tool_context(
-    setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
+    setup: Setup,
+    session: Session,
+    seen: FilesSeen,
+    choices: Callable[[], Choices],
+    approved: bool,
+    confine: Confine,
 ) -> ToolContext:
     """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its tokens),
     or a single result could never be sent."""
@@ -68,4 +76,6 @@ def tool_context(
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
+        confine=confine,
+        approved=approved,
     )

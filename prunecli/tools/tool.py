@@ -28,6 +28,7 @@ from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
+from prunecli.tools.processes.confinement import Confine, bare
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -113,8 +114,8 @@ class ToolContext:
 
     `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
     complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
-    keeps what it has printed in case it does not finish; `command_prefix` are the words that put a command into
-    the sandbox.
+    keeps what it has printed in case it does not finish; `confine` puts commands into the sandbox, and `approved`
+    means that the user allowed this very call.
     """
 
     workspace: Path
@@ -126,7 +127,8 @@ class ToolContext:
     so_far: Callable[[str], None] = lambda _: None
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
-    command_prefix: tuple[str, ...] = ()
+    confine: Confine = bare
+    approved: bool = False
 
 
 class Tool(Protocol):

@@ -72,6 +72,7 @@ class Beginning:
         from prunecli.tui.slices import painted
         from prunecli.tui.transcript.warm import warm
 
+        await self._say_sandbox(runtime, conversation)
         await painted(self._app.frame)  # a thread that imports would hold the first look at the session up
         await self._load_typed(conversation)
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
@@ -86,6 +87,12 @@ class Beginning:
             if ready:
                 await asyncio.to_thread(ready)
         self._when_idle(runtime, conversation)
+
+    async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:
+        """Try which sandbox works, and say so. Nothing is tried in a directory that is not trusted."""
+        if line := await asyncio.to_thread(runtime.sandbox.line):
+            conversation.say(line)
+            conversation.show_status()
 
     async def _load_typed(self, conversation: "Conversation") -> None:
         """Brings history and draft back."""

@@ -53,13 +53,14 @@ async def run(
     take: Callable[[bytes], bool],
     time_limit: float,
     grace: float = 1.0,
+    descriptors: Sequence[int] = (),
 ) -> Ended:
     """Run `argv` (an absolute path first), standard output and error both going to `take` in chunks.
 
     `take` returns False when it wants no more: the command is ended. `time_limit` and `grace`, from TERM to
-    KILL, are in seconds. Raises ToolError when the command cannot be started.
+    KILL, are in seconds. The command inherits `descriptors`. Raises ToolError when the command cannot be started.
     """
-    process = _start(argv, cwd, env, grace)
+    process = _start(argv, cwd, env, grace, descriptors)
     watch = _Watch(process, take)
     try:
         await watch.until_over(time_limit)
@@ -77,7 +78,9 @@ class _Started:
     output: int
 
 
-def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float) -> _Started:
+def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float, descriptors: Sequence[int]
+) -> _Started:
     keep_locale = "1" if "LC_CTYPE" in env else "0"
     here = str(Path(__file__).parent)
     control, theirs = socket.socketpair()
@@ -92,6 +95,7 @@ def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float)
             cwd=cwd,
             env=dict(env),
             start_new_session=True,
+            pass_fds=tuple(descriptors),
         )
     except (OSError, ValueError) as error:
         control.close()
