@@ -1,9 +1,9 @@
 """The sandbox of a runtime: made when a command may run, tried in the background, said in words."""
 
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.inside import Inside
 from prunecli.agent.permissions.judge import Rules
 from prunecli.agent.permissions.rules import parse_rule
@@ -21,14 +21,12 @@ OFF = "off, commands run with your permissions"
 
 
 class Enclosure:
-    """The sandbox in force, if any. `rules` are those of the moment; `trusted`: commands may run at all."""
+    """The sandbox in force, if any. `keeper` has the rules and says whether commands may run at all."""
 
-    def __init__(
-        self, setup: Setup, config: Config, rules: Callable[[], Rules], trusted: Callable[[], bool]
-    ) -> None:
+    def __init__(self, setup: Setup, config: Config, keeper: SessionGatekeeper) -> None:
         self._make = setup.walls
-        self._rules = rules
-        self._trusted = trusted
+        self._keeper = keeper
+        keeper.inside = self.inside
         self._config = config
         self._walls: Walls | None = None
         self._lock = threading.Lock()
@@ -36,14 +34,18 @@ class Enclosure:
     @property
     def wanted(self) -> bool:
         """Whether commands shall run in a sandbox, if one works."""
-        return self._make is not None and self._config.sandbox.mode != "off"
+        return self.wants(self._config)
+
+    def wants(self, config: Config) -> bool:
+        """The same for another configuration."""
+        return self._make is not None and config.sandbox.mode != "off"
 
     @property
     def walls(self) -> "Walls | None":
         """The sandbox to try, None if none is wanted."""
         with self._lock:
             if self._walls is None and self._make is not None and self.wanted:
-                self._walls = self._make(self._config, self._rules)
+                self._walls = self._make(self._config, lambda: self._keeper.rules)
             return self._walls
 
     def use(self, config: Config) -> None:
@@ -54,7 +56,7 @@ class Enclosure:
 
     def begin(self) -> None:
         """Try in the background, once commands may run: before a directory is trusted, nothing is started."""
-        if self.wanted and self._trusted() and self.word == "":
+        if self.wanted and self._keeper.trusted and self.word == "":
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool) -> Confine:
@@ -67,7 +69,7 @@ class Enclosure:
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
             return Inside()
-        closed = walls.network is False and walls.finds_all() and _enforced(self._rules())
+        closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.rules)
         return Inside(True, closed)
 
     @property
@@ -80,7 +82,7 @@ class Enclosure:
 
     def line(self) -> str:
         """Which sandbox is in force, for the start; waits until it was tried. "" where no command can run yet."""
-        if self._make is None or not self._trusted():
+        if self._make is None or not self._keeper.trusted:
             return ""
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
@@ -91,7 +93,7 @@ class Enclosure:
         """One word for programs: the kind, "none" or "off"; "untrusted" where no command can run yet."""
         if not self.wanted:
             return "off"
-        if not self._trusted() or self.walls is None:
+        if not self._keeper.trusted or self.walls is None:
             return "untrusted"
         return self.walls.chosen().kind or "none"
 

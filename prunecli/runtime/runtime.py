@@ -89,12 +89,6 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.sandbox = Enclosure(
-            setup, self.config, lambda: self.gatekeeper.rules, lambda: self.gatekeeper.trusted
-        )
-        self.tools: dict[str, Tool] = toolbox.load_tools(
-            self.config.tools.enabled, sandboxed=self.sandbox.wanted
-        )
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -102,9 +96,10 @@ class Runtime:
             setup.cwd,
             setup.places.home,
             (setup.places.key_file, setup.places.trust_store),
-            self._ask,
-            inside=self.sandbox.inside,
+            lambda asked: self.asker(asked),
         )
+        self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.session = self._new_session()
@@ -268,9 +263,6 @@ class Runtime:
             forgo=lambda field: self._refusals.add(self.model_name, field),
         )
 
-    async def _ask(self, asked: Asked) -> Answer:
-        return await self.asker(asked)
-
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
         self.session.mend()
@@ -278,9 +270,8 @@ class Runtime:
 
     def tool_context(self, *, approved: bool = False, granted: bool = False) -> ToolContext:
         """The context of the next tool call by the model; a rule, the mode or the user `granted` it."""
-        confine = self.sandbox.confine(granted=granted)
-        parts = self.setup, self.session, self.files_seen, lambda: self.choices
-        return toolbox.tool_context(*parts, approved, confine)
+        parts = self.setup, self.session, self.files_seen, lambda: self.choices, approved
+        return toolbox.tool_context(*parts, self.sandbox.confine(granted=granted))
 
     # What holds now ------------------------------------------------------------------------------------------
 
@@ -355,24 +346,21 @@ class Runtime:
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True
         self.use_config(config)
-        self.sandbox.begin()
         return config.notices
 
     def reload(self) -> Sequence[str]:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._retired += (
-            self._providers.values()
-        )  # address and key may have changed; a run keeps its provider
+        # Address and key may have changed; a run keeps its provider.
+        self._retired += self._providers.values()
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
         self.sandbox.use(config)
-        tools = toolbox.load_tools(config.tools.enabled, sandboxed=self.sandbox.wanted)
-        rules = _rules(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
         if self.session.context.counts.counter.name != config.pruning.estimator:

@@ -18,7 +18,7 @@ from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
-def load_tools(enabled: Iterable[str], *, sandboxed: bool = False) -> dict[str, Tool]:
+def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
     """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside. Raises ConfigError for an
     unknown name."""
     tools: dict[str, Tool] = {}

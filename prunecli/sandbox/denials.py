@@ -5,6 +5,9 @@ ask to run outside what fails by itself.
 """
 
 import re
+from collections.abc import Sequence
+
+from prunecli.sanitize import one_line
 
 _ASK = "to run it outside, set outside=true and give a reason"
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b|errno 30\b", re.IGNORECASE)
@@ -15,18 +18,20 @@ _NO_NETWORK = re.compile(
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
-_PROXY = re.compile(r"prunecli: ([^\s\"'<>]+) is not allowed")
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
 _PROTECTED = re.compile(r"\.prunecli\b", re.IGNORECASE)
 
 
-def explain(output: str, *, hidden: tuple[str, ...], network: bool) -> str:
+def explain(
+    output: str, *, hidden: Sequence[str] = (), network: bool = False, refused: Sequence[str] = ()
+) -> str:
     """What the sandbox blocked, with the way out; "" if nothing points to it.
 
-    `hidden` are the paths that can't be opened; `network`: it is not restricted at all.
+    `hidden` are the paths that can't be opened; `network`: it is not restricted at all; `refused` are the hosts that
+    the proxy refused.
     """
-    if found := _PROXY.search(output):
-        return f"blocked by the sandbox: {found[1]} is not in [sandbox] network; {_ASK}"
+    if refused:
+        return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
     if line := _line_with(_READ_ONLY, output):
         return f"blocked by the sandbox: {_place(line)}; {_ASK}"
     if not network and _NO_NETWORK.search(output):

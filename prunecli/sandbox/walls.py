@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from prunecli.sandbox import bubblewrap, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
 from prunecli.sandbox.layout import Ground, Layout, inner_environment, layout_for
+from prunecli.sandbox.proxy import Proxy, start_words
 from prunecli.tools.processes.confinement import Confine, Confined, bare
 
 Kind = Literal["bubblewrap", "landlock", "seatbelt"]
@@ -120,14 +121,20 @@ class Walls:
         self, chosen: Chosen, argv: Sequence[str], cwd: str, env: Mapping[str, str], git: bool
     ) -> AsyncIterator[Confined]:
         layout = await asyncio.to_thread(layout_for, self.ground, git=git)
-        with self.prepared(chosen.program, layout, argv, cwd=cwd) as (words, descriptor):
-            yield Confined(
-                words,
-                inner_environment(env),
-                (descriptor,),
-                chosen.program,
-                lambda output: explain(output, hidden=layout.hidden, network=self.network is True),
-            )
+        proxy = Proxy(() if isinstance(self.network, bool) else self.network)
+
+        def said(output: str) -> str:
+            hidden, online = layout.hidden, self.network is True
+            return explain(output, hidden=hidden, network=online, refused=proxy.refused)
+
+        async with AsyncExitStack() as stack:
+            descriptors = list[int]()
+            if proxy.patterns:
+                descriptors.append(await stack.enter_async_context(proxy.serving()))
+                argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
+            prepared = self.prepared(chosen.program, layout, argv, cwd=cwd)
+            words, descriptor = stack.enter_context(prepared)
+            yield Confined(words, inner_environment(env), (*descriptors, descriptor), chosen.program, said)
 
     @contextmanager
     def prepared(
