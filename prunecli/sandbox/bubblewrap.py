@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from prunecli.sandbox.layout import Layout
 
+_SYSTEM_PROC = (
+    *("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver", "mtrr", "dynamic_debug", "asound"),
+    *("ide", "xen", "tty", "latency_stats", "timer_stats", "sched_debug"),
+)
+"""What of /proc changes the system. A new mount lets root write there even without capabilities."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -48,6 +54,8 @@ def words(
         said.append("--unshare-net")
     said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
     said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for name in _SYSTEM_PROC:
+        said += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
     for path in layout.readable:
         said += ["--ro-bind-try", path, path]

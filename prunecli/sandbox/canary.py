@@ -33,7 +33,9 @@ _FAILED = {
 }
 
 
-def choose(workspace: str, env: Mapping[str, str], *, platform_name: str = sys.platform) -> Chosen:
+def choose(
+    workspace: str, env: Mapping[str, str], *, only: str = "", platform_name: str = sys.platform
+) -> Chosen:
     """The first sandbox that works here, or why none does. Starts no program from the workspace."""
     if not platform_name.startswith("linux"):
         return Chosen(None, why=f"no sandbox for {platform_name} is built in")
