@@ -75,7 +75,7 @@ def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
 
 def test_where_a_sandbox_is_required_and_there_is_none_nothing_starts(tmp_path: Path) -> None:
     asked = Launch(cwd=tmp_path, sets=("sandbox.mode=require",))
-    with pytest.raises(UsageError, match="'require', but bwrap is not installed") as refused:
+    with pytest.raises(UsageError, match="'require', but bwrap: it is not installed") as refused:
         make_runtime(asked, {**environ(tmp_path), "PATH": str(tmp_path)})
     assert "--set" in refused.value.message
     assert "auto" in refused.value.hint

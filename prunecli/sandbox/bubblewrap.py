@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from prunecli.sandbox.layout import Layout
 
 _SYSTEM_PROC = (
-    *("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver", "mtrr", "dynamic_debug", "asound"),
+    *(
+        "sys",
+        "sysrq-trigger",
+        "irq",
+        "bus",
+        "fs",
+        "acpi",
+        "scsi",
+        "driver",
+        "mtrr",
+        "dynamic_debug",
+        "asound",
+    ),
     *("ide", "xen", "tty", "latency_stats", "timer_stats", "sched_debug"),
 )
 """What of /proc changes the system. A new mount lets root write there even without capabilities."""

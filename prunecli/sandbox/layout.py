@@ -79,6 +79,8 @@ _SESSION_VARIABLES = frozenset(
     {*_SOCKET_VARIABLES, "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "TMUX", "STY", "SSH_AGENT_PID"}
 )
 """Variables that lead to sockets of the user's session."""
+CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
+"""Caches without which a program does not start; those of the user are read-only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def inner_environment(env: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in env.items() if name not in _SESSION_VARIABLES}
     if "TMPDIR" in kept:
         kept["TMPDIR"] = "/tmp"  # noqa: S108  # the sandbox's own
-    for name, folder in (("GOCACHE", "/tmp/go-build"), ("UV_CACHE_DIR", "/tmp/uv")):  # noqa: S108
+    for name, folder in CACHES.items():
         kept.setdefault(name, folder)
     return kept
 

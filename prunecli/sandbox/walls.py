@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from prunecli.errors import ToolError
-from prunecli.sandbox import bubblewrap, seccomp
+from prunecli.sandbox import bubblewrap, landlock, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
 from prunecli.sandbox.layout import Ground, Layout, inner_environment, layout_for
@@ -129,33 +129,52 @@ class Walls:
 
         async with AsyncExitStack() as stack:
             descriptors = list[int]()
-            if proxy.patterns:
+            if proxy.patterns and chosen.kind == "bubblewrap":
                 descriptors.append(await stack.enter_async_context(proxy.serving()))
                 argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
-            prepared = self.prepared(chosen.program, layout, argv, cwd=cwd)
-            words, descriptor = stack.enter_context(prepared)
-            yield Confined(words, inner_environment(env), (*descriptors, descriptor), chosen.program, said)
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd)
+            words, more = stack.enter_context(prepared)
+            environ = self.environment(chosen, env)
+            yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
+
+    def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment inside."""
+        inner = inner_environment(env)
+        if chosen.kind == "bubblewrap":
+            return inner
+        if chosen.kind == "seatbelt":
+            return {**inner, "TMPDIR": self.stage().tmp}
+        return landlock.inner_environment(inner, self.stage().tmp)
 
     @contextmanager
     def prepared(
-        self, program: str, layout: Layout, argv: Sequence[str], *, cwd: str
-    ) -> Iterator[tuple[list[str], int]]:
-        """The words that run a command in bubblewrap, and the descriptor that it inherits.
+        self, chosen: Chosen, layout: Layout, argv: Sequence[str], *, cwd: str
+    ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """The words that run a command in the sandbox, and the descriptors that it inherits.
 
         Raises ToolError where our own folder can't be made.
         """
-        stage, descriptor = self.stage(), _memory_file(seccomp.filter_program())
-        online = self.network is True
+        stage, online = self.stage(), self.network is True
+        if chosen.kind == "seatbelt":
+            yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
+            return
+        under_landlock = chosen.kind == "landlock"
+        orders = (
+            landlock.orders_for(layout, stage.tmp, network=online)
+            if under_landlock
+            else seccomp.filter_program()
+        )
+        descriptor = _memory_file(orders)
         try:
-            yield (
-                bubblewrap.words(
-                    program, layout, stage, argv, cwd=cwd, network=online, seccomp=str(descriptor)
-                ),
-                descriptor,
-            )
+            if under_landlock:
+                yield landlock.words(descriptor, argv), (descriptor,)
+            else:
+                parts = chosen.program, layout, stage, argv
+                said = bubblewrap.words(*parts, cwd=cwd, network=online, seccomp=str(descriptor))
+                yield said, (descriptor,)
         finally:
             os.close(descriptor)
-            _remove_placeholders(layout.missing)
+            _remove_placeholders(() if under_landlock else layout.missing)
 
     def stage(self) -> Stage:
         """Our files for the mounts, made when they are first needed."""

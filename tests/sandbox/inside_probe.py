@@ -33,6 +33,11 @@ def write(path):
         file.write("x")
 
 
+def read(path):
+    with open(path, "rb") as file:
+        file.read(8)
+
+
 def through_symlink():
     os.symlink(OUTSIDE, "link")
     write("link")
@@ -88,13 +93,13 @@ def inject():
 
 def refused_ioctl():
     """TIOCSTI is refused as such, with EPERM, even on a file of ours where the kernel would say ENOTTY."""
-    with open("tty-probe", "w") as file:
+    with open("sub/tty-probe", "w") as file:
         try:
             fcntl.ioctl(file, 0x5412, b"x")
         except OSError as error:
             if error.errno == 1:
                 raise
-    os.unlink("tty-probe")
+    os.unlink("sub/tty-probe")
 
 
 def peek():
@@ -116,9 +121,9 @@ MUST_FAIL = {
     "make a hook": lambda: write(".git/hooks/pre-commit"),
     "move .git away": replace_git,
     "make .prunecli": lambda: os.mkdir(".prunecli"),
-    "read ~/.ssh": lambda: open(f"{HOME}/.ssh/id_rsa").read(),
-    "read .env": lambda: open(".env").read(),
-    "read .env by another name": lambda: open("innocent").read(),
+    "read ~/.ssh": lambda: read(f"{HOME}/.ssh/id_rsa"),
+    "read .env": lambda: read(".env"),
+    "read .env by another name": lambda: read("innocent"),
     "list ~/.ssh": lambda: os.listdir(f"{HOME}/.ssh"),
     "rename a secret": lambda: os.rename(".env", "moved"),
     "TCP": tcp,
@@ -145,7 +150,7 @@ MUST_FAIL = {
     "TIOCSTI": refused_ioctl,
     "write /proc/sys": lambda: write("/proc/sys/kernel/hostname"),
     "write /sys": lambda: write("/sys/kernel/uevent_helper"),
-    "open memory": lambda: open("/dev/mem", "rb").close(),
+    "open memory": lambda: read("/dev/mem"),
 }
 
 
@@ -166,10 +171,10 @@ MUST_WORK = {
     "write in the workspace": lambda: write("sub/in.txt"),
     "move and delete in the workspace": lambda: (os.rename("sub/a", "sub/b"), os.unlink("sub/b")),
     "write in /tmp": lambda: write("/tmp/x"),
-    "read /etc/passwd": lambda: open("/etc/passwd").read(),
+    "read /etc/passwd": lambda: read("/etc/passwd"),
     "write /dev/null": lambda: write("/dev/null"),
-    "read /dev/urandom": lambda: open("/dev/urandom", "rb").read(8),
-    "read the home folder": lambda: open(OUTSIDE).read(),
+    "read /dev/urandom": lambda: read("/dev/urandom"),
+    "read the home folder": lambda: read(OUTSIDE),
     "run a program of ours": compile_and_run,
     "shared memory": lambda: __import__("multiprocessing").get_context("fork").Lock(),
     "remove a folder": lambda: (os.makedirs("sub/x/y"), shutil.rmtree("sub/x")),
@@ -180,7 +185,7 @@ MUST_WORK = {
 def outcome(act):
     try:
         act()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # whatever it is, it did not work
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -50,14 +50,19 @@ async def probed(folder: Path, kind: str) -> dict[str, object]:
         name = f"prunecli-probe-{os.getpid()}"
         abstract.bind("\0" + name)
         abstract.listen()
-        victim = subprocess.Popen(["sleep", "600"], env={MARK: MARK})
+        victim = subprocess.Popen(["sleep", "600"], env={MARK: MARK})  # noqa: ASYNC220  # waits for nothing
         stack.callback(victim.wait)
         stack.callback(victim.kill)
         walls = Walls(ground, lambda: chosen)
         stack.callback(walls.close)
         given = {
-            **{"outside": str(home / "outside.txt"), "home": str(home), "tcp": tcp.getsockname()[1]},
-            **{"socket": str(home / "agent.sock"), "abstract": name, "pid": victim.pid, "mark": MARK},
+            "outside": str(home / "outside.txt"),
+            "home": str(home),
+            "tcp": tcp.getsockname()[1],
+            "socket": str(home / "agent.sock"),
+            "abstract": name,
+            "pid": victim.pid,
+            "mark": MARK,
         }
         words = ["/usr/bin/python3", "probe.py", json.dumps(given)]
 
@@ -77,7 +82,7 @@ async def probed(folder: Path, kind: str) -> dict[str, object]:
             if (work / ".git" / "hooks").exists()
             else None,
             "victim": victim.poll(),
-            "made": sorted({name for name in os.listdir(work)} - {"link", "hard", "moved", "tty-probe"}),
+            "made": sorted({*os.listdir(work)} - {"link", "hard", "moved"}),
             "home": sorted(os.listdir(home)),
         }
     try:
