@@ -108,7 +108,7 @@ def _tried(trial: Walls, chosen: Chosen, command: Sequence[str], root: str, env:
         )
     if os.path.lexists(os.path.join(root, "..", "out.txt")):  # a file in the private /tmp is not this one
         return "it lets commands write outside"
-    if done.returncode == 42:
+    if done.returncode == 42 and os.path.exists(os.path.join(root, "sub", "in.txt")):
         return ""
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return _FAILED.get(done.returncode) or (said[-1] if said else f"exit code {done.returncode}")

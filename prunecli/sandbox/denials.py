@@ -23,12 +23,17 @@ _PROTECTED = re.compile(r"\.prunecli\b", re.IGNORECASE)
 
 
 def explain(
-    output: str, *, hidden: Sequence[str] = (), network: bool = False, refused: Sequence[str] = ()
+    output: str,
+    *,
+    hidden: Sequence[str] = (),
+    network: bool = False,
+    refused: Sequence[str] = (),
+    landlock: bool = False,
 ) -> str:
     """What the sandbox blocked, with the way out; "" if nothing points to it.
 
     `hidden` are the paths that can't be opened; `network`: it is not restricted at all; `refused` are the hosts that
-    the proxy refused.
+    the proxy refused. `landlock` refuses like any file system does.
     """
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
@@ -41,6 +46,8 @@ def explain(
             name = path.rpartition("/")[2]
             if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
                 return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
+        if landlock:
+            return f"blocked by the sandbox: writing outside of the workspace or in its top folder; {_ASK}"
     return ""
 
 

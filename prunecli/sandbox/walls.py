@@ -124,8 +124,13 @@ class Walls:
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
         def said(output: str) -> str:
-            hidden, online = layout.hidden, self.network is True
-            return explain(output, hidden=hidden, network=online, refused=proxy.refused)
+            return explain(
+                output,
+                hidden=layout.hidden,
+                network=self.network is True,
+                refused=proxy.refused,
+                landlock=chosen.kind == "landlock",
+            )
 
         async with AsyncExitStack() as stack:
             descriptors = list[int]()
