@@ -11,7 +11,7 @@ from prunecli.runtime.make import make_runtime
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
-    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **more}
+    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PRUNECLI_SANDBOX": "off", **more}
 
 
 def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_real_one(
