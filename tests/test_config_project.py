@@ -95,6 +95,35 @@ def test_a_project_makes_things_stricter_but_not_looser_than_the_user_has_them(h
     assert here.load(trusted=True, flags={"--permission-mode": "auto"}).permissions.mode == "auto"
 
 
+@pytest.mark.parametrize(
+    ("user", "project", "result"),
+    [
+        ("true", "['a.b']", ("a.b",)),
+        ("true", "false", False),
+        ("['a.b', 'c.d']", "['a.b']", ("a.b",)),
+        ("['a.b']", "['c.d']", ("a.b",)),
+        ("['a.b']", "false", False),
+        ("false", "['a.b']", False),
+    ],
+)
+def test_a_project_can_only_shorten_the_list_of_hosts(here, user, project, result):
+    here.user(f"[sandbox]\nnetwork = {user}")
+    here.project(f"[sandbox]\nnetwork = {project}")
+    assert here.load(trusted=True).sandbox.network == result
+
+
+@pytest.mark.parametrize("value", ['["*.com"]', '["127.0.0.1"]', '["http://a.b"]', '"pypi.org"', "1", "[1]"])
+def test_a_list_of_hosts_that_is_none_is_an_error(here, value):
+    with pytest.raises(ConfigError, match="network"):
+        here.load(f"sandbox.network={value}")
+
+
+@pytest.mark.parametrize("path", ["cache", "../x", "/a/../b", "~x"])
+def test_a_writable_folder_is_absolute_or_at_home(here, path):
+    with pytest.raises(ConfigError, match="writable"):
+        here.load(f'sandbox.writable=["{path}"]')
+
+
 def test_permission_rules_add_up_so_that_no_file_takes_a_deny_rule_away(here):
     here.user("[permissions]\ndeny = ['a', 'b']\nallow = ['r']")
     here.project("[permissions]\ndeny = ['b', 'c']\nask = []")

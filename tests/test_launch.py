@@ -11,7 +11,7 @@ from prunecli.runtime.make import make_runtime
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
-    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **more}
+    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PRUNECLI_SANDBOX": "off", **more}
 
 
 def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_real_one(
@@ -75,7 +75,7 @@ def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
 
 def test_where_a_sandbox_is_required_and_there_is_none_nothing_starts(tmp_path: Path) -> None:
     asked = Launch(cwd=tmp_path, sets=("sandbox.mode=require",))
-    with pytest.raises(UsageError, match="no sandbox") as refused:
-        make_runtime(asked, environ(tmp_path))
+    with pytest.raises(UsageError, match="'require', but bwrap: it is not installed") as refused:
+        make_runtime(asked, {**environ(tmp_path), "PATH": str(tmp_path)})
     assert "--set" in refused.value.message
     assert "auto" in refused.value.hint

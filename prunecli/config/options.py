@@ -209,11 +209,26 @@ class Sandbox(Section):
         Literal["auto", "off", "require"],
         "auto: use a sandbox if one works. off: use none. require: refuse to start without one.",
     ] = "auto"
-    network: Annotated[bool, "Let commands use the network."] = False
+    network: Annotated[
+        bool | tuple[str, ...],
+        'Let commands use the network: false, true, or a list of hosts such as ["pypi.org", "*.pythonhosted.org"].',
+    ] = False
     writable: Annotated[
         tuple[str, ...],
         "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
+    max_processes: Annotated[Size, "Most processes of the user while a command runs; 0: no limit."] = 0
+    max_memory_mb: Annotated[Size, "Most data of each process in megabytes; 0: no limit."] = 0
+
+    def __post_init__(self) -> None:
+        for path in self.writable:
+            if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
+                raise ValueError(f"writable: expected a path that starts with / or ~/, got {path!r}")
+        if isinstance(self.network, tuple):
+            from prunecli.sandbox.hosts import problem  # deferred: few configurations name hosts
+
+            if wrong := next(filter(None, map(problem, self.network)), ""):
+                raise ValueError(f"network: {wrong}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -58,7 +58,11 @@ def refusal(key: Key, value: Any) -> str:
 def is_stricter(key: Key, value: Any, current: Any) -> bool:
     """Return whether a project's value may replace the current one."""
     order = STRICTEST_FIRST.get(key)
-    return order is None or order.index(value) < order.index(current)
+    if key == ("sandbox", "network") and isinstance(value, tuple):
+        return current is True or (isinstance(current, tuple) and set(value) < set(current))
+    if order is None or isinstance(current, tuple):
+        return order is None or value is False
+    return order.index(value) < order.index(current)
 
 
 def project_files(cwd: Path) -> tuple[Path, ...]:

@@ -12,13 +12,16 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
+from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
+from prunecli.tools.processes.confinement import Confine
 from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, Pages, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
-def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
-    """Load tools by name, in the order given. Raises ConfigError for an unknown name."""
+def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
+    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside. Raises ConfigError for an
+    unknown name."""
     tools: dict[str, Tool] = {}
     for name in enabled:
         for one in ("prun", "prun_with_memo") if name == "prun" else (name,):
@@ -26,7 +29,7 @@ def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
                 tool = load(one)
             except ToolError as error:
                 raise ConfigError(f"tools.enabled: {error}") from error
-            tools[tool.name] = tool
+            tools[tool.name] = ConfinedBash() if sandboxed and isinstance(tool, Bash) else tool
     return tools
 
 
@@ -63,7 +66,12 @@ def _pages(session: Session, choices: Choices) -> Pages | None:
 
 
 def tool_context(
-    setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
+    setup: Setup,
+    session: Session,
+    seen: FilesSeen,
+    choices: Callable[[], Choices],
+    approved: bool,
+    confine: Confine,
 ) -> ToolContext:
     """The context of the next tool call. In a small window, one output takes a quarter of it at most (a byte for each
     token); otherwise a single result might never fit into a request."""
@@ -77,4 +85,6 @@ def tool_context(
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
         pages=_pages(session, choices()),
+        confine=confine,
+        approved=approved,
     )

@@ -1,6 +1,6 @@
 """The parts of a call to judge, from the files and commands that its tool declares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from prunecli.agent.permissions.harmless import Reading, Surroundings, read_line
@@ -19,7 +19,7 @@ class Call:
 
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
     is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
-    harmless), and `doubt` says why it is not harmless.
+    harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox.
     """
 
     effect: Effect
@@ -30,6 +30,7 @@ class Call:
     line: Line | None = None
     readings: tuple[Reading, ...] = ()
     doubt: str = ""
+    outside: str | None = None
 
     @property
     def is_harmless(self) -> bool:
@@ -51,7 +52,8 @@ def parts_of(
     """
     if touches is None:
         return (Call("unknown", tool_name, doubt="this tool can change anything"),)
-    parts = [_command(tool_name, text, around, not_read) for text in touches.runs]
+    outside = touches.outside[0] if touches.outside else None
+    parts = [replace(_command(tool_name, text, around, not_read), outside=outside) for text in touches.runs]
     if touches.changes:
         parts.append(Call("edit", tool_name, _places(touches.changes, around)))
     read = tuple(path for path in touches.reads if path not in touches.changes)

@@ -25,6 +25,7 @@ from prunecli.agent.permissions.places import (
     Place,
     Unresolvable,
     is_inside,
+    is_secret,
     looks_secret,
     reading_doubt,
     real_path,
@@ -48,12 +49,16 @@ _MAX_SEARCHED = 3000
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets."""
+    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
+
+    `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
+    """
 
     workspace: Path
     cwd: Path
     home: Path
     secrets: tuple[Path, ...] = ()
+    walled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,8 @@ def _chooses_secrets(glob: str) -> bool:
 
 def _readable(text: str, around: Surroundings, cwd: Path | None = None) -> Place:
     place = resolve(text, cwd or around.cwd, around.home)
+    if around.walled and not is_secret(place, around.secrets):
+        return place
     if doubt := reading_doubt(place, around.workspace, around.secrets):
         raise Doubt(f"{text!r} {doubt}")
     return place

@@ -8,7 +8,7 @@ system could (ignoring case, everything below, at any place); allow rules match 
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -51,6 +51,18 @@ def matches(pattern: str, place: Place, workspace: Path, home: Path) -> bool | N
         return True
     answers = [_has_named_twin(end, pattern, regexes, workspace, home) for end in place.ends]
     return True if True in answers else None if None in answers else False
+
+
+def namer(patterns: Sequence[str], workspace: Path, home: Path) -> Callable[[str], bool]:
+    """Whether deny rules match a path by its text alone, as widely as `matches` does."""
+    regexes = [regex for pattern in patterns for regex in _wide(pattern, workspace, home)]
+    return lambda path: any(regex.fullmatch(_folded_path(path)) for regex in regexes)
+
+
+def fixed_path(pattern: str, workspace: Path, home: Path) -> str:
+    """The one path that a pattern names, with or without all below it; "" for one with other wildcards."""
+    bases = _anchored(pattern, workspace, home)
+    return bases[0][0] if bases and bases[0][1] in ([], ["**"]) else ""
 
 
 def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: bool) -> bool:
