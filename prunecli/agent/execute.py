@@ -113,7 +113,7 @@ async def uncounted(_: Sequence[Block]) -> None:
 class Executor:
     """Runs the calls of one session.
 
-    `context(approved=...)` makes the context of a call; approved means that the user allowed this very call.
+    `context(approved=..., reads=...)` makes the context of a call: the user allowed this very call; it only reads.
     `before_change` runs before each call that may change files. `count` returns the tokens to record with a result.
     """
 
@@ -233,7 +233,7 @@ class Executor:
     async def _run(self, ready: _Ready, *, approved: bool = False) -> tuple[ToolOutput, int]:
         call = ready.call
         context = replace(
-            self.context(approved=approved),
+            self.context(approved=approved, reads=not ready.verdict.may_change_files),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
             so_far=lambda text: self.session.hold(call.id, text),
         )

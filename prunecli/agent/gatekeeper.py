@@ -23,6 +23,7 @@ class SessionGatekeeper:
 
     `granted` are the rules that the user added by such an answer; a configuration that is read again keeps them.
     `secrets` are files that count as secret wherever they lie: the key file, the trust store.
+    `search_path` is the PATH of commands, None this process's.
     """
 
     rules: Rules
@@ -33,6 +34,7 @@ class SessionGatekeeper:
     secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
     granted: tuple[str, ...] = ()
+    search_path: str | None = None
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -51,6 +53,7 @@ class SessionGatekeeper:
             home=self.home,
             secrets=self.secrets,
             not_read=not_read,
+            search_path=self.search_path,
         )
 
     async def ask(self, asked: Asked) -> Answer:

@@ -97,6 +97,7 @@ class Runtime:
             setup.places.home,
             (setup.places.key_file, setup.places.trust_store),
             self._ask,
+            search_path=setup.child_env.get("PATH"),
         )
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
@@ -268,9 +269,10 @@ class Runtime:
         self.session.mend()
         return begin(self)
 
-    def tool_context(self, *, approved: bool = False) -> ToolContext:
+    def tool_context(self, *, approved: bool = False, reads: bool = False) -> ToolContext:
         """The context of the next tool call."""
-        return toolbox.tool_context(self.setup, self.session, self.files_seen, lambda: self.choices, approved)
+        parts = self.setup, self.session, self.files_seen, lambda: self.choices
+        return toolbox.tool_context(*parts, approved=approved, reads=reads)
 
     # What holds now ------------------------------------------------------------------------------------------
 

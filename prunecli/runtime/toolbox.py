@@ -4,6 +4,7 @@ and how their calls are shown."""
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from prunecli.agent.command_env import reading_environment
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import named
@@ -55,17 +56,28 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def tool_context(
-    setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
+    setup: Setup,
+    session: Session,
+    seen: FilesSeen,
+    choices: Callable[[], Choices],
+    *,
+    approved: bool,
+    reads: bool,
 ) -> ToolContext:
-    """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its tokens),
-    or a single result could never be sent."""
+    """What tools may use now: `approved` by the user for this very call, or because it only `reads`.
+
+    One output takes a quarter of a small window at most (a byte for each of its tokens), or a single result could
+    never be sent.
+    """
     tools, window = choices().config.tools, choices().window
+    env = setup.approved_env if approved else setup.child_env
     return ToolContext(
         setup.cwd,
         setup.cwd,
-        setup.approved_env if approved else setup.child_env,
+        reading_environment(env, setup.cwd) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
+        approved=approved,
     )

@@ -114,7 +114,7 @@ class ToolContext:
     `workspace` is the root inside which files may be changed, `cwd` where relative paths start; `env` is the
     complete environment of children (no key in it); `progress` shows the last lines while a call runs, `so_far`
     keeps what it has printed in case it does not finish; `command_prefix` are the words that put a command into
-    the sandbox.
+    the sandbox; `approved`: the user allowed this very call.
     """
 
     workspace: Path
@@ -127,6 +127,7 @@ class ToolContext:
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
     command_prefix: tuple[str, ...] = ()
+    approved: bool = False
 
 
 class Tool(Protocol):

@@ -35,7 +35,7 @@ class Repository:
             **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
         }
         self.git("init", "-q", "-b", "main")
-        (self.root / ".gitignore").write_text("out\nkey\nloop\n.env\n")
+        (self.root / ".gitignore").write_text("out\nkey\nloop\n.env\ndeploy\n")
         self.git("add", ".")
         for message in ("one", "two", "three"):
             self.git("commit", "-q", "--allow-empty", "-m", message)

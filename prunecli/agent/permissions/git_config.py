@@ -60,22 +60,37 @@ _OVERRIDES = {
 }
 
 
+_READING = {
+    "credential.helper": "",
+    "filter.lfs.clean": "",
+    "filter.lfs.process": "",
+    "filter.lfs.required": "false",
+    "filter.lfs.smudge": "",
+}
+"""Programs that only a command that writes or reaches a server needs. An empty filter passes content unchanged."""
+
+
 def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
     """Variables that keep git from starting programs that a repository names under a fixed key.
 
     Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks: for a
     command that a person approved, whose commit should run them.
     """
-    overrides = dict(_OVERRIDES)
-    if not hooks:
-        overrides["core.hooksPath"] = "/dev/null"
-    variables = {
-        "GIT_CONFIG_COUNT": str(len(overrides)),
+    return {
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_PAGER": "cat",
         "GIT_TERMINAL_PROMPT": "0",
+        **git_settings(hooks=hooks),
     }
+
+
+def git_settings(*, hooks: bool = False, reading: bool = False) -> dict[str, str]:
+    """The variables that override settings of a repository. `reading`: for a command that only reads."""
+    overrides = {**_OVERRIDES, **(_READING if reading else {})}
+    if not hooks:
+        overrides["core.hooksPath"] = "/dev/null"
+    variables = {"GIT_CONFIG_COUNT": str(len(overrides))}
     for index, (key, value) in enumerate(overrides.items()):
         variables[f"GIT_CONFIG_KEY_{index}"] = key
         variables[f"GIT_CONFIG_VALUE_{index}"] = value
@@ -122,7 +137,7 @@ def config_doubt(text: str) -> str:
 
 def _git_doubt(git: Path, reads_worktree: bool) -> str:
     try:
-        folder = common = _git_folder(git)
+        folder = common = git_folder(git)
         if _exists(folder / "commondir"):
             common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
         for path in (common / "config", folder / "config.worktree", common / "config.worktree"):
@@ -137,8 +152,11 @@ def _git_doubt(git: Path, reads_worktree: bool) -> str:
     return ""
 
 
-def _git_folder(git: Path) -> Path:
-    """The folder a `.git` stands for: itself, or what a file of one line `gitdir: PATH` says."""
+def git_folder(git: Path) -> Path:
+    """The folder a `.git` stands for: itself, or what a file of one line `gitdir: PATH` says.
+
+    Raises ValueError, OSError.
+    """
     if git.is_dir():
         return git
     text = _read(git)

@@ -8,21 +8,17 @@ as widely as a file system could (no case, all below it, anywhere); for allowing
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from prunecli.agent.permissions.places import (
-    Place,
-    Unresolvable,
-    folded,
-    looks_secret,
-    real_path,
-    starts_programs,
-)
+from prunecli.agent.permissions.places import Place, Unresolvable, real_path, starts_programs
+from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_SEARCHED = 5000
 """Directory entries checked for another hard link of a file that a rule denies."""
+_MAX_BELOW = 20_000
+"""Files checked for one that a rule denies below a folder that is searched."""
 
 
 def flaw(pattern: str) -> str:
@@ -71,10 +67,13 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
 def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool:
     """Whether a file that a deny rule names lies below the place, so that a search there could show it.
 
-    Where there are too many files to look at, it may.
+    Where there are too many files to look at, it may. Files that look secret are left out by the searching tools
+    themselves.
     """
-    regexes = _wide(pattern, workspace, home)
-    left = _MAX_SEARCHED
+    if looks_secret(pattern) and not _is_wild(pattern):
+        return False
+    named = naming(pattern, workspace, home)
+    left = _MAX_BELOW
     for base, _ in _anchored(pattern, workspace, home):
         fixed = _folded_path(base) + "/"
         for end in place.ends:
@@ -83,9 +82,15 @@ def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool
                 continue
             for path in _files(base if fixed.startswith(folder) else end):
                 left -= 1
-                if left < 0 or any(regex.fullmatch(_folded_path(path)) for regex in regexes):
+                if left < 0 or (named(path) and not looks_secret(path)):
                     return True
     return False
+
+
+def naming(pattern: str, workspace: Path, home: Path) -> Callable[[str], bool]:
+    """Tells of an absolute path whether a deny or ask rule with this pattern names it."""
+    regexes = _wide(pattern, workspace, home)
+    return lambda path: any(regex.fullmatch(_folded_path(path)) for regex in regexes)
 
 
 def _folded_path(path: str) -> str:

@@ -7,9 +7,10 @@ ends; one that can't be followed to its end raises `Unresolvable` and is never j
 import os
 import re
 import stat
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+
+from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_LINKS = 40
 """As Linux's own limit on symbolic links in one path."""
@@ -20,22 +21,6 @@ SYSTEM_READABLE = (
 )
 """Readable without asking although outside the workspace: files of installed packages, no user data."""
 
-_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "keychains"})
-_SECRET_NAMES = re.compile(
-    r"""\.env.* | .*\.env | .*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk) | id_(rsa|dsa|ecdsa|ed25519).*
-    | [._]netrc | \.(pgpass|npmrc|pypirc|git-credentials|htpasswd|vault-token|my\.cnf|boto|s3cfg|dockercfg)
-    | \.(bash|zsh|sh|python|node_repl|psql|mysql)_history
-    | \.?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt))? | \.?secrets?\.(json|toml|ya?ml|ini)
-    | service[-_]?account.*\.json | client_secrets?.*\.json | application_default_credentials\.json""",
-    re.VERBOSE,
-)
-_NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
-_SECRET_PATHS = re.compile(
-    r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
-    | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
-    | .*/\.docker/config\.json | .*/\.config/(gcloud|gh|hub|op)(/.*)?""",
-    re.VERBOSE,
-)
 _STARTS_PROGRAMS = frozenset(
     {
         *(".git", "git~1", ".gitmodules", ".prunecli", ".claude", ".cursor", ".codex", ".mcp.json", ".husky"),
@@ -131,18 +116,6 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
     )
 
 
-def looks_secret(path: str) -> bool:
-    """Whether the path's text is one where credentials are kept, in any spelling of upper and lower case."""
-    parts = [folded(part) for part in path.split("/") if part]
-    if not parts:
-        return False
-    if not _SECRET_FOLDERS.isdisjoint(parts):
-        return True
-    if _SECRET_NAMES.fullmatch(parts[-1]) and not _NOT_SECRET.fullmatch(parts[-1]):
-        return True
-    return bool(_SECRET_PATHS.fullmatch("/" + "/".join(parts)))
-
-
 def is_protected(place: Place, workspace: Path) -> bool:
     """Whether writing there could start a program later: `.git`, `.prunecli` and the like, in any case."""
     roots = {os.path.normpath(workspace), real_path(workspace)}
@@ -164,25 +137,6 @@ def is_system(place: Place) -> bool:
     return not place.by_name and all(
         end == "/dev/null" or any(lies_in(end, folder) for folder in SYSTEM_READABLE) for end in place.ends
     )
-
-
-def reading_doubt(place: Place, workspace: Path, secrets: tuple[Path, ...] = ()) -> str:
-    """Why reading there needs approval, as a predicate such as "may contain secrets", or ""."""
-    if is_secret(place, secrets):
-        return "may contain secrets"
-    if not is_inside(place, workspace) and not is_system(place):
-        return "is outside the workspace"
-    return ""
-
-
-def folded(component: str) -> str:
-    """A name as the most forgiving file system compares it: no case, no invisible characters, no trailing dots."""
-    if component.isascii():
-        text = component.lower()
-    else:
-        visible = "".join(part for part in component if unicodedata.category(part) != "Cf")
-        text = unicodedata.normalize("NFC", visible.casefold())
-    return text.rstrip(". ") or text
 
 
 def _follow(path: str) -> tuple[str, list[str]]:

@@ -7,6 +7,7 @@
 | `read`, `edit`, `bash` | every call that reads files, changes them, or runs a command, by whichever tool |
 | `bash(git status)` | a command of exactly these words |
 | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
+| `bash(python3 tests/*)` | a word may be a path with wildcards, which stay within a folder |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.globs import Glob, component_regex
 from prunecli.agent.permissions.shell import Doubt, Line, parse
 from prunecli.errors import ConfigError
 from prunecli.tools.registry import names
@@ -116,6 +118,8 @@ def _bash_rule(text: str, body: str) -> Rule:
         return Rule(text, "bash")
     try:
         line = parse(words)
+        if any(isinstance(word, Glob) and "/" not in word for command in line.commands for word in command):
+            raise Doubt("it uses a wildcard")
     except Doubt as doubt:
         why = f"a command in a rule must be plain words, but {doubt.reason}"
         raise _wrong(text, why, "end it with :* to match all commands that start with its words") from None
@@ -128,12 +132,33 @@ def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:
     return ConfigError(f"permission rule {text!r}: {why}", hint)
 
 
-def command_allowed(rule: Rule, words: tuple[str, ...]) -> bool:
-    """Whether an allow rule names this one command: by its words exactly, or by all words of its prefix."""
+def command_allowed(rule: Rule, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The words that an allow rule leaves open in a command that it names, None if it does not name it.
+
+    A rule names a command by its words exactly, or by all words of its prefix; what a wildcard stands for, and what
+    follows the prefix, is open.
+    """
     if rule.line is None or len(rule.line.commands) != 1:
-        return False
+        return None
     wanted = rule.line.commands[0]
-    return words[: len(wanted)] == wanted if rule.prefix else words == wanted
+    if len(words) < len(wanted) or (len(words) > len(wanted) and not rule.prefix):
+        return None
+    pairs = list(zip(wanted, words, strict=False))
+    if not all(_stands_for(want, word) for want, word in pairs):
+        return None
+    return (*(word for want, word in pairs if want != word), *words[len(wanted) :])
+
+
+def _stands_for(wanted: str, word: str) -> bool:
+    if not isinstance(wanted, Glob):
+        return wanted == word
+    patterns, parts = wanted.split("/"), str(word).removeprefix("./").split("/")
+    return len(patterns) == len(parts) and all(
+        part not in ("", "..")
+        and not part.startswith((".", "-"))
+        and component_regex(pattern).fullmatch(part)
+        for pattern, part in zip(patterns, parts, strict=True)
+    )
 
 
 def line_named(rule: Rule, line: Line) -> bool | None:

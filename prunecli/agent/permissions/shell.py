@@ -1,12 +1,16 @@
 """A strict parser for the unambiguous part of bash: the simple commands of a line.
 
 Everything it accepts means the same to bash: words of plain characters and quotes, joined by `|`, `&&`, `;` or
-`||`, and redirections to /dev/null. Everything else raises `Doubt`: variables, globs,
-substitutions, here-documents, braces, tildes, history, comments, escapes, newlines, control characters.
+`||`, and redirections to /dev/null. A word without quotes may be a glob; it is kept as a `Glob`. Everything else
+raises `Doubt`: variables, substitutions, here-documents, braces, tildes, history, comments, escapes, newlines,
+control characters.
 """
 
+import re
 import shlex
 from dataclasses import dataclass
+
+from prunecli.agent.permissions.globs import Glob
 
 MAX_LINE = 8192
 """The longest line that is judged, in characters; longer ones raise `Doubt`."""
@@ -42,6 +46,9 @@ _NAMES = {
 }
 
 
+_BRACKET = re.compile(r"\[[!^]?[A-Za-z0-9_.-]+\]")
+
+
 class Doubt(Exception):
     """The line can't be judged for certain; `reason` is a clause such as "it uses a wildcard"."""
 
@@ -59,10 +66,14 @@ class Line:
 
     def __str__(self) -> str:
         """The line in canonical quoting; `parse` of it gives the same value."""
-        parts = [shlex.join(self.commands[0])]
+        parts = [_written(self.commands[0])]
         for join, words in zip(self.joins, self.commands[1:], strict=True):
-            parts.append(f"{'' if join == ';' else ' '}{join} {shlex.join(words)}")
+            parts.append(f"{'' if join == ';' else ' '}{join} {_written(words)}")
         return "".join(parts)
+
+
+def _written(words: tuple[str, ...]) -> str:
+    return " ".join(str(word) if isinstance(word, Glob) else shlex.quote(word) for word in words)
 
 
 def parse(text: str) -> Line:
@@ -91,6 +102,8 @@ def _checked(words: list[str]) -> tuple[str, ...]:
         raise Doubt(f"it uses the shell keyword {words[0]!r}")
     if "=" in words[0]:
         raise Doubt("it sets a variable")
+    if isinstance(words[0], Glob):
+        raise Doubt(_NAMES["*"])
     return tuple(words)
 
 
@@ -153,7 +166,7 @@ class _Reader:
 
     def _word(self) -> str:
         parts: list[str] = []
-        before = ""
+        before, wild, begin = "", False, self.at
         while not self.at_end():
             character = self.text[self.at]
             if character in " |&;":
@@ -164,13 +177,31 @@ class _Reader:
             elif character == '"':
                 parts.append(self._double_quoted())
                 before = '"'
+            elif character in "*?[":
+                parts.append(self._wild(character))
+                before, wild = character, True
             elif character in _PLAIN or (character == "~" and before in _BEFORE_TILDE):
                 parts.append(character)
                 before = character
                 self.at += 1
             else:
                 raise Doubt(_named(character))
-        return "".join(parts)
+        if not wild:
+            return "".join(parts)
+        if {"'", '"'} & set(self.text[begin : self.at]) or "~" in parts:
+            raise Doubt(_NAMES["*"])
+        return Glob("".join(parts))
+
+    def _wild(self, character: str) -> str:
+        """A star, a question mark, or a whole bracket of plain characters, which bash reads in one way only."""
+        found = _BRACKET.match(self.text, self.at) if character == "[" else None
+        if character == "[" and not found:
+            raise Doubt(_NAMES["["])
+        text = found[0] if found else character
+        self.at += len(text)
+        if self.text.startswith("(", self.at):
+            raise Doubt(_NAMES["("])
+        return text
 
     def _single_quoted(self) -> str:
         end = self.text.find("'", self.at + 1)
