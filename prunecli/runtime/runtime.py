@@ -282,7 +282,6 @@ class Runtime:
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
-        tokens = context.counts.context_tokens
         return Choices(
             self.config,
             context.settings,
@@ -290,7 +289,7 @@ class Runtime:
             "recall" in known_tools(context, self.tools),
             now,
             *endpoint,
-            tokens,
+            context.counts.context_tokens,
         )
 
     @property

@@ -48,18 +48,9 @@ _OTHER_NAMES = (
 
 
 class Glob(str):
-    """A word of a line that bash expands: its text, all of it unquoted. It equals no plain word."""
+    """A word of a line that bash expands: its text, all of it unquoted."""
 
     __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Glob) and str.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(("glob", str(self)))
 
 
 class TooMany(Exception):

@@ -146,12 +146,12 @@ def command_allowed(rule: Rule, words: tuple[str, ...]) -> tuple[str, ...] | Non
     pairs = list(zip(wanted, words, strict=False))
     if not all(_stands_for(want, word) for want, word in pairs):
         return None
-    return (*(word for want, word in pairs if want != word), *words[len(wanted) :])
+    return (*(word for want, word in pairs if isinstance(want, Glob)), *words[len(wanted) :])
 
 
 def _stands_for(wanted: str, word: str) -> bool:
     if not isinstance(wanted, Glob):
-        return wanted == word
+        return wanted == word and not isinstance(word, Glob)
     patterns, parts = wanted.split("/"), str(word).removeprefix("./").split("/")
     return len(patterns) == len(parts) and all(
         part not in ("", "..")

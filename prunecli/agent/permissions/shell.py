@@ -8,7 +8,7 @@ control characters.
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prunecli.agent.permissions.globs import Glob
 
@@ -63,6 +63,17 @@ class Line:
 
     commands: tuple[tuple[str, ...], ...]
     joins: tuple[str, ...] = ()
+    globs: tuple[tuple[int, int], ...] = field(init=False)
+    """Which words of which commands are globs: `ls '*'` and `ls *` are different lines."""
+
+    def __post_init__(self) -> None:
+        found = (
+            (row, at)
+            for row, words in enumerate(self.commands)
+            for at, word in enumerate(words)
+            if isinstance(word, Glob)
+        )
+        object.__setattr__(self, "globs", tuple(found))
 
     def __str__(self) -> str:
         """The line in canonical quoting; `parse` of it gives the same value."""
