@@ -56,5 +56,5 @@ def configured(ctx: typer.Context) -> Config:
         flags=asked.flags,
         sets=asked.sets,
         config_file=asked.config_file,
-        trusted=asked.trust or TrustStore(places.trust_store).is_trusted(cwd),
+        trusted=asked.trust or TrustStore(places.trust_store).may_act(cwd),
     )

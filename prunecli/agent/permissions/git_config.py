@@ -22,7 +22,8 @@ _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\\]*)?")
 _DATA = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
     "eol safecrlf longpaths untrackedcache quotepath abbrev commitgraph multipackindex preloadindex protecthfs "
-    "protectntfs trustctime checkstat sharedrepository",
+    "protectntfs trustctime checkstat sharedrepository hookspath excludesfile whitespace "
+    "sparsecheckout sparsecheckoutcone commentchar commentstring splitindex",
     "extensions": "objectformat worktreeconfig refstorage relativeworktrees preciousobjects noop",
     "remote": "url pushurl fetch push tagopt prune prunetags gh-resolved skipdefaultupdate skipfetchall",
     "submodule": "url active branch",
@@ -31,19 +32,38 @@ _DATA = {
     "pull": "rebase ff",
     "push": "default autosetupremote followtags",
     "fetch": "prune prunetags",
-    "merge": "ff conflictstyle",
     "rebase": "autosquash autostash",
     "rerere": "enabled autoupdate",
     "commit": "gpgsign",
     "tag": "gpgsign",
     "diff": "algorithm renames colormoved mnemonicprefix noprefix context",
     "status": "showuntrackedfiles short branch",
-    "lfs": "repositoryformatversion",
+    "lfs": "repositoryformatversion access locksverify url pushurl fetchinclude fetchexclude concurrenttransfers",
+    "filter": "clean smudge process required",
+    "credential": "helper username usehttppath",
+    "http": "sslverify proxy extraheader postbuffer sslcainfo version cookiefile",
+    "merge": "ff conflictstyle driver name recursive tool renames log stat",
+    "index": "version sparse threads",
+    "feature": "manyfiles experimental",
+    "checkout": "defaultremote guess workers",
+    "blame": "ignorerevsfile date coloring",
+    "log": "date decorate follow abbrevcommit",
+    "gpg": "format",
+    "help": "autocorrect",
+    "safe": "directory",
     "maintenance": "auto strategy",
 }
-"""Keys whose values no reading command runs, includes or follows; a subsection is allowed where git has one."""
-_ANY_KEY = frozenset({"branch", "color", "advice", "gui", "gc", "pack"})
-_SUBSECTIONS = frozenset({"remote", "submodule", "branch", "color"})
+"""Keys whose values no reading command runs, includes or follows; a subsection is allowed where git has one.
+
+Hooks, git-lfs and credential helpers name programs, as husky and others write them: `git_settings` switches them off.
+"""
+_ANY_KEY = frozenset(
+    {"branch", "color", "advice", "gui", "gc", "pack", "gitflow", "husky", "vscode-merge-base"}
+)
+_SUBSECTIONS = frozenset(
+    {"remote", "submodule", "branch", "color", "credential", "http", "merge", "lfs", "gitflow"}
+)
+_OVERRIDDEN_FILTERS = frozenset({"lfs"})
 
 _OVERRIDES = {
     "core.fsmonitor": "false",
@@ -124,7 +144,9 @@ def config_doubt(text: str) -> str:
             section, subsection = header[1].lower(), header[2]
             if section not in _DATA and section not in _ANY_KEY:
                 return f"the section [{section}] may start programs"
-            if subsection is not None and section not in _SUBSECTIONS:
+            if section == "filter" and subsection in _OVERRIDDEN_FILTERS:
+                continue
+            if section == "filter" or (subsection is not None and section not in _SUBSECTIONS):
                 return f'the section [{section} "{subsection}"] may start programs'
             continue
         key = _KEY.fullmatch(content)

@@ -14,13 +14,16 @@ from prunecli.agent.permissions.git_reading import read_git
 from prunecli.agent.permissions.globs import Glob, TooMany, chooses_secrets, expand
 from prunecli.agent.permissions.harmless_commands import FORMS, Form, Words
 from prunecli.agent.permissions.options import Given, check_counts, read_options
-from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve, starts_programs
+from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve
 from prunecli.agent.permissions.shell import Doubt, Line
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import sweep_of_grep, sweep_of_rg
 from prunecli.programs import program_doubt
+from prunecli.tools.files.secret_paths import folded
 
 _BUILTINS = frozenset({"echo", "pwd", "test", "true", "false", "type", "command", "cd"})
+_ENTERED = frozenset({".git", ".prunecli"})
+"""Folders that no `cd` enters unasked."""
 _LOOKS_UP = frozenset({"which", "type", "command"})
 _SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
 _MAX_FOLDERS = 4
@@ -61,11 +64,11 @@ def _entered(words: Words, around: Surroundings) -> Path:
         raise Doubt("it changes the folder")
     try:
         place = resolve(text, around.cwd, around.home)
-        inside = os.path.relpath(place.real, real_path(around.workspace))
+        parts = map(folded, os.path.relpath(place.real, real_path(around.workspace)).split("/"))
         plain = os.path.normpath(os.path.join(real_path(around.cwd), text))
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
-    if not is_inside(place, around.workspace) or place.ends != (plain,) or starts_programs(inside):
+    if not is_inside(place, around.workspace) or place.ends != (plain,) or not _ENTERED.isdisjoint(parts):
         raise Doubt(f"it changes the folder to {text!r}")
     if not os.path.isdir(plain):
         raise Doubt(f"it changes the folder to {text!r}, which does not exist")

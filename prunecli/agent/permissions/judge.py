@@ -148,7 +148,7 @@ def _edit_by_mode(call: Call, mode: Mode, rule: str, around: Surroundings) -> Ve
         if not is_inside(place, around.workspace):
             return Verdict("ask", f"{place.real} is outside the workspace", rule)
         if is_protected(place, around.workspace):
-            return Verdict("ask", f"{place.real} can start programs later", rule)
+            return Verdict("ask", f"other programs obey {place.real}", rule)
         if around.keeps_secrets(place):
             return Verdict("ask", f"{place.real} may contain secrets", rule)
         if _has_other_names(place.real):

@@ -23,23 +23,95 @@ SYSTEM_READABLE = (
 
 _STARTS_PROGRAMS = frozenset(
     {
-        *(".git", "git~1", ".gitmodules", ".prunecli", ".claude", ".cursor", ".codex", ".mcp.json", ".husky"),
+        *(
+            ".git",
+            "git~1",
+            ".gitmodules",
+            ".gitattributes",
+            ".gitconfig",
+            ".husky",
+            ".githooks",
+            "lefthook.yml",
+        ),
+        *(
+            ".prunecli",
+            ".claude",
+            ".cursor",
+            ".codex",
+            ".gemini",
+            ".opencode",
+            ".aider.conf.yml",
+            ".mcp.json",
+        ),
+        *(
+            "agents.md",
+            "claude.md",
+            "gemini.md",
+            ".cursorrules",
+            ".windsurfrules",
+            ".clinerules",
+            ".windsurf",
+        ),
         *(
             ".vscode",
             ".idea",
+            ".zed",
+            ".fleet",
             ".devcontainer",
-            ".envrc",
-            ".direnv",
-            ".tool-versions",
-            ".mise.toml",
-            "mise.toml",
+            ".vimrc",
+            ".exrc",
+            ".nvim.lua",
+            ".dir-locals.el",
         ),
-        *(".python-version", ".node-version", ".ruby-version", "rust-toolchain", "rust-toolchain.toml"),
-        *(".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile"),
-        *(".gitconfig", ".config", ".ssh"),
+        *(".envrc", ".direnv", ".tool-versions", ".mise.toml", "mise.toml", ".mise", ".editorconfig"),
+        *(
+            ".python-version",
+            ".node-version",
+            ".nvmrc",
+            ".ruby-version",
+            "rust-toolchain",
+            "rust-toolchain.toml",
+        ),
+        *(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".inputrc",
+        ),
+        *(
+            ".gdbinit",
+            ".lldbinit",
+            ".config",
+            ".ssh",
+            ".circleci",
+            ".gitlab-ci.yml",
+            "jenkinsfile",
+            ".travis.yml",
+        ),
+        *(
+            "package.json",
+            ".cargo",
+            ".npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".yarn",
+            ".pnpmfile.cjs",
+            "bunfig.toml",
+            ".bazelrc",
+        ),
+        *(".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "sitecustomize.py", "usercustomize.py"),
+        *("node_modules", ".venv", "venv", "site-packages", ".mvn", ".gradle", "pip.conf", ".pypirc"),
     }
 )
-"""Files and folders from which git, a shell, an editor, a version switcher or an agent starts programs later."""
+"""Files and folders that other programs obey: git, shells, editors, package managers, build servers, agents.
+
+`package.json` is among them for its lifecycle scripts, which an install runs.
+"""
+_OBEYED_PATHS = re.compile(r"(?:.*/)?\.github/(?:workflows|actions|copilot-instructions\.md)(?:/.*)?|.*\.pth")
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 
 
@@ -117,7 +189,7 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
 
 
 def is_protected(place: Place, workspace: Path) -> bool:
-    """Whether writing there could start a program later: `.git`, `.prunecli` and the like, in any case."""
+    """Whether another program obeys what is written there: `.git`, `AGENTS.md` and the like, in any case."""
     roots = {os.path.normpath(workspace), real_path(workspace)}
     return any(
         starts_programs(spelling[len(root) :])
@@ -128,8 +200,9 @@ def is_protected(place: Place, workspace: Path) -> bool:
 
 
 def starts_programs(path: str) -> bool:
-    """Whether a component of the path is one from whose files programs are started."""
-    return any(folded(part) in _STARTS_PROGRAMS for part in path.split("/"))
+    """Whether other programs obey the file or a folder that it lies in."""
+    parts = [folded(part) for part in path.split("/")]
+    return not _STARTS_PROGRAMS.isdisjoint(parts) or _OBEYED_PATHS.fullmatch("/".join(parts)) is not None
 
 
 def is_system(place: Place) -> bool:

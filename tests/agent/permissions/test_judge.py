@@ -616,6 +616,31 @@ def test_a_path_through_a_folder_without_access_is_denied() -> None:
             "a/.prunecli/x",
         ),
         *(".vscode/tasks.json", ".envrc", ".mcp.json", ".tool-versions", "inner/config", "alias/hooks/x"),
+        *("AGENTS.md", "src/AGENTS.md", "agents.MD", "CLAUDE.md", "GEMINI.md", ".github/workflows/ci.yml"),
+        *(".github/actions/x/action.yml", ".cargo/config.toml", ".gemini/settings.json", ".zed/tasks.json"),
+        *(
+            ".idea/workspace.xml",
+            ".gdbinit",
+            ".lldbinit",
+            ".yarnrc.yml",
+            ".pre-commit-config.yaml",
+            "src/x.pth",
+        ),
+        *(
+            ".gitlab-ci.yml",
+            ".husky/pre-commit",
+            ".npmrc",
+            "node_modules/which/bin/which",
+            ".venv/bin/python",
+        ),
+        *(
+            "sitecustomize.py",
+            ".gitattributes",
+            ".cursorrules",
+            ".vimrc",
+            ".bazelrc",
+            ".Github/Workflows/x.yml",
+        ),
     ],
 )
 def test_edits_mode_never_writes_where_programs_are_started_from(here: Scene, path: str) -> None:
