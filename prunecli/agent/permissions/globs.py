@@ -163,6 +163,13 @@ def _names(folder: str) -> Iterator[tuple[str, bool]]:
     try:
         with os.scandir(folder or "/") as entries:
             for entry in entries:
-                yield entry.name, entry.is_dir()
+                yield entry.name, _is_folder(entry)
     except OSError:
         return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads nowhere

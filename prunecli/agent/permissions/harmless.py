@@ -47,7 +47,7 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
     places = [around]
     for index, words in enumerate(line.commands):
         if words[0] != "cd":
-            yield words, places
+            yield words, [replace(place, piped=joins[index] == "|") for place in places]
             continue
         if "|" in (joins[index], joins[index + 1]):
             raise Doubt("it changes the folder inside a pipe")
@@ -155,6 +155,8 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
     drop = form.operands == "text first" and not given.options & form.no_text
     operands = given.operands[1:] if drop else given.operands
     sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
+    if not operands and name == "rg" and around.piped and not given.options & form.no_contents:
+        return Reading()  # it searches what it is given
     if not operands and (form.reads_cwd or sweeps):
         operands = (".",)
     places = tuple(around.readable(word, names_only=form.names_only) for word in operands if word != "-")

@@ -49,6 +49,9 @@ _NAMES = {
 _BRACKET = re.compile(r"\[[!^]?[A-Za-z0-9_.-]+\]")
 
 
+_REFERENCE = re.compile(r"\{[A-Za-z0-9-]+\}")
+
+
 class Doubt(Exception):
     """The line can't be judged for certain; `reason` is a clause such as "it uses a wildcard"."""
 
@@ -188,6 +191,10 @@ class _Reader:
             elif character == '"':
                 parts.append(self._double_quoted())
                 before = '"'
+            elif character == "{" and before == "@" and (found := _REFERENCE.match(self.text, self.at)):
+                parts.append(found[0])  # `HEAD@{1}`: without a comma or two dots bash expands nothing
+                before = "}"
+                self.at = found.end()
             elif character in "*?[":
                 parts.append(self._wild(character))
                 before, wild = character, True
@@ -224,10 +231,13 @@ class _Reader:
 
     def _double_quoted(self) -> str:
         """Inside, bash takes everything but $ ` " \\ ! as it stands, and a backslash before any other character
-        as well (POSIX 2.2.3)."""
-        text, at = self.text, self.at + 1
+        as well; `\\"` is a quote (POSIX 2.2.3)."""
+        text, at, escaped = self.text, self.at + 1, list[int]()
         while at < len(text) and text[at] != '"':
-            if text[at] == "\\":
+            if text.startswith('\\"', at):
+                escaped.append(at)
+                at += 1
+            elif text[at] == "\\":
                 at += 1
                 if at >= len(text) or text[at] in _NOT_LITERAL:
                     raise Doubt(_NAMES["\\"])
@@ -236,6 +246,6 @@ class _Reader:
             at += 1
         if at >= len(text):
             raise Doubt("it has an unclosed quote")
-        inner = text[self.at + 1 : at]
+        inner = "".join(text[place] for place in range(self.at + 1, at) if place not in escaped)
         self.at = at + 1
         return inner

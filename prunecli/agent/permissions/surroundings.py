@@ -15,7 +15,8 @@ from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 class Surroundings:
     """The context a call is judged in: absolute folders, and prunecli's own files and folders with secrets.
 
-    `path` is the PATH that programs are found on; "" leaves programs unchecked.
+    `path` is the PATH that programs are found on; "" leaves programs unchecked. `piped`: a command before it in the
+    line writes its input.
     """
 
     workspace: Path
@@ -23,6 +24,7 @@ class Surroundings:
     home: Path
     secrets: tuple[Path, ...] = ()
     path: str = ""
+    piped: bool = False
 
     def keeps_secrets(self, place: Place) -> bool:
         """Whether credentials are usually kept there, or the file is another name of one where they are."""
