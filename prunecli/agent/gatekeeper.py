@@ -23,7 +23,8 @@ class SessionGatekeeper:
     """Judge calls by rules and mode, and ask through `asker`. "Always" holds for this session.
 
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
-    treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in.
+    treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
+    the PATH of commands, None for this process's.
     """
 
     rules: Rules
@@ -35,6 +36,7 @@ class SessionGatekeeper:
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
     granted: tuple[str, ...] = ()
     inside: Callable[[], Inside] = Inside
+    search_path: str | None = None
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -54,6 +56,7 @@ class SessionGatekeeper:
             secrets=self.secrets,
             not_read=not_read,
             inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
+            search_path=self.search_path,
         )
 
     async def ask(self, asked: Asked) -> Answer:

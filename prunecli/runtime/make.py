@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
 from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.project_settings import refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, provider_for
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """The first line shown to a new user; it fits 80 columns."""
+CHANGED_SETTINGS = (
+    "AGENTS.md, CLAUDE.md or .prunecli/ changed since you trusted this directory, so it is untrusted now: "
+    "read-only, its settings are ignored. `prunecli trust` shows what changed and trusts it again."
+)
 STAND_IN = "demo"
 """The model used without an API key."""
 NO_KEY = "no API key"
@@ -42,7 +47,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     places = Places.of(environ)
     cwd = (asked.cwd or Path.cwd()).resolve()
     store = TrustStore(places.trust_store)
-    trusted = asked.trust or store.is_trusted(cwd)
+    trusted = asked.trust or store.may_act(cwd)
 
     def load_config(trusted: bool) -> Config:
         config = load(
@@ -85,7 +90,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
     runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    runtime.notices = [*config.notices, *([DEMO_NOTICE] if demo else []), *_model_notes(config, runtime)]
+    runtime.notices = [
+        *_trust_notes(store, cwd, trusted),
+        *config.notices,
+        *([DEMO_NOTICE] if demo else []),
+        *_model_notes(config, runtime),
+    ]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
@@ -95,6 +105,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
+
+
+def _trust_notes(store: TrustStore, cwd: Path, trusted: bool) -> list[str]:
+    """What to tell about settings that do not take effect: changed ones, and links out of the project."""
+    changed = [CHANGED_SETTINGS] if store.is_trusted(cwd) and not trusted else []
+    return [*changed, *(refused_links(cwd) if trusted else ())]
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.judge import Rules
-from prunecli.agent.permissions.places import looks_secret, resolve
+from prunecli.agent.permissions.places import resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.config import Config
 from prunecli.paths import Places, absolute
@@ -17,6 +17,7 @@ from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground, real
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.walls import Limits, Walls
+from prunecli.tools.files.secret_paths import looks_secret
 
 
 def make_walls(

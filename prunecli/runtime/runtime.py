@@ -97,6 +97,7 @@ class Runtime:
             setup.places.home,
             (setup.places.key_file, setup.places.trust_store),
             lambda asked: self.asker(asked),
+            search_path=setup.child_env.get("PATH"),
         )
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
@@ -271,10 +272,16 @@ class Runtime:
         self.session.mend()
         return begin(self)
 
-    def tool_context(self, *, approved: bool = False, granted: bool = False) -> ToolContext:
-        """The context of the next tool call by the model; a rule, the mode or the user `granted` it."""
-        parts = self.setup, self.session, self.files_seen, lambda: self.choices, approved
-        return toolbox.tool_context(*parts, self.sandbox.confine(granted=granted))
+    def tool_context(
+        self, *, approved: bool = False, granted: bool = False, reads: bool = False
+    ) -> ToolContext:
+        """The context of the next tool call by the model.
+
+        The user `approved` this very call; a rule, the mode or the user `granted` it; it only `reads`.
+        """
+        parts = self.setup, self.session, self.files_seen, lambda: self.choices
+        confine = self.sandbox.confine(granted=granted)
+        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
 
     # In force now --------------------------------------------------------------------------------------------
 

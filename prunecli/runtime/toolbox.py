@@ -4,6 +4,7 @@ of their calls."""
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from prunecli.agent.command_env import reading_environment
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, takes
@@ -70,16 +71,22 @@ def tool_context(
     session: Session,
     seen: FilesSeen,
     choices: Callable[[], Choices],
+    *,
     approved: bool,
+    reads: bool,
     confine: Confine,
 ) -> ToolContext:
-    """The context of the next tool call. In a small window, one output takes a quarter of it at most (a byte for each
-    token); otherwise a single result might never fit into a request."""
+    """The context of the next tool call: the user `approved` this very call; it only `reads`.
+
+    In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
+    might never fit into a request.
+    """
     tools, window = choices().config.tools, choices().window
+    env = setup.approved_env if approved else setup.child_env
     return ToolContext(
         setup.cwd,
         setup.cwd,
-        setup.approved_env if approved else setup.child_env,
+        reading_environment(env, setup.cwd) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),

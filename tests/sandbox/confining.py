@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.permissions.places import looks_secret
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.tools.files.secret_paths import looks_secret
 from tests.tools.calling import Caller
 
 _HERE: list[Chosen] = []

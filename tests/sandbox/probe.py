@@ -12,11 +12,11 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from prunecli.agent.permissions.places import looks_secret
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.walls import Walls
+from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.command import run
 
 MARK = "PRUNECLI_PROBE_MARK"

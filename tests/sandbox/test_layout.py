@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.places import looks_secret
 from prunecli.sandbox.layout import Ground, inner_environment, layout_for, unix_sockets
 from prunecli.sandbox.scan import SecretScan
+from prunecli.tools.files.secret_paths import looks_secret
 
 
 @pytest.fixture

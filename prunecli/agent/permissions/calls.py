@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from prunecli.agent.permissions.harmless import Reading, Surroundings, read_line
+from prunecli.agent.permissions.harmless import read_line
 from prunecli.agent.permissions.places import Place, resolve
+from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.model.codec import well_formed
 from prunecli.model.shell import Doubt, Line, parse
 from prunecli.model.touches import Touches
@@ -75,8 +76,7 @@ def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[st
         if not_read:
             raise Doubt(f"it has the unknown input {not_read[0]!r}")
         readings = read_line(line, around)
-        swept = tuple(place for reading in readings if reading.sweeps for place in reading.places)
-        return Call("run", tool_name, searched=swept, text=text, line=line, readings=readings)
+        return Call("run", tool_name, text=text, line=line, readings=readings)
     except Doubt as doubt:
         reason = doubt.reason if line else f"{doubt.reason}, so it can't be checked"
         return Call("run", tool_name, text=text, line=line, doubt=reason)

@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from prunecli.agent.permissions.places import (
-    Place,
-    Unresolvable,
-    folded,
-    looks_secret,
-    real_path,
-    starts_programs,
-)
+from prunecli.agent.permissions.places import Place, Unresolvable, real_path, starts_programs
+from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_SEARCHED = 5000
 """Directory entries to check for another hard link of a denied file."""
+_MAX_BELOW = 20_000
+"""Files to check for a denied one below a folder that is searched."""
 
 
 def flaw(pattern: str) -> str:
@@ -83,10 +79,12 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
 def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool:
     """Whether a denied file lies below the place, so that a search there could show it.
 
-    True as well if there are too many files to check.
+    True as well if there are too many files to check. Searching tools leave out files that look secret themselves.
     """
-    regexes = _wide(pattern, workspace, home)
-    left = _MAX_SEARCHED
+    if looks_secret(pattern) and not _is_wild(pattern):
+        return False
+    named = namer([pattern], workspace, home)
+    left = _MAX_BELOW
     for base, _ in _anchored(pattern, workspace, home):
         fixed = _folded_path(base) + "/"
         for end in place.ends:
@@ -95,7 +93,7 @@ def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool
                 continue
             for path in _files(base if fixed.startswith(folder) else end):
                 left -= 1
-                if left < 0 or any(regex.fullmatch(_folded_path(path)) for regex in regexes):
+                if left < 0 or (named(path) and not looks_secret(path)):
                     return True
     return False
 
