@@ -44,7 +44,9 @@ class Talk:
     ) -> None:
         self.runtime = runtime
         self.lines = lines
-        self.out = out
+        self.out: Callable[[str], None] = lambda text: out(
+            source(text)
+        )  # the last gate for hidden characters
         self.leaving = False
         self.proposed = ""
         self._runner = runner
