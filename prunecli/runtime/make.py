@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,12 +91,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
     runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    runtime.notices = [
-        *_trust_notes(store, cwd, trusted),
-        *config.notices,
-        *([DEMO_NOTICE] if demo else []),
-        *_model_notes(config, runtime),
-    ]
+    notes = _trust_notes(store, cwd, trusted), config.notices, [DEMO_NOTICE] if demo else []
+    runtime.notices = [*chain(*notes), *_model_notes(config, runtime)]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
