@@ -66,6 +66,7 @@ class Printer:
             model=self.runtime.model_name,
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
+            sandbox=self.runtime.sandbox.state(),
         )
         for notice in opening_notices(self.runtime):
             self.notice(notice)

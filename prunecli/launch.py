@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
+from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -126,5 +127,6 @@ def exit_code(error: PrunecliError) -> int:
 def complain(error: PrunecliError) -> int:
     """Print an error and its hint; return its exit code."""
     if not (isinstance(error, OutputFailed) and error.closed):
-        sys.stderr.write(f"prunecli: {error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
+        hint = f"{visible(error.hint)}\n" if error.hint else ""
+        sys.stderr.write(f"prunecli: {visible(error.message)}\n{hint}")
     return exit_code(error)

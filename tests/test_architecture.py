@@ -24,6 +24,7 @@ ASYNC_ALLOWED = (
     "providers",
     "tools",
     "agent/attempts.py",
+    "sandbox",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",

@@ -166,6 +166,7 @@ def test_environment_variables_set_their_keys_and_empty_ones_nothing(here):
     values = {
         "PRUNECLI_PROVIDER": "demo",
         "ANTHROPIC_BASE_URL": "http://localhost:11434",
+        "PRUNECLI_SANDBOX": "require",
         "PRUNECLI_STRATEGY": "pi",
     }
     for name, key in VARIABLES.items():

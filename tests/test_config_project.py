@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from prunecli.config.options import Model
 from prunecli.config.project import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, USER_ONLY, project_files
 from prunecli.errors import ConfigError
 from tests.configuring import Desk, desk
@@ -37,6 +38,7 @@ def test_a_trusted_project_sets_ordinary_keys(here):
         ("[model]\nbase_url = 'https://evil.example'", "model.base_url"),
         ("[permissions]\nallow = ['bash']", "permissions.allow"),
         ("[permissions]\nallow = []", "permissions.allow"),
+        ("[model]\nallow_http = true", "model.allow_http"),
         ("[permissions]\nmode = 'auto'", "permissions.mode"),
         ("[permissions]\nmode = 'edits'", "permissions.mode"),
         ("[sandbox]\nmode = 'off'", "sandbox.mode"),
@@ -95,6 +97,35 @@ def test_a_project_makes_things_stricter_but_not_looser_than_the_user_has_them(h
     assert here.load(trusted=True, flags={"--permission-mode": "auto"}).permissions.mode == "auto"
 
 
+@pytest.mark.parametrize(
+    ("user", "project", "result"),
+    [
+        ("true", "['a.b']", ("a.b",)),
+        ("true", "false", False),
+        ("['a.b', 'c.d']", "['a.b']", ("a.b",)),
+        ("['a.b']", "['c.d']", ("a.b",)),
+        ("['a.b']", "false", False),
+        ("false", "['a.b']", False),
+    ],
+)
+def test_a_project_can_only_shorten_the_list_of_hosts(here, user, project, result):
+    here.user(f"[sandbox]\nnetwork = {user}")
+    here.project(f"[sandbox]\nnetwork = {project}")
+    assert here.load(trusted=True).sandbox.network == result
+
+
+@pytest.mark.parametrize("value", ['["*.com"]', '["127.0.0.1"]', '["http://a.b"]', '"pypi.org"', "1", "[1]"])
+def test_a_list_of_hosts_that_is_none_is_an_error(here, value):
+    with pytest.raises(ConfigError, match="network"):
+        here.load(f"sandbox.network={value}")
+
+
+@pytest.mark.parametrize("path", ["cache", "../x", "/a/../b", "~x"])
+def test_a_writable_folder_is_absolute_or_at_home(here, path):
+    with pytest.raises(ConfigError, match="writable"):
+        here.load(f'sandbox.writable=["{path}"]')
+
+
 def test_permission_rules_add_up_so_that_no_file_takes_a_deny_rule_away(here):
     here.user("[permissions]\ndeny = ['a', 'b']\nallow = ['r']")
     here.project("[permissions]\ndeny = ['b', 'c']\nask = []")
@@ -144,3 +175,30 @@ def test_every_rule_names_a_key_that_exists(here):
     for key, loose in LOOSER_THAN_DEFAULT.items():
         default = STRICTEST_FIRST[key].index(config.value(".".join(key)))
         assert loose == STRICTEST_FIRST[key][default + 1 :]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080",
+        "http://127.9.9.9",
+        "http://[::1]:1",
+        "http://localhost/x",
+        "https://x.example",
+    ],
+)
+def test_an_address_on_this_machine_needs_no_tls(url: str) -> None:
+    assert Model(base_url=url).base_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://api.example.com", "http://192.168.1.5:8080", "http://10.0.0.1", "http://localhost.example"),
+        *("http://0.0.0.0", "http://127.0.0.1.example", "http://[fe80::1]", "http://2130706433"),
+    ],
+)
+def test_plain_http_to_another_machine_is_refused_unless_it_is_allowed(url: str) -> None:
+    with pytest.raises(ValueError, match=r"unencrypted .* model\.allow_http = true"):
+        Model(base_url=url)
+    assert Model(base_url=url, allow_http=True).base_url == url

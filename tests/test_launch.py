@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.agent.trust import TrustStore
 from prunecli.errors import UsageError
 from prunecli.launch import demo_launch
 from prunecli.launch_options import Launch
-from prunecli.runtime.make import make_runtime
+from prunecli.paths import Places
+from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
-    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **more}
+    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PRUNECLI_SANDBOX": "off", **more}
 
 
 def test_without_a_key_the_screen_opens_on_the_demo_model_and_says_how_to_add_a_real_one(
@@ -75,7 +77,25 @@ def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
 
 def test_where_a_sandbox_is_required_and_there_is_none_nothing_starts(tmp_path: Path) -> None:
     asked = Launch(cwd=tmp_path, sets=("sandbox.mode=require",))
-    with pytest.raises(UsageError, match="no sandbox") as refused:
-        make_runtime(asked, environ(tmp_path))
+    with pytest.raises(UsageError, match="'require', but bwrap: it is not installed") as refused:
+        make_runtime(asked, {**environ(tmp_path), "PATH": str(tmp_path)})
     assert "--set" in refused.value.message
     assert "auto" in refused.value.hint
+
+
+def test_changed_instructions_are_untrusted_and_reported(tmp_path: Path) -> None:
+    """A pull that changes AGENTS.md does not act silently, in a headless run neither."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "AGENTS.md").write_text("be kind\n")
+    environment = environ(tmp_path)
+    TrustStore(Places.of(environment).trust_store).trust(work)
+    asked = Launch(cwd=work, headless=True, sets=("model.name=demo",), no_session=True)
+    kept = make_runtime(asked, environment)
+    assert kept.gatekeeper.trusted
+    assert CHANGED_SETTINGS not in kept.notices
+    (work / "AGENTS.md").write_text("be evil\n")
+    changed = make_runtime(asked, environment)
+    assert not changed.gatekeeper.trusted
+    assert CHANGED_SETTINGS in changed.notices
+    assert changed.opening[:1] == ["/trust"]

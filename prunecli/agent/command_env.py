@@ -1,13 +1,15 @@
-"""The sanitized environment for commands the user has not reviewed.
+"""The sanitized environments for commands the user has not reviewed.
 
-`harmless` and `shell` assume a bash without startup files and programs without options from variables. This
-environment makes sure of that.
+`harmless` and `shell` assume a bash without startup files and programs without options from variables. These
+environments make sure of that.
 """
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
-from prunecli.agent.permissions.git_config import neutral_git_environment
+from prunecli.agent.permissions.git_config import git_settings, neutral_git_environment
+from prunecli.programs import outside_path
 
 _CHANGE_MEANING = frozenset(
     {
@@ -32,6 +34,16 @@ def unattended_environment(environ: Mapping[str, str], *, hooks: bool = False) -
             entry for entry in kept["PATH"].split(os.pathsep) if os.path.isabs(entry)
         )
     return {**kept, **neutral_git_environment(hooks=hooks)}
+
+
+def reading_environment(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
+    """Return the environment of a command that runs because it only reads.
+
+    `env` is an unattended environment. Its PATH finds no program of the workspace, and git runs neither the filters
+    of git-lfs nor a credential helper, so that a repository whose configuration names them can still be read.
+    """
+    path = outside_path(env.get("PATH", os.defpath), str(workspace))
+    return {**env, "PATH": path, **git_settings(reading=True)}
 
 
 def _changes_meaning(name: str) -> bool:

@@ -85,6 +85,11 @@ class Verdict(Protocol):
         """Whether the call may change files."""
         ...
 
+    @property
+    def granted(self) -> bool:
+        """Whether a rule or the mode allows it, not only the sandbox."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
@@ -140,8 +145,9 @@ class _Ended(NamedTuple):
 class Executor:
     """Runs the calls of one session.
 
-    `context(approved=...)` makes the context of a call; approved means that the user allowed this very call.
-    `before_change` runs before each call that may change files. `measure` says what to record with a result.
+    `context(approved=..., granted=..., reads=...)` makes the context of a call: the user allowed this very call; a
+    rule or the mode allows it; it only reads. `before_change` runs before each call that may change files. `measure`
+    says what to record with a result.
     """
 
     session: Journal
@@ -257,7 +263,11 @@ class Executor:
     async def _run(self, ready: _Ready, *, approved: bool = False) -> _Ended:
         call = ready.call
         context = replace(
-            self.context(approved=approved),
+            self.context(
+                approved=approved,
+                granted=approved or ready.verdict.granted,
+                reads=not ready.verdict.may_change_files,
+            ),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
             so_far=lambda text: self.session.hold(call.id, text),
         )

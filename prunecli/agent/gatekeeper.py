@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions.inside import Inside
 from prunecli.agent.permissions.judge import Mode, Rules, Verdict, judge
 from prunecli.model.touches import Touches
 
@@ -22,7 +23,8 @@ class SessionGatekeeper:
     """Judge calls by rules and mode, and ask through `asker`. "Always" holds for this session.
 
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
-    treat as secret: the key file and the trust store.
+    treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
+    the PATH of commands, None for this process's.
     """
 
     rules: Rules
@@ -33,6 +35,8 @@ class SessionGatekeeper:
     secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
     granted: tuple[str, ...] = ()
+    inside: Callable[[], Inside] = Inside
+    search_path: str | None = None
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -51,6 +55,8 @@ class SessionGatekeeper:
             home=self.home,
             secrets=self.secrets,
             not_read=not_read,
+            inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
+            search_path=self.search_path,
         )
 
     async def ask(self, asked: Asked) -> Answer:

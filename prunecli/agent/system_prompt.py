@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 
+from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -57,23 +58,17 @@ def find_instructions(cwd: Path, user_folder: Path, *, trusted: bool) -> list[tu
 
     Files of the project are read only if the directory is trusted.
     """
-    folders = [user_folder, *(_down_to(cwd) if trusted else [])]
+    folders = [user_folder, *(down_to(cwd) if trusted else [])]
     found: list[tuple[Path, str]] = []
     for folder in folders:
         for name in INSTRUCTION_FILES:
+            if folder != user_folder and leads_outside(folder / name, cwd):
+                continue  # `refused_links` tells the user
             text = _read(folder / name)
             if text is not None:
                 found.append((folder / name, text))
                 break
     return found
-
-
-def _down_to(cwd: Path) -> list[Path]:
-    """The folders from the repository's root (the nearest with .git) down to `cwd`; outside a repository, only
-    `cwd`."""
-    chain = [cwd, *cwd.parents]
-    root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), 0)
-    return chain[: root + 1][::-1]
 
 
 def _read(path: Path) -> str | None:

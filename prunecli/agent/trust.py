@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from prunecli.agent import project_settings
 from prunecli.agent.permissions.places import Unresolvable, lies_in, real_path
+from prunecli.agent.project_settings import SETTINGS, down_to
 from prunecli.errors import ConfigError
-
-SETTINGS = (".prunecli", "AGENTS.md", "CLAUDE.md")
-"""The parts of a directory that take effect once it is trusted: its settings and instructions."""
 
 _MAX_STORE = 4_000_000
 _MAX_ENTRIES = 2000
@@ -53,6 +52,22 @@ class TrustStore:
         recorded = self._read()[0][real]
         return not recorded or recorded != digest(Path(real))
 
+    def may_act(self, directory: Path) -> bool:
+        """Whether the directory was trusted, with the settings it has now."""
+        return self.is_trusted(directory) and not self.changed_since(directory)
+
+    def changes(self, directory: Path) -> str:
+        """What changed in the settings since the directory was trusted, as a text to show; "" if nothing did."""
+        real = self._real(directory)
+        if real is None or not self.is_trusted(directory) or not self.changed_since(directory):
+            return ""
+        return project_settings.changes(self._settings, Path(real))
+
+    @property
+    def _settings(self) -> Path:
+        """The folder of the settings as they were when they were trusted."""
+        return self.path.with_name(self.path.name + ".settings")
+
     def trust(self, directory: Path, seen: str | None = None) -> None:
         """Trust a directory with its current settings, or with those of the digest `seen`.
 
@@ -66,6 +81,7 @@ class TrustStore:
             )
         with self._changing() as directories:
             directories[real] = digest(Path(real)) if seen is None else seen
+        project_settings.keep(self._settings, Path(real))
 
     def untrust(self, directory: Path) -> bool:
         """Revoke trust; returns whether there was any. Raises ConfigError as `trust` does."""
@@ -170,15 +186,18 @@ def _directories_of(data: bytes) -> dict[str, str]:
 
 
 def digest(directory: Path) -> str:
-    """The hexadecimal sha256 of a directory's `SETTINGS`, with links followed.
+    """The hexadecimal sha256 of the `SETTINGS` of a directory and of its repository's folders above it.
 
     Empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty digest never
     matches, so the directory counts as changed.
     """
     reading = _Digest()
     try:
-        for name in SETTINGS:
-            reading.add(str(directory / name), name)
+        for folder in reversed(down_to(directory)):
+            for name in SETTINGS:
+                path = str(folder / name)
+                if folder == directory or os.path.lexists(path):
+                    reading.add(path, os.path.relpath(path, directory))
     except (OSError, ValueError, RecursionError):
         return ""
     return reading.hash.hexdigest()

@@ -62,7 +62,7 @@ def configured_by(asked: Launch) -> Config:
         flags=asked.flags,
         sets=asked.sets,
         config_file=asked.config_file,
-        trusted=asked.trust or TrustStore(places.trust_store).is_trusted(cwd),
+        trusted=asked.trust or TrustStore(places.trust_store).may_act(cwd),
     )
 
 

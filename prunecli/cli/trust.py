@@ -10,6 +10,7 @@ from prunecli.agent.trust import TrustStore
 from prunecli.cli.shared import single
 from prunecli.launch import working_directory
 from prunecli.paths import Places
+from prunecli.sanitize import one_line, source
 
 
 def trust(
@@ -23,8 +24,10 @@ def trust(
     if remove:
         store.untrust(target)
     else:
+        if changed := store.changes(target):
+            typer.echo(source(changed))
         store.trust(target)
-    typer.echo(f"{target} is {'no longer ' if remove else ''}trusted")
+    typer.echo(f"{one_line(str(target))} is {'no longer ' if remove else ''}trusted")
 
 
 app = single(trust)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from prunecli.agent.permissions.inside import RULE
 from prunecli.agent.permissions.judge import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.runtime import Runtime
@@ -28,6 +29,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
     ]
     choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
+    if sandbox := runtime.sandbox.line():
+        lines.append(f"{sandbox}. {RULE}" if runtime.sandbox.inside().there else f"{sandbox}.")
     said: list[Effect] = [Say("\n".join(lines))] if lines else []
     return [*said, Choose("Permission mode", "permissions", choices)]
 

@@ -6,7 +6,6 @@ from prunecli import __version__
 from prunecli.commands.command import Effect, Table
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
-from prunecli.runtime.checkup import sandbox_words
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -28,7 +27,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ),
         ("pruning", "on · /prune-stats" if status.pruning else "off · /prune-toggle"),
         ("permissions", f"{status.mode} · /permissions"),
-        ("sandbox", sandbox_words(setup.environ)),
+        ("sandbox", runtime.sandbox.line().removeprefix("Sandbox: ") or "not tried yet"),
         ("cost", f"{money(status.bill.cost)} · /cost"),
     )
     return [Table("Status", ("item", "value"), rows)]

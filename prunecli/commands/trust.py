@@ -18,7 +18,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ]
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]
+    changed = runtime.setup.trust_store.changes(runtime.setup.cwd)
+    shown = [Say(f"The settings changed since you trusted this directory.\n{changed}", "warning")]
     return [
+        *(shown if changed else ()),
         Choose(
             "Do you trust this folder?",
             "trust",
@@ -28,5 +31,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             ),
             grave=True,
             about=str(runtime.setup.cwd),
-        )
+        ),
     ]

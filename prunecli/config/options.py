@@ -6,7 +6,9 @@ sample-config.toml, `config show` and all error messages are derived from these 
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
+from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
 
@@ -53,6 +55,10 @@ class Model(Section):
     base_url: Annotated[
         str, "URL of the endpoint; empty: the provider's default. Not allowed in project files."
     ] = ""
+    allow_http: Annotated[
+        bool,
+        "Allow http:// to another machine: prompts and key travel unencrypted. Not allowed in project files.",
+    ] = False
     max_tokens: Annotated[
         Count | None, "Maximum tokens of one response; if unset, the model table decides."
     ] = None
@@ -75,6 +81,11 @@ class Model(Section):
             )
         if self.base_url and not _is_address(self.base_url):
             raise ValueError(f"base_url: expected an http or https URL, got {self.base_url!r}")
+        if self.base_url and not self.allow_http and _is_unencrypted(self.base_url):
+            raise ValueError(
+                f"base_url: {self.base_url!r} sends prompts and key unencrypted to another machine; "
+                "use https, or set model.allow_http = true"
+            )
         if not self.name.strip() or not self.name.isprintable():
             raise ValueError(f"name: expected a model name, got {self.name!r}")
 
@@ -214,11 +225,26 @@ class Sandbox(Section):
         Literal["auto", "off", "require"],
         "auto: use a sandbox if one works. off: use none. require: refuse to start without one.",
     ] = "auto"
-    network: Annotated[bool, "Let commands use the network."] = False
+    network: Annotated[
+        bool | tuple[str, ...],
+        'Let commands use the network: false, true, or a list of hosts such as ["pypi.org", "*.pythonhosted.org"].',
+    ] = False
     writable: Annotated[
         tuple[str, ...],
         "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
+    max_processes: Annotated[Size, "Most processes of the user while a command runs; 0: no limit."] = 0
+    max_memory_mb: Annotated[Size, "Most data of each process in megabytes; 0: no limit."] = 0
+
+    def __post_init__(self) -> None:
+        for path in self.writable:
+            if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
+                raise ValueError(f"writable: expected a path that starts with / or ~/, got {path!r}")
+        if isinstance(self.network, tuple):
+            from prunecli.sandbox.hosts import problem  # deferred: few configurations name hosts
+
+            if wrong := next(filter(None, map(problem, self.network)), ""):
+                raise ValueError(f"network: {wrong}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -258,3 +284,15 @@ def _is_address(text: str) -> bool:
     host = rest.split("/", 1)[0]
     plain = text.isprintable() and text.isascii() and " " not in text
     return scheme in ("http", "https") and bool(host) and "@" not in host and plain
+
+
+def _is_unencrypted(url: str) -> bool:
+    """Return whether requests to the address leave this machine without TLS."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".").lower()
+    if parts.scheme != "http" or host == "localhost" or host.endswith(".localhost"):
+        return False
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return True

@@ -5,7 +5,7 @@ the API key, name code to run, or loosen the user's settings. Trying is an error
 without effect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ PROJECT_FILE = Path(".prunecli", "config.toml")
 
 USER_ONLY: Mapping[Key, str] = {
     ("model", "base_url"): "it decides who gets the key",
+    ("model", "allow_http"): "it lets the key travel unencrypted",
     ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",
     ("ui", "keys"): "it could rebind the key that allows a call",
@@ -58,7 +59,11 @@ def refusal(key: Key, value: Any) -> str:
 def is_stricter(key: Key, value: Any, current: Any) -> bool:
     """Return whether a project's value may replace the current one."""
     order = STRICTEST_FIRST.get(key)
-    return order is None or order.index(value) < order.index(current)
+    if key == ("sandbox", "network") and isinstance(value, tuple):
+        return current is True or (isinstance(current, tuple) and set(value) < set(current))
+    if order is None or isinstance(current, tuple):
+        return order is None or value is False
+    return order.index(value) < order.index(current)
 
 
 def project_files(cwd: Path) -> tuple[Path, ...]:
@@ -73,5 +78,10 @@ def project_files(cwd: Path) -> tuple[Path, ...]:
         if folder not in folders:
             folders.append(folder)
         if (folder / ".git").exists():
-            return tuple(folder / PROJECT_FILE for folder in reversed(folders))
-    return (here / PROJECT_FILE,)
+            return tuple(_without_links_out([one / PROJECT_FILE for one in reversed(folders)], folder))
+    return tuple(_without_links_out([here / PROJECT_FILE], here))
+
+
+def _without_links_out(paths: Sequence[Path], root: Path) -> list[Path]:
+    """The paths but those that a link leads outside of the project, which is refused."""
+    return [path for path in paths if path.resolve().is_relative_to(root)]

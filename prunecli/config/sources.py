@@ -21,6 +21,7 @@ VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_BASE_URL": "model.base_url",
     "PRUNECLI_MODEL": "model.name",
     "PRUNECLI_PROVIDER": "model.provider",
+    "PRUNECLI_SANDBOX": "sandbox.mode",
     "PRUNECLI_STRATEGY": "pruning.strategy",
     "PRUNECLI_THEME": "ui.theme",
 }

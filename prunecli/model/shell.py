@@ -1,12 +1,14 @@
 """A strict parser for the unambiguous part of bash: the simple commands of a line.
 
 It accepts words of plain characters and quotes, joined by `|`, `&&`, `;` or `||`, and redirections to /dev/null, all
-with the same meaning as in bash. Anything else raises `Doubt`: variables, globs, substitutions, here-documents,
-braces, tildes, history, comments, escapes, newlines, control characters.
+with the same meaning as in bash. A word without quotes may be a glob, which is kept as a `Glob`. Anything else raises
+`Doubt`: variables, substitutions, here-documents, braces, tildes, history, comments, escapes, newlines, control
+characters.
 """
 
+import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_LINE = 8192
 """The maximum length of a line in characters; a longer one raises `Doubt`."""
@@ -42,6 +44,18 @@ _NAMES = {
 }
 
 
+_BRACKET = re.compile(r"\[[!^]?[A-Za-z0-9_.-]+\]")
+
+
+_REFERENCE = re.compile(r"\{[A-Za-z0-9-]+\}")
+
+
+class Glob(str):
+    """A word of a line that bash expands: its text, all of it unquoted."""
+
+    __slots__ = ()
+
+
 class Doubt(Exception):
     """The line cannot be judged with certainty; `reason` is a clause such as "it uses a wildcard"."""
 
@@ -56,13 +70,28 @@ class Line:
 
     commands: tuple[tuple[str, ...], ...]
     joins: tuple[str, ...] = ()
+    globs: tuple[tuple[int, int], ...] = field(init=False)
+    """Which words of which commands are globs: `ls '*'` and `ls *` are different lines."""
+
+    def __post_init__(self) -> None:
+        found = (
+            (row, at)
+            for row, words in enumerate(self.commands)
+            for at, word in enumerate(words)
+            if isinstance(word, Glob)
+        )
+        object.__setattr__(self, "globs", tuple(found))
 
     def __str__(self) -> str:
         """The line in canonical quoting; parsing it returns the same value."""
-        parts = [shlex.join(self.commands[0])]
+        parts = [_written(self.commands[0])]
         for join, words in zip(self.joins, self.commands[1:], strict=True):
-            parts.append(f"{'' if join == ';' else ' '}{join} {shlex.join(words)}")
+            parts.append(f"{'' if join == ';' else ' '}{join} {_written(words)}")
         return "".join(parts)
+
+
+def _written(words: tuple[str, ...]) -> str:
+    return " ".join(str(word) if isinstance(word, Glob) else shlex.quote(word) for word in words)
 
 
 def parse(text: str) -> Line:
@@ -91,6 +120,8 @@ def _checked(words: list[str]) -> tuple[str, ...]:
         raise Doubt(f"it uses the shell keyword {words[0]!r}")
     if "=" in words[0]:
         raise Doubt("it sets a variable")
+    if isinstance(words[0], Glob):
+        raise Doubt(_NAMES["*"])
     return tuple(words)
 
 
@@ -153,7 +184,7 @@ class _Reader:
 
     def _word(self) -> str:
         parts: list[str] = []
-        before = ""
+        before, wild, begin = "", False, self.at
         while not self.at_end():
             character = self.text[self.at]
             if character in " |&;":
@@ -164,13 +195,35 @@ class _Reader:
             elif character == '"':
                 parts.append(self._double_quoted())
                 before = '"'
+            elif character == "{" and before == "@" and (found := _REFERENCE.match(self.text, self.at)):
+                parts.append(found[0])  # `HEAD@{1}`: without a comma or two dots bash expands nothing
+                before = "}"
+                self.at = found.end()
+            elif character in "*?[":
+                parts.append(self._wild(character))
+                before, wild = character, True
             elif character in _PLAIN or (character == "~" and before in _BEFORE_TILDE):
                 parts.append(character)
                 before = character
                 self.at += 1
             else:
                 raise Doubt(_named(character))
-        return "".join(parts)
+        if not wild:
+            return "".join(parts)
+        if {"'", '"'} & set(self.text[begin : self.at]) or "~" in parts:
+            raise Doubt(_NAMES["*"])
+        return Glob("".join(parts))
+
+    def _wild(self, character: str) -> str:
+        """A star, a question mark, or a whole bracket of plain characters, which bash reads in one way only."""
+        found = _BRACKET.match(self.text, self.at) if character == "[" else None
+        if character == "[" and not found:
+            raise Doubt(_NAMES["["])
+        text = found[0] if found else character
+        self.at += len(text)
+        if self.text.startswith("(", self.at):
+            raise Doubt(_NAMES["("])
+        return text
 
     def _single_quoted(self) -> str:
         end = self.text.find("'", self.at + 1)
@@ -181,11 +234,14 @@ class _Reader:
         return inner
 
     def _double_quoted(self) -> str:
-        """Inside double quotes, bash keeps all characters except $ ` " \\ !, and a backslash before any other one
-        (POSIX 2.2.3)."""
-        text, at = self.text, self.at + 1
+        """Inside double quotes, bash keeps all characters except $ ` " \\ !, and a backslash before any other one;
+        `\\"` is a quote (POSIX 2.2.3)."""
+        text, at, escaped = self.text, self.at + 1, list[int]()
         while at < len(text) and text[at] != '"':
-            if text[at] == "\\":
+            if text.startswith('\\"', at):
+                escaped.append(at)
+                at += 1
+            elif text[at] == "\\":
                 at += 1
                 if at >= len(text) or text[at] in _NOT_LITERAL:
                     raise Doubt(_NAMES["\\"])
@@ -194,6 +250,6 @@ class _Reader:
             at += 1
         if at >= len(text):
             raise Doubt("it has an unclosed quote")
-        inner = text[self.at + 1 : at]
+        inner = "".join(text[place] for place in range(self.at + 1, at) if place not in escaped)
         self.at = at + 1
         return inner

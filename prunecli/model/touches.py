@@ -17,13 +17,15 @@ class Touches:
     `reads`: files whose content is shown; in a search, the searched path or a glob for files in it. `changes`: files
     that are created, changed or deleted; one that is also in `reads` keeps what the call does not replace.
     `searches`: folders whose names are shown and, if the call reads too, the contents of the files below. `runs`:
-    commands for bash. A call without any of these changes only the working context.
+    commands for bash. `outside`: why they shall run outside the sandbox, if they shall. A call without any of these
+    changes only the working context.
     """
 
     reads: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:

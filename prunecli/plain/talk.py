@@ -45,7 +45,8 @@ class Talk:
     ) -> None:
         self.runtime = runtime
         self.lines = lines
-        self.out = out
+        # However a text was made, no hidden character is printed.
+        self.out: Callable[[str], None] = lambda text: out(source(text))
         self.leaving = False
         self.proposed = ""
         self._runner = runner

@@ -64,7 +64,7 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
 def _title(asked: Asked) -> str:
     touches = asked.touches or Touches()
     if touches.runs:
-        return "Run this command?"
+        return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
     if touches.changes:
         return "Change this file?" if len(touches.changes) == 1 else "Change these files?"
     return "Read this?" if not touches.is_nothing else f"Allow {one_line(asked.call.name)}?"

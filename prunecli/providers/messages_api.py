@@ -272,7 +272,8 @@ class AnthropicProvider:
         if not given.is_anthropic:
             headers["anthropic-version"] = "2023-06-01"  # the one that all other servers know
             if given.api_key:
-                headers["x-api-key"] = given.api_key  # likewise; the SDK sends the key as a bearer token
+                headers["x-api-key"] = given.api_key  # likewise; the SDK would send it as a bearer token
+                headers["Authorization"] = anthropic.Omit()  # one credential only
         transport = httpx2.AsyncHTTPTransport(
             verify=self._tls(),
             trust_env=False,

@@ -31,6 +31,9 @@ from prunecli.providers.registry import (
     Keys,
     State,
 )
+from prunecli.runtime.enclosure import INSTALL, OFF, in_words, network_in_words
+from prunecli.sandbox.canary import choose
+from prunecli.sandbox.walls import Chosen
 from prunecli.tools.processes.environment import program_in
 
 MARKS: Mapping[State, str] = {"ok": "ok", "warning": "note", "problem": "BAD"}
@@ -46,7 +49,7 @@ class Patient:
     """The machine that is checked.
 
     `size` is the terminal's columns and rows, None without one; `provider` makes the provider of a configuration;
-    `free` returns the free bytes of a folder.
+    `free` returns the free bytes of a folder; `sandbox` tries which sandbox works.
     """
 
     places: Places
@@ -56,6 +59,7 @@ class Patient:
     provider: Callable[[Config], Provider]
     size: tuple[int, int] | None
     free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+    sandbox: Callable[[], Chosen] = lambda: Chosen(None, why="none was tried")
 
 
 def patient_of(
@@ -66,7 +70,10 @@ def patient_of(
     def provider(config: Config) -> Provider:
         return provider_for(config.model.name, config, environ, places)
 
-    return Patient(places, cwd, environ, load_config, provider, terminal_size())
+    def sandbox() -> Chosen:
+        return choose(str(cwd.resolve()), environ)
+
+    return Patient(places, cwd, environ, load_config, provider, terminal_size(), sandbox=sandbox)
 
 
 def checkup(patient: Patient) -> list[Finding]:
@@ -162,15 +169,14 @@ async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:
         await provider.close()
 
 
-def sandbox_words(environ: Mapping[str, str]) -> str:
-    """The state of the sandbox: none is built in; says whether bwrap is installed."""
-    there = "is" if program_in(environ, "bwrap") else "is not"
-    return f"none: commands run with your permissions (bwrap {there} installed)"
-
-
 def _sandbox(patient: Patient, config: Config) -> Finding:
-    said = sandbox_words(patient.environ)
-    return Finding("sandbox", "ok" if config.sandbox.mode == "off" else "warning", said)
+    if config.sandbox.mode == "off":
+        return Finding("sandbox", "ok", OFF)
+    chosen = patient.sandbox()
+    if chosen.kind:
+        return Finding("sandbox", "ok", f"{in_words(chosen)}, {network_in_words(config.sandbox.network)}")
+    state: State = "problem" if config.sandbox.mode == "require" else "warning"
+    return Finding("sandbox", state, in_words(chosen), INSTALL)
 
 
 def _rg(patient: Patient) -> Finding:

@@ -5,7 +5,6 @@ the background for a while, and the next attempt builds on it.
 """
 
 import asyncio
-import shutil
 from collections.abc import Callable
 
 from prunecli.config import Config
@@ -13,6 +12,7 @@ from prunecli.errors import SnapshotFailed
 from prunecli.model.events import FilesSaved, SavedMoment, SavedReason
 from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice
+from prunecli.programs import find_outside
 from prunecli.runtime.setup import Setup
 from prunecli.session.copies import Copies
 from prunecli.session.own_git import OutOfTime
@@ -45,7 +45,7 @@ class FileSaver:
         folder, environ = setup.places.snapshots, setup.child_env
         self.snapshots: Kept = (
             Snapshots(folder, setup.cwd, environ, setup.places.home)
-            if shutil.which("git", path=environ.get("PATH", ""))
+            if find_outside(environ.get("PATH", ""), "git", str(setup.cwd))
             else Copies(folder, setup.cwd)
         )
         self._config = config

@@ -3,10 +3,14 @@
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
+from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.project_settings import refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, provider_for
@@ -20,17 +24,23 @@ from prunecli.providers.thinking import budget_note
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
-from prunecli.runtime.setup import Setup
+from prunecli.runtime.setup import MakeWalls, Setup
 from prunecli.tools.processes.environment import child_environment
+
+if TYPE_CHECKING:
+    from prunecli.sandbox.walls import Walls
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """The first line shown to a new user; it fits 80 columns."""
+CHANGED_SETTINGS = (
+    "AGENTS.md, CLAUDE.md or .prunecli/ changed since you trusted this directory, so it is untrusted now: "
+    "read-only, its settings are ignored. `prunecli trust` shows what changed and trusts it again."
+)
 STAND_IN = "demo"
 """The model used without an API key."""
 NO_KEY = "no API key"
 """The source of the model's name if nobody chose it."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
-NO_SANDBOX_HINT = "`auto` runs commands without a sandbox and asks before any that may do harm"
 
 
 def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
@@ -38,7 +48,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     places = Places.of(environ)
     cwd = (asked.cwd or Path.cwd()).resolve()
     store = TrustStore(places.trust_store)
-    trusted = asked.trust or store.is_trusted(cwd)
+    trusted = asked.trust or store.may_act(cwd)
 
     def load_config(trusted: bool) -> Config:
         config = load(
@@ -60,7 +70,6 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     demo = config.origin("model.name") == NO_KEY
     if demo and asked.headless:
         raise UsageError(NO_KEY, NO_KEY_HINT)
-    _check_sandbox(config)
     keys = config.providers.keys(config.model.provider)
     child = child_environment(environ, (keys.key_variable, keys.token_variable))
     setup = Setup(
@@ -75,12 +84,15 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         trust_store=store,
         keep_log=not asked.no_session,
         environ=environ,
+        walls=_maker(places, cwd, unattended_environment(child)),
     )
     table = ModelTable.load(places.shipped_data, config.models)
 
     runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
+    runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    runtime.notices = [*config.notices, *([DEMO_NOTICE] if demo else []), *_model_notes(config, runtime)]
+    notes = _trust_notes(store, cwd, trusted), config.notices, [DEMO_NOTICE] if demo else []
+    runtime.notices = [*chain(*notes), *_model_notes(config, runtime)]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
@@ -90,6 +102,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
+
+
+def _trust_notes(store: TrustStore, cwd: Path, trusted: bool) -> list[str]:
+    """What to tell about settings that do not take effect: changed ones, and links out of the project."""
+    changed = [CHANGED_SETTINGS] if store.is_trusted(cwd) and not trusted else []
+    return [*changed, *(refused_links(cwd) if trusted else ())]
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:
@@ -108,12 +126,13 @@ def _model_notes(config: Config, runtime: Runtime) -> list[str]:
     return [f"{origin}: {note}."] if note else []
 
 
-def _check_sandbox(config: Config) -> None:
-    if config.sandbox.mode == "require":
-        where = config.origin("sandbox.mode")
-        raise UsageError(
-            f"{where}: sandbox.mode is 'require', but this version has no sandbox", NO_SANDBOX_HINT
-        )
+def _maker(places: Places, cwd: Path, env: Mapping[str, str]) -> MakeWalls:
+    def make(config: Config, rules: Callable[[], Rules]) -> "Walls":
+        from prunecli.runtime.rules_as_walls import make_walls  # deferred: no start waits for it
+
+        return make_walls(config, places, cwd, env, rules)
+
+    return make
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def opening_notices(runtime: "Runtime") -> list[str]:
     """The notices before a headless run, about the configuration and the session."""
-    return [*runtime.notices, *session_notices(runtime, runtime.session)]
+    unwalled = runtime.sandbox.wanted and runtime.sandbox.state() == "none"
+    sandbox = [runtime.sandbox.line()] if unwalled else []
+    return [*runtime.notices, *sandbox, *session_notices(runtime, runtime.session)]
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:

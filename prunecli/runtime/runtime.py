@@ -40,6 +40,7 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
+from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
@@ -88,7 +89,6 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled)
         self.gatekeeper = SessionGatekeeper(
             _rules(self.config),
             self.config.permissions.mode,
@@ -96,9 +96,12 @@ class Runtime:
             setup.cwd,
             setup.places.home,
             (setup.places.key_file, setup.places.trust_store),
-            self._ask,
+            lambda asked: self.asker(asked),
+            search_path=setup.child_env.get("PATH"),
         )
         self.balance = Balance(lambda: self.session, lambda: self.choices)
+        self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
@@ -202,6 +205,7 @@ class Runtime:
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
+        self.sandbox.begin()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -263,17 +267,21 @@ class Runtime:
             complained=self.balance.said,
         )
 
-    async def _ask(self, asked: Asked) -> Answer:
-        return await self.asker(asked)
-
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
         self.session.mend()
         return begin(self)
 
-    def tool_context(self, *, approved: bool = False) -> ToolContext:
-        """The context of the next tool call."""
-        return toolbox.tool_context(self.setup, self.session, self.files_seen, lambda: self.choices, approved)
+    def tool_context(
+        self, *, approved: bool = False, granted: bool = False, reads: bool = False
+    ) -> ToolContext:
+        """The context of the next tool call by the model.
+
+        The user `approved` this very call; a rule, the mode or the user `granted` it; it only `reads`.
+        """
+        parts = self.setup, self.session, self.files_seen, lambda: self.choices
+        confine = self.sandbox.confine(granted=granted)
+        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -308,7 +316,7 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.balance, self.bill, self.running)
+        return standing.status(*parts, self.balance, self.bill, self.running, self.sandbox.word)
 
     # Called by commands --------------------------------------------------------------------------------------
 
@@ -347,15 +355,15 @@ class Runtime:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._retired += (
-            self._providers.values()
-        )  # a run keeps its provider, whatever address and key are now
+        # Address and key may have changed; a run keeps its provider.
+        self._retired += self._providers.values()
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled), _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
+        self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
         if self.session.context.counts.counter.name != config.pruning.estimator:
@@ -366,6 +374,7 @@ class Runtime:
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()
+        self.sandbox.close()
         self.drop_resuming()
         self.session.close()
 

@@ -21,6 +21,7 @@ def status(
     balance: Balance,
     bill: Bill,
     running: bool,
+    sandbox: str = "",
 ) -> Status:
     """The current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
@@ -37,6 +38,7 @@ def status(
         gatekeeper.trusted,
         tuple(typed(message) for message in waiting),
         session.name,
+        sandbox,
     )
 
 

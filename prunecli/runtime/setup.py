@@ -4,14 +4,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.agent.permissions.judge import Mode
+from prunecli.agent.permissions.judge import Mode, Rules
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.paths import Places
 from prunecli.session.completing import Clock, system_clock
+
+if TYPE_CHECKING:
+    from prunecli.sandbox.walls import Walls
+
+MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
+"""(configuration, the rules in force) -> the sandbox that it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,7 @@ class Setup:
     `child_env` is the environment of commands that run without a question, `approved_env` of those the user has
     approved (git's hooks run in it); neither contains a key. `load_config` reads the configuration again, for a
     trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
-    environment with keys; no child process gets it.
+    environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none.
     """
 
     places: Places
@@ -37,6 +44,7 @@ class Setup:
     keep_log: bool = True
     zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    walls: MakeWalls | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class Status:
     """The figures of the status bar, from one ledger and one bill.
 
     `held` says why the gate holds a prune back, or is ""; `estimated`: the endpoint has not reported a request yet;
-    `waiting` are the queued messages.
+    `waiting` are the queued messages; `sandbox` is the word for it, "" while it is tried.
     """
 
     ledger: Ledger
@@ -58,3 +66,4 @@ class Status:
     trusted: bool
     waiting: tuple[str, ...] = ()
     session_name: str = ""
+    sandbox: str = ""

@@ -9,6 +9,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import load_tools
+from prunecli.tools.processes.confinement import bare
 from prunecli.tools.tool import bounded_output
 
 
@@ -20,7 +21,7 @@ async def shell(
     progress: Callable[[str], None] = lambda _: None,
     so_far: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Run the user's own command; the model sees it and its output unless `!!` was typed.
+    """Run the user's own command, outside the sandbox; the model sees it and its output unless `!!` was typed.
 
     Returns the output; `progress` gets its last lines while it runs, `so_far` all of it if it is interrupted. A
     canceled command is recorded with its output so far. Raises ToolError if it cannot run, StorageFailed.
@@ -33,7 +34,7 @@ async def shell(
         if show_model:
             session.hold(key, text)
 
-    context = replace(runtime.tool_context(approved=True), progress=progress, so_far=hold)
+    context = replace(runtime.tool_context(approved=True), progress=progress, so_far=hold, confine=bare)
     if show_model:
         runtime.prepare()
         session.hold(key, "")

@@ -4,6 +4,7 @@ of their calls."""
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from prunecli.agent.command_env import reading_environment
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, takes
@@ -12,13 +13,16 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
+from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
+from prunecli.tools.processes.confinement import Confine
 from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, Pages, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
-def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
-    """Load tools by name, in the order given. Raises ConfigError for an unknown name."""
+def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
+    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside. Raises ConfigError for an
+    unknown name."""
     tools: dict[str, Tool] = {}
     for name in enabled:
         for one in ("prun", "prun_with_memo") if name == "prun" else (name,):
@@ -26,7 +30,7 @@ def load_tools(enabled: Iterable[str]) -> dict[str, Tool]:
                 tool = load(one)
             except ToolError as error:
                 raise ConfigError(f"tools.enabled: {error}") from error
-            tools[tool.name] = tool
+            tools[tool.name] = ConfinedBash() if sandboxed and isinstance(tool, Bash) else tool
     return tools
 
 
@@ -63,18 +67,31 @@ def _pages(session: Session, choices: Choices) -> Pages | None:
 
 
 def tool_context(
-    setup: Setup, session: Session, seen: FilesSeen, choices: Callable[[], Choices], approved: bool
+    setup: Setup,
+    session: Session,
+    seen: FilesSeen,
+    choices: Callable[[], Choices],
+    *,
+    approved: bool,
+    reads: bool,
+    confine: Confine,
 ) -> ToolContext:
-    """The context of the next tool call. In a small window, one output takes a quarter of it at most (a byte for each
-    token); otherwise a single result might never fit into a request."""
+    """The context of the next tool call: the user `approved` this very call; it only `reads`.
+
+    In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
+    might never fit into a request.
+    """
     tools, window = choices().config.tools, choices().window
+    env = setup.approved_env if approved else setup.child_env
     return ToolContext(
         setup.cwd,
         setup.cwd,
-        setup.approved_env if approved else setup.child_env,
+        reading_environment(env, setup.cwd) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
         pages=_pages(session, choices()),
+        confine=confine,
+        approved=approved,
     )

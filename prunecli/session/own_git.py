@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from prunecli.errors import SnapshotFailed
+from prunecli.programs import find_outside, outside_path
 from prunecli.regular import read_regular
 
 _LOOK_SECONDS = 0.1
@@ -56,7 +57,8 @@ class OutOfTime(SnapshotFailed):
 class OwnGit:
     """The repository at `place` for the files of `workspace`. Every method may block and may run in any thread.
 
-    git gets PATH and HOME from `environ`. Times are those of `clock`. Raises SnapshotFailed.
+    git gets PATH and HOME from `environ`, without the programs of the workspace. Times are those of `clock`.
+    Raises SnapshotFailed.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class OwnGit:
         self._place = place
         self._workspace = workspace
         self._clock = clock
-        self._environ = _environment(environ)
+        self._environ = _environment(environ, workspace)
+        self._program = find_outside(environ.get("PATH", ""), "git", str(workspace))
 
     def git(
         self,
@@ -86,7 +89,9 @@ class OwnGit:
         set."""
         if self._clock() > until or self.stopped.is_set():
             raise OutOfTime("no time left to save the files")
-        command = ["git", f"--git-dir={self._place}", f"--work-tree={root}", *options, *words]
+        if self._program is None:
+            raise SnapshotFailed("cannot run git: not installed outside the workspace")
+        command = [self._program, f"--git-dir={self._place}", f"--work-tree={root}", *options, *words]
         try:
             process = subprocess.Popen(
                 command,
@@ -172,11 +177,12 @@ class OwnGit:
         (self._place / "index").unlink(missing_ok=True)
 
 
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+def _environment(environ: Mapping[str, str], workspace: Path) -> dict[str, str]:
     """The environment for git: none of the user's git settings except their ignore file."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in environ}
     return {
         **kept,
+        "PATH": outside_path(kept.get("PATH", ""), str(workspace)),
         "LC_ALL": "C",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",

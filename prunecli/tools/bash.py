@@ -12,6 +12,7 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.processes.confinement import bare
 from prunecli.tools.processes.environment import program_in
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
@@ -44,6 +45,14 @@ class BashInput:
 
     command: str
     timeout: Annotated[float | None, "seconds, default 120"] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfinedInput(BashInput):
+    """The model's input where commands run in a sandbox."""
+
+    outside: Annotated[bool, "run outside the sandbox; asks the user"] = False
+    reason: Annotated[str | None, "why it must run outside"] = None
 
 
 class Bash:
@@ -85,24 +94,49 @@ class Bash:
 
         shell = _shell(context.env)
         try:
-            ended = await run(
-                [*context.command_prefix, shell, "-c", "--", well_formed(given.command)],
-                cwd=context.cwd,
-                env={**context.env, **FIXED_ENVIRONMENT},
-                take=take,
-                time_limit=timeout,
-                grace=GRACE,
-            )
+            ended, blocked = await _run(given, shell, context, output, take, timeout)
         except asyncio.CancelledError:
             context.so_far(output.text(context.limits.max_output_bytes)[0])
             raise
         finally:
             shown.close()
             kept.close()
-        notes = _notes(ended, timeout)
+        notes = [*_notes(ended, timeout), *blocked]
         if ended.exit_code and not shell.endswith("bash"):
             notes.insert(0, "[run by sh: bash was not found]")
         return _result(output, ended, notes, context.limits.max_output_bytes)
+
+
+async def _run(
+    given: BashInput,
+    shell: str,
+    context: ToolContext,
+    output: HeadAndTail,
+    take: Callable[[bytes], bool],
+    time_limit: float,
+) -> tuple[Ended, list[str]]:
+    """Run the command in the sandbox, and return with its end a line about what the sandbox blocked."""
+    line = well_formed(given.command)
+    outside = context.approved and getattr(given, "outside", False)
+    confine = bare if outside else context.confine
+    words, env = [shell, "-c", "--", line], {**context.env, **FIXED_ENVIRONMENT}
+    async with confine(words, cwd=str(context.cwd), env=env, command=line) as box:
+        ended = await run(
+            box.argv,
+            cwd=context.cwd,
+            env=box.env,
+            take=take,
+            time_limit=time_limit,
+            grace=GRACE,
+            descriptors=box.descriptors,
+        )
+        if box.program:
+            theirs = (f"{box.program} ", f"{os.path.basename(box.program)} ")
+            ended = replace(
+                ended, left=tuple(name for name in ended.left if not f"{name} ".startswith(theirs))
+            )
+        blocked = box.explain(output.text(KEPT_BYTES)[0]) if ended.exit_code else ""
+    return ended, [f"[{blocked}]"] if blocked else []
 
 
 def _shell(env: Mapping[str, str]) -> str:
@@ -181,3 +215,20 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+class ConfinedBash(Bash):
+    """bash for a session whose commands run in a sandbox: one call can ask to run outside."""
+
+    description: ClassVar[str] = (
+        f"{Bash.description} Commands run in a sandbox: only the working directory and /tmp are writable, secrets "
+        "are hidden, the network is restricted. If it blocks a command that the task needs, repeat that command with "
+        "outside=true and a reason."
+    )
+    Input: ClassVar[type] = ConfinedInput
+
+    def touches(self, given: BashInput) -> Touches:
+        """The command, and the reason for running it outside, if it shall."""
+        outside = getattr(given, "outside", False)
+        reason = getattr(given, "reason", None) or "no reason given"
+        return Touches(runs=(given.command,), outside=(reason,) if outside else ())

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
@@ -15,6 +16,7 @@ from prunecli.tools.searching.matches import MAX_MATCHES, Matches
 from prunecli.tools.searching.scan import BAD_PATTERN
 from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
 from prunecli.tools.searching.search import MAX_SECONDS, ripgrep, ripgrep_of, scan
+from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_CONTEXT = 20
@@ -64,10 +66,16 @@ class Grep:
         if not 0 <= given.context <= MAX_CONTEXT:
             raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
         wanted = PathGlob(given.glob) if given.glob else None
+        named = scope.only or (context.approved and given.glob)  # permissions have asked about these
+        secrets = Secrets() if named else await secrets_in(scope, context.env)
         limit = context.limits.max_output_bytes
 
+        @cache
+        def is_wanted(path: str) -> bool:
+            return (wanted is None or wanted.matches(path)) and not secrets.hold(path)
+
         def fresh() -> Matches:
-            return Matches(scope.prefix, limit, wanted.matches if wanted else lambda _: True)
+            return Matches(scope.prefix, limit, is_wanted)
 
         ended, matches = None, fresh()
         program = ripgrep_of(context.env, context.workspace)
@@ -79,7 +87,7 @@ class Grep:
             ended = await scan(_for_scan(given, scope), scope.root, context.env, matches.take)
             if ended.exit_code == BAD_PATTERN:
                 raise ToolError(f"The pattern is not a valid regular expression: {matches.complaint}.")
-        return _result(matches, ended, limit, separated=given.context > 0)
+        return _result(matches, ended, limit, secrets.note(scope), separated=given.context > 0)
 
 
 def _for_ripgrep(given: GrepInput, scope: Scope) -> list[str]:
@@ -97,7 +105,7 @@ def _for_scan(given: GrepInput, scope: Scope) -> list[str]:
     return ["lines", scope.root, scope.only, glob, ignore_case, str(given.context), pattern]
 
 
-def _result(matches: Matches, ended: Ended, limit: int, *, separated: bool) -> ToolOutput:
+def _result(matches: Matches, ended: Ended, limit: int, left_out: str, *, separated: bool) -> ToolOutput:
     text = bounded(matches.text(separated=separated), max(limit - _NOTES_BYTES, limit // 2))
     notes = list[str]()
     if matches.cut and matches.count == MAX_MATCHES:
@@ -106,6 +114,8 @@ def _result(matches: Matches, ended: Ended, limit: int, *, separated: bool) -> T
         notes.append(f"[the first {matches.count} matches fill the output; narrow pattern, path or glob]")
     if ended.timed_out:
         notes.append(f"[stopped after {MAX_SECONDS:g} s; narrow pattern, path or glob]")
+    if left_out:
+        notes.append(left_out)
     if not matches.count:
         text = "No matches before the search was stopped." if ended.timed_out else "No matches."
     details: dict[str, Json] = {

@@ -28,6 +28,7 @@ from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
+from prunecli.tools.processes.confinement import Confine, bare
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -119,8 +120,8 @@ class ToolContext:
 
     Files may be changed inside `workspace`; relative paths start at `cwd`. `env` is the complete environment of child
     processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
-    not finish; `pages` is None in older sessions, whose `recall` takes no lines; `command_prefix` are the words that
-    run a command in the sandbox.
+    not finish; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts commands into the
+    sandbox, and `approved` means that the user allowed this very call.
     """
 
     workspace: Path
@@ -133,7 +134,8 @@ class ToolContext:
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
     pages: Pages | None = None
-    command_prefix: tuple[str, ...] = ()
+    confine: Confine = bare
+    approved: bool = False
 
 
 class Tool(Protocol):

@@ -74,6 +74,7 @@ class Startup:
 
         await painted(self._app.frame)  # an importing thread would delay the first paint of the session
         await self._load_typed(conversation)
+        await self._say_sandbox(runtime, conversation)
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
@@ -86,6 +87,12 @@ class Startup:
             if ready:
                 await asyncio.to_thread(ready)
         self._when_idle(runtime, conversation)
+
+    async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:
+        """Try which sandbox works, and say so. Nothing is tried in a directory that is not trusted."""
+        if line := await asyncio.to_thread(runtime.sandbox.line):
+            conversation.say(line)
+            conversation.show_status()
 
     async def _load_typed(self, conversation: "Conversation") -> None:
         """Load the prompt history and the draft."""

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.agent.command_env import unattended_environment
+from prunecli.agent.command_env import reading_environment, unattended_environment
 from prunecli.agent.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
+from prunecli.agent.permissions.judge import Rules
 from tests.agent.judged import Scene, corpus, scene
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -35,7 +36,7 @@ class Repository:
             **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
         }
         self.git("init", "-q", "-b", "main")
-        (self.root / ".gitignore").write_text("out\nkey\nloop\n.env\n")
+        (self.root / ".gitignore").write_text("out\nkey\nloop\n.env\ndeploy\n")
         self.git("add", ".")
         for message in ("one", "two", "three"):
             self.git("commit", "-q", "--allow-empty", "-m", message)
@@ -220,6 +221,39 @@ def test_the_environment_alone_switches_off_what_has_a_fixed_name(
         assert not repository.ran_code(line, repository.unattended), line
 
 
+def test_what_husky_lfs_and_a_credential_helper_configure_neither_asks_nor_runs(
+    repository: Repository,
+) -> None:
+    """Hooks, the filters of git-lfs and credential helpers are switched off for a command that only reads."""
+    evil = str(repository.evil)
+    hooks = repository.root / ".husky" / "_"
+    hooks.mkdir(parents=True)
+    for name in ("post-index-change", "pre-commit", "post-checkout"):
+        shutil.copy(repository.evil, hooks / name)
+    (repository.root / ".gitattributes").write_text("*.py filter=lfs diff=lfs merge=lfs -text\n")
+    for key in ("filter.lfs.clean", "filter.lfs.smudge", "filter.lfs.process", "credential.helper"):
+        repository.config(key, evil)
+    repository.config("filter.lfs.required", "true")
+    repository.config("core.hooksPath", ".husky/_")
+    assert repository.ran_code("git status", repository.unattended)
+    reading = reading_environment(repository.unattended, repository.root)
+    for line in (
+        "git status",
+        "git diff",
+        "git diff --stat",
+        "git log -p -2",
+        "git show",
+        "git status -sb && git diff",
+    ):
+        verdict = repository.here.bash(line, rules=Rules(deny=("read(.env)",)))
+        assert verdict.kind == "allow", (line, verdict.reason)
+        assert not repository.ran_code(line, reading), line
+    shown = subprocess.run(
+        ["git", "status", "--short"], cwd=repository.root, env=reading, capture_output=True, check=True
+    )
+    assert b" M src/a.py" in shown.stdout
+
+
 def test_hooks_can_be_kept_for_what_a_person_approved(repository: Repository) -> None:
     hook(repository)
     assert repository.ran_code("git add src", unattended_environment(repository.plain, hooks=True))
@@ -320,6 +354,12 @@ def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgment(repo
         '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n\tvscode-merge-base = origin/main\n',
         "# a comment\n; another\n\n[user]\n\tname = A B\n\temail = a@b\r\n",
         "[CORE]\n\tBare\n",
+        "[core]\n\thooksPath = .husky/_\n",
+        '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n',
+        '[lfs]\n\trepositoryformatversion = 0\n[lfs "https://x/y.git/info/lfs"]\n\taccess = basic\n',
+        '[credential]\n\thelper = store\n[credential "https://github.com"]\n\thelper = !gh auth git-credential\n',
+        '[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic x\n',
+        '[merge "npm"]\n\tname = x\n\tdriver = npx npm-merge-driver %A %O %B %P\n',
     ],
 )
 def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
@@ -332,7 +372,10 @@ def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
         "[core]\n\tfsmonitor = true\n",
         "[core]\n\tsshCommand = x\n",
         "[core]\n\tworktree = /\n",
-        "[core]\n\thooksPath = x\n",
+        "[filter]\n\tclean = x\n",
+        '[filter "LFS"]\n\tclean = x\n',
+        "[lfs]\n\tcustomtransfer = x\n",
+        '[merge "x"]\n\tx = y\n',
         "[core]\n\tattributesFile = x\n",
         "[core]\n\tbare = a \\\n\tb\n",
         "[core]bare = false\n",

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from prunecli.agent.permissions.harmless import Surroundings, is_listed, read_command
+from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import FORMS
 from prunecli.agent.permissions.judge import MODES, Rules
+from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
 from tests.agent.judged import Scene, corpus, scene
 
@@ -64,7 +65,9 @@ def test_plain_lines_are_split_as_bash_splits_them(
         ("echo $x", "it uses a variable or substitution"),
         ('echo "$x"', "it uses a variable or substitution"),
         ("echo `x`", "it uses a substitution"),
-        ("ls *", "it uses a wildcard"),
+        ("ls [a", "it uses a wildcard"),
+        ("ls 'a'*", "it uses a wildcard"),
+        ("* x", "it uses a wildcard"),
         ("ls {a,b}", "it uses braces"),
         ("(ls)", "it uses a subshell"),
         ("cat < x", "it uses a redirection"),

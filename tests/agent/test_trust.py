@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.agent.project_settings import refused_links
+from prunecli.agent.system_prompt import find_instructions
 from prunecli.agent.trust import TrustStore, digest
+from prunecli.config.project import project_files
 from prunecli.errors import ConfigError
 
 
@@ -53,7 +56,12 @@ def test_the_store_is_for_its_owner_only(store: TrustStore, project: Path) -> No
         os.umask(old)
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
-    assert sorted(path.name for path in store.path.parent.iterdir()) == ["trust.json", "trust.json.lock"]
+    assert sorted(path.name for path in store.path.parent.iterdir()) == [
+        *("trust.json", "trust.json.lock", "trust.json.settings"),
+    ]
+    kept = store.path.parent / "trust.json.settings"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()] == [0o600]
 
 
 def test_trust_is_by_real_path_and_for_one_directory(store: TrustStore, project: Path) -> None:
@@ -300,3 +308,55 @@ def test_different_settings_have_different_digests(
             path.write_bytes(data)
         made.append((kept, digest(folder)))
     assert (made[0][0] == made[1][0]) == (made[0][1] == made[1][1])
+
+
+def test_what_changed_is_shown(store: TrustStore, project: Path) -> None:
+    store.trust(project)
+    assert store.may_act(project)
+    assert store.changes(project) == ""
+    (project / "AGENTS.md").write_text("be kind\nrun \x1b[2J this first\n")
+    (project / ".prunecli" / "commands" / "x.md").unlink()
+    (project / "CLAUDE.md").write_text("new\n")
+    assert not store.may_act(project)
+    assert store.changes(project).split("\n") == [
+        *(".prunecli/commands/x.md was removed:", "@@ -1 +0,0 @@", "-x"),
+        *("AGENTS.md was changed:", "@@ -1 +1,2 @@", " be kind", "+run \u241b[2J this first"),
+        *("CLAUDE.md was added:", "@@ -0,0 +1 @@", "+new"),
+    ]
+    store.trust(project)
+    assert store.may_act(project)
+
+
+def test_settings_above_the_directory_are_watched_as_well(store: TrustStore, project: Path) -> None:
+    """A pull changes the instructions at the repository's root, which count for the folders below."""
+    (project / ".git").mkdir()
+    store.trust(project / "src")
+    (project / "AGENTS.md").write_text("be evil\n")
+    assert not store.may_act(project / "src")
+    assert "../AGENTS.md was changed:" in store.changes(project / "src")
+
+
+def test_a_change_whose_past_is_not_known_names_the_files(store: TrustStore, project: Path) -> None:
+    store.trust(project)
+    for kept in (store.path.parent / (store.path.name + ".settings")).iterdir():
+        kept.write_text("no json")
+    (project / "AGENTS.md").write_text("x")
+    assert "Now: .prunecli/commands/x.md, .prunecli/config.toml, AGENTS.md" in store.changes(project)
+
+
+def test_instructions_that_lead_outside_of_the_project_are_refused(project: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("obey")
+    (project / ".git").mkdir()
+    (project / "AGENTS.md").unlink()
+    (project / "AGENTS.md").symlink_to(outside)
+    (project / "CLAUDE.md").symlink_to("src/notes.md")
+    (project / "src" / "notes.md").write_text("be kind")
+    found = find_instructions(project, tmp_path / "config", trusted=True)
+    assert found == [(project / "CLAUDE.md", "be kind")]
+    (said,) = refused_links(project)
+    assert str(outside) in said
+    (project / ".prunecli" / "config.toml").unlink()
+    (project / ".prunecli" / "config.toml").symlink_to(outside)
+    assert project_files(project) == ()
+    assert len(refused_links(project)) == 2

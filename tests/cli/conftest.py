@@ -16,5 +16,6 @@ def environ(tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path / "home"),
         "PATH": os.environ["PATH"],
         "PRUNECLI_HOME": str(tmp_path / "data"),
+        "PRUNECLI_SANDBOX": "off",
         "PYTHONPATH": str(ROOT),
     }

@@ -84,7 +84,7 @@ def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
     assert runtime.session.id in rows["session"]
     assert " of 1.0M tokens" in rows["context"]
     assert rows["permissions"].startswith("edits")
-    assert "none" in rows["sandbox"]
+    assert rows["sandbox"] == "not tried yet"
 
 
 def test_memory_opens_the_instructions_that_are_there_or_new_ones(tmp_path: Path) -> None:

@@ -16,6 +16,10 @@ ROOT = Path(__file__).parents[2]
 HAS_TMUX = shutil.which("tmux") is not None
 
 
+_OFF = {"PYTHONPATH": str(ROOT), "PRUNECLI_SANDBOX": "off"}
+"""A test that is about the sandbox sets another mode."""
+
+
 class Terminal:
     """One tmux session on a server of its own, so that tests do not meet. Ends with its `with`."""
 
@@ -27,7 +31,7 @@ class Terminal:
         self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
         self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
-        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **environ}
+        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **_OFF, **environ}
 
     def __enter__(self) -> Self:
         columns, rows = self._size

@@ -32,6 +32,7 @@ def environment(tmp_path: Path, base_url: str) -> dict[str, str]:
         "PRUNECLI_HOME": str(tmp_path / "data"),
         "ANTHROPIC_API_KEY": "sk-ant-test-0000000000",
         "ANTHROPIC_BASE_URL": base_url,
+        "PRUNECLI_SANDBOX": "off",
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
 

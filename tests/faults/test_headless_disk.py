@@ -30,6 +30,7 @@ def prunecli(
         "HOME": str(folder / "home"),
         "PRUNECLI_HOME": str(home or folder / "data"),
         "PATH": os.environ["PATH"],
+        "PRUNECLI_SANDBOX": "off",
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",  # bytecode that is cut off at the limit would stay beside the sources
     }

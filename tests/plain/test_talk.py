@@ -319,3 +319,21 @@ def test_plain_text_says_where_a_lost_file_goes_on(runner: asyncio.Runner, tmp_p
     runtime.session.path.unlink()
     printed = "\n".join(talked(runner, runtime, prompt="more"))
     assert "The session file was deleted while it was open. Now writing to " in printed
+
+
+@pytest.mark.parametrize("hidden", ["\u115f", "\u3164", "\u202e", "\x1b]0;x\x07", "\u200b", "\x9b31m"])
+def test_no_hidden_character_is_printed_or_asked(tmp_path: Path, runner: asyncio.Runner, hidden: str) -> None:
+    call = ToolUse(f"t{hidden}", "bash", {"command": f"make {hidden}install", f"x{hidden}": hidden})
+    script = Script(["say " + hidden, "n", "/nothing" + hidden, "/model x" + hidden, "! echo " + hidden])
+    printed: list[str] = []
+    runtime = start(tmp_path, [calls(call), *[says(f"Done{hidden}.")] * 6])
+    runtime.introduction = f"hello {hidden}"
+    talk = Talk(runtime, script, printed.append, runner)
+    talk.begin("")
+    talk.go()
+    runner.run(runtime.close())
+    assert len(printed) > 5
+    for text in (*printed, *script.asked):
+        assert (
+            not set(hidden) & {"\u115f", "\u3164", "\u202e", "\x1b", "\x07", "\u200b", "\x9b"} & set(text)
+        ), text

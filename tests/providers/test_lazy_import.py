@@ -112,7 +112,7 @@ def test_the_environment_changes_neither_address_nor_headers_nor_proxy():
     with fake.serve(["Hello.", fake.HttpError(529)]) as endpoint:
         assert python(TALK, endpoint.base_url, **environ)["text"] == "Hello."
         for request in endpoint.requests:
-            assert request.headers["authorization"] == "Bearer key"
+            assert request.headers["x-api-key"] == "key"
             assert "x-spy" not in request.headers
 
 

@@ -81,11 +81,12 @@ async def test_the_bytes_of_the_request_arrive_as_they_are():
     assert endpoint.rejected == []
 
 
-async def test_a_key_goes_as_key_and_as_bearer_token_where_the_server_is_not_anthropic():
+async def test_a_key_goes_in_one_header_only_where_the_server_is_not_anthropic():
     async with provided() as (provider, endpoint):
         await events_of(provider)
     headers = endpoint.requests[0].headers
-    assert (headers["authorization"], headers["x-api-key"]) == (f"Bearer {KEY}", KEY)
+    assert headers["x-api-key"] == KEY
+    assert "authorization" not in headers
     assert headers["accept-encoding"] == "identity"
 
 

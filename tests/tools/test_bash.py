@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from prunecli.tools.processes.confinement import Confined
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolLimits
 from tests.tools.calling import Caller
 from tests.waiting import until
@@ -132,7 +134,11 @@ async def test_a_signal_that_the_interpreter_ignores_is_not_ignored_by_the_comma
 
 
 async def test_a_sandbox_stands_before_the_shell(tools: Caller) -> None:
-    sandboxed = tools.with_(command_prefix=("/usr/bin/env", "INSIDE=yes"))
+    @asynccontextmanager
+    async def confine(argv, *, cwd, env, command):
+        yield Confined(["/usr/bin/env", "INSIDE=yes", *argv], env)
+
+    sandboxed = tools.with_(confine=confine)
     assert await sandboxed.text("bash", command="echo $INSIDE") == "yes\n"
 
 

@@ -1,10 +1,11 @@
 """The parts of a call to judge, from the files and commands that its tool declares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from prunecli.agent.permissions.harmless import Reading, Surroundings, read_line
+from prunecli.agent.permissions.harmless import read_line
 from prunecli.agent.permissions.places import Place, resolve
+from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.model.codec import well_formed
 from prunecli.model.shell import Doubt, Line, parse
 from prunecli.model.touches import Touches
@@ -19,7 +20,7 @@ class Call:
 
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
     is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
-    harmless), and `doubt` says why it is not harmless.
+    harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox.
     """
 
     effect: Effect
@@ -30,6 +31,7 @@ class Call:
     line: Line | None = None
     readings: tuple[Reading, ...] = ()
     doubt: str = ""
+    outside: str | None = None
 
     @property
     def is_harmless(self) -> bool:
@@ -51,7 +53,8 @@ def parts_of(
     """
     if touches is None:
         return (Call("unknown", tool_name, doubt="this tool can change anything"),)
-    parts = [_command(tool_name, text, around, not_read) for text in touches.runs]
+    outside = touches.outside[0] if touches.outside else None
+    parts = [replace(_command(tool_name, text, around, not_read), outside=outside) for text in touches.runs]
     if touches.changes:
         parts.append(Call("edit", tool_name, _places(touches.changes, around)))
     read = tuple(path for path in touches.reads if path not in touches.changes)
@@ -73,8 +76,7 @@ def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[st
         if not_read:
             raise Doubt(f"it has the unknown input {not_read[0]!r}")
         readings = read_line(line, around)
-        swept = tuple(place for reading in readings if reading.sweeps for place in reading.places)
-        return Call("run", tool_name, searched=swept, text=text, line=line, readings=readings)
+        return Call("run", tool_name, text=text, line=line, readings=readings)
     except Doubt as doubt:
         reason = doubt.reason if line else f"{doubt.reason}, so it can't be checked"
         return Call("run", tool_name, text=text, line=line, doubt=reason)

@@ -23,7 +23,8 @@ _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\\]*)?")
 _DATA = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
     "eol safecrlf longpaths untrackedcache quotepath abbrev commitgraph multipackindex preloadindex protecthfs "
-    "protectntfs trustctime checkstat sharedrepository",
+    "protectntfs trustctime checkstat sharedrepository hookspath excludesfile whitespace "
+    "sparsecheckout sparsecheckoutcone commentchar commentstring splitindex",
     "extensions": "objectformat worktreeconfig refstorage relativeworktrees preciousobjects noop",
     "remote": "url pushurl fetch push tagopt prune prunetags gh-resolved skipdefaultupdate skipfetchall",
     "submodule": "url active branch",
@@ -32,19 +33,38 @@ _DATA = {
     "pull": "rebase ff",
     "push": "default autosetupremote followtags",
     "fetch": "prune prunetags",
-    "merge": "ff conflictstyle",
     "rebase": "autosquash autostash",
     "rerere": "enabled autoupdate",
     "commit": "gpgsign",
     "tag": "gpgsign",
     "diff": "algorithm renames colormoved mnemonicprefix noprefix context",
     "status": "showuntrackedfiles short branch",
-    "lfs": "repositoryformatversion",
+    "lfs": "repositoryformatversion access locksverify url pushurl fetchinclude fetchexclude concurrenttransfers",
+    "filter": "clean smudge process required",
+    "credential": "helper username usehttppath",
+    "http": "sslverify proxy extraheader postbuffer sslcainfo version cookiefile",
+    "merge": "ff conflictstyle driver name recursive tool renames log stat",
+    "index": "version sparse threads",
+    "feature": "manyfiles experimental",
+    "checkout": "defaultremote guess workers",
+    "blame": "ignorerevsfile date coloring",
+    "log": "date decorate follow abbrevcommit",
+    "gpg": "format",
+    "help": "autocorrect",
+    "safe": "directory",
     "maintenance": "auto strategy",
 }
-"""Keys whose values git never runs, includes or follows in commands that only read, with or without a subsection."""
-_ANY_KEY = frozenset({"branch", "color", "advice", "gui", "gc", "pack"})
-_SUBSECTIONS = frozenset({"remote", "submodule", "branch", "color"})
+"""Keys whose values git never runs, includes or follows in commands that only read, with or without a subsection.
+
+Hooks, git-lfs and credential helpers name programs, as husky and others write them: `git_settings` switches them off.
+"""
+_ANY_KEY = frozenset(
+    {"branch", "color", "advice", "gui", "gc", "pack", "gitflow", "husky", "vscode-merge-base"}
+)
+_SUBSECTIONS = frozenset(
+    {"remote", "submodule", "branch", "color", "credential", "http", "merge", "lfs", "gitflow"}
+)
+_OVERRIDDEN_FILTERS = frozenset({"lfs"})
 
 _OVERRIDES = {
     "core.fsmonitor": "false",
@@ -61,22 +81,37 @@ _OVERRIDES = {
 }
 
 
+_READING = {
+    "credential.helper": "",
+    "filter.lfs.clean": "",
+    "filter.lfs.process": "",
+    "filter.lfs.required": "false",
+    "filter.lfs.smudge": "",
+}
+"""Programs that only a command that writes or reaches a server needs. An empty filter passes content unchanged."""
+
+
 def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
     """Environment variables that keep git from starting programs that a repository names under a fixed key.
 
     Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks, for commands that
     the user has approved.
     """
-    overrides = dict(_OVERRIDES)
-    if not hooks:
-        overrides["core.hooksPath"] = "/dev/null"
-    variables = {
-        "GIT_CONFIG_COUNT": str(len(overrides)),
+    return {
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_PAGER": "cat",
         "GIT_TERMINAL_PROMPT": "0",
+        **git_settings(hooks=hooks),
     }
+
+
+def git_settings(*, hooks: bool = False, reading: bool = False) -> dict[str, str]:
+    """The variables that override settings of a repository. `reading`: for a command that only reads."""
+    overrides = {**_OVERRIDES, **(_READING if reading else {})}
+    if not hooks:
+        overrides["core.hooksPath"] = "/dev/null"
+    variables = {"GIT_CONFIG_COUNT": str(len(overrides))}
     for index, (key, value) in enumerate(overrides.items()):
         variables[f"GIT_CONFIG_KEY_{index}"] = key
         variables[f"GIT_CONFIG_VALUE_{index}"] = value
@@ -110,7 +145,9 @@ def config_doubt(text: str) -> str:
             section, subsection = header[1].lower(), header[2]
             if section not in _DATA and section not in _ANY_KEY:
                 return f"the section [{section}] may start programs"
-            if subsection is not None and section not in _SUBSECTIONS:
+            if section == "filter" and subsection in _OVERRIDDEN_FILTERS:
+                continue
+            if section == "filter" or (subsection is not None and section not in _SUBSECTIONS):
                 return f'the section [{section} "{subsection}"] may start programs'
             continue
         key = _KEY.fullmatch(content)
@@ -123,7 +160,7 @@ def config_doubt(text: str) -> str:
 
 def _git_doubt(git: Path, reads_worktree: bool) -> str:
     try:
-        folder = common = _git_folder(git)
+        folder = common = git_folder(git)
         if _exists(folder / "commondir"):
             common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
         for path in (common / "config", folder / "config.worktree", common / "config.worktree"):
@@ -138,8 +175,11 @@ def _git_doubt(git: Path, reads_worktree: bool) -> str:
     return ""
 
 
-def _git_folder(git: Path) -> Path:
-    """The folder that `.git` stands for: itself, or the one named by a file `gitdir: PATH`."""
+def git_folder(git: Path) -> Path:
+    """The folder that `.git` stands for: itself, or the one named by a file `gitdir: PATH`.
+
+    Raises ValueError, OSError.
+    """
     if git.is_dir():
         return git
     text = _read(git)

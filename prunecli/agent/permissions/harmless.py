@@ -1,88 +1,97 @@
 """Decides whether a shell line only reads, so that it may run without asking.
 
 Each command of the line must pass on its own: its name and options are listed, and it reads only from places that
-need no approval. Listed commands never change the directory, the environment or files, so one part cannot affect
-another.
+need no approval. Listed commands never change the environment or files, so one part cannot affect another; a `cd`
+inside the workspace is followed.
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from fnmatch import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from prunecli.agent.permissions.git_config import repository_doubt
+from prunecli.agent.permissions.git_reading import read_git
+from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
 from prunecli.agent.permissions.harmless_commands import FORMS, Form, Words
-from prunecli.agent.permissions.harmless_git import (
-    GIT_FORMS,
-    READS_WORKTREE,
-    git_doubt,
-    operand_paths,
-    split_git,
-)
-from prunecli.agent.permissions.options import Given, read_options
-from prunecli.agent.permissions.places import (
-    Place,
-    Unresolvable,
-    is_inside,
-    looks_secret,
-    reading_doubt,
-    real_path,
-    resolve,
-)
-from prunecli.model.shell import Doubt, Line
+from prunecli.agent.permissions.options import Given, check_counts, read_options
+from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve
+from prunecli.agent.permissions.surroundings import Reading, Surroundings
+from prunecli.agent.permissions.sweeps import sweep_of_grep, sweep_of_rg
+from prunecli.model.shell import Doubt, Glob, Line
+from prunecli.programs import program_doubt
+from prunecli.tools.files.secret_paths import folded
 
-_SECRET_SAMPLES = (
-    ".env",
-    ".env.local",
-    "prod.env",
-    "id_rsa",
-    "id_ed25519",
-    "server.pem",
-    "server.key",
-    ".netrc",
-)
-_MAX_SEARCHED = 3000
-"""Directory entries checked for secrets before a recursive search is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets."""
-
-    workspace: Path
-    cwd: Path
-    home: Path
-    secrets: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The reads of a harmless command: the places it names, and whether it shows contents of files below them."""
-
-    places: tuple[Place, ...] = ()
-    sweeps: bool = False
+_BUILTINS = frozenset({"echo", "pwd", "test", "true", "false", "type", "command", "cd"})
+_ENTERED = frozenset({".git", ".prunecli"})
+"""Folders that no `cd` enters unasked."""
+_LOOKS_UP = frozenset({"which", "type", "command"})
+_SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
+_MAX_FOLDERS = 4
+"""Folders that a command of a line may run in, where it depends on the success of a `cd`."""
 
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
-    """The reads of each command of a harmless line. Raises Doubt if the line is not harmless."""
-    if any(join not in ("|", "&&") for join in line.joins):
-        raise Doubt("it joins commands with something other than | and &&")
-    return tuple(read_command(words, around) for words in line.commands)
+    """What the commands of a harmless line read. Raises Doubt if the line is not harmless."""
+    if "||" in line.joins:
+        raise Doubt("it joins commands with ||, so not all of them run")
+    return tuple(read_command(words, place) for words, places in located(line, around) for place in places)
 
 
-def read_command(words: Words, around: Surroundings) -> Reading:
-    """The reads of one harmless command. Raises Doubt if it is not harmless."""
+def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
+    """Each command of a line with the surroundings it may run in; `cd` is left out.
+
+    Raises Doubt for a `cd` that leaves the workspace or that can't be followed.
+    """
+    unsure = any(join in (";", "||") for join in line.joins)
+    joins = ("&&", *line.joins, "&&")
+    places = [around]
+    for index, words in enumerate(line.commands):
+        if words[0] != "cd":
+            yield words, [replace(place, piped=joins[index] == "|") for place in places]
+            continue
+        if "|" in (joins[index], joins[index + 1]):
+            raise Doubt("it changes the folder inside a pipe")
+        entered = [replace(place, cwd=_entered(words, place)) for place in places]
+        places = list(dict.fromkeys([*entered, *(places if unsure else ())]))
+        if len(places) > _MAX_FOLDERS:
+            raise Doubt("it changes the folder too often")
+
+
+def _entered(words: Words, around: Surroundings) -> Path:
+    """The folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
+    text = words[-1]
+    if len(words) != 2 or text.startswith("-") or isinstance(text, Glob):
+        raise Doubt("it changes the folder")
+    try:
+        place = resolve(text, around.cwd, around.home)
+        parts = map(folded, os.path.relpath(place.real, real_path(around.workspace)).split("/"))
+        plain = os.path.normpath(os.path.join(real_path(around.cwd), text))
+    except Unresolvable as error:
+        raise Doubt(f"it uses a path that can't be resolved ({error})") from None
+    if not is_inside(place, around.workspace) or place.ends != (plain,) or not _ENTERED.isdisjoint(parts):
+        raise Doubt(f"it changes the folder to {text!r}")
+    if not os.path.isdir(plain):
+        raise Doubt(f"it changes the folder to {text!r}, which does not exist")
+    return Path(plain)
+
+
+def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -> Reading:
+    """What one harmless command reads. Raises Doubt if it is not harmless.
+
+    `by_rule`: a rule of the user's allows it, so the repository's git configuration does not matter.
+    """
     try:
         if not is_inside(resolve(".", around.cwd, around.home), around.workspace):
             raise Doubt("it would run outside the workspace")
+        words = _expanded(words, around)
+        if not is_listed(words[0]):
+            raise Doubt(f"`{words[0]}` can change files")
+        _check_programs(words, around)
         if words[0] == "git":
-            return _git(words, around)
+            return read_git(words, around, by_rule=by_rule)
         if words[0] == "find":
             return _find(words, around)
-        form = FORMS.get(words[0])
-        if form is None:
-            raise Doubt(f"`{words[0]}` can change files")
+        form = FORMS[words[0]]
         return _listed(words[0], form, read_options(form, words[1:]), around)
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
@@ -93,104 +102,77 @@ def is_listed(program: str) -> bool:
     return program in FORMS or program in ("git", "find")
 
 
+def _expanded(words: Words, around: Surroundings) -> Words:
+    """The words with globs replaced by the files they stand for, each of which must be readable."""
+    found: list[str] = []
+    for word in words:
+        if not isinstance(word, Glob):
+            found.append(word)
+            continue
+        try:
+            matches = expand(word, around.cwd)
+        except TooMany:
+            raise Doubt(f"the wildcard {word} matches too many files") from None
+        if not matches and _is_hidden_choice(word):
+            raise Doubt(f"the wildcard {word} matches no file")
+        if not matches:
+            matches = [str(word)]  # bash leaves it as it is: `--include=*.py`
+            if word.startswith("-"):
+                found += matches
+                continue
+        form = FORMS.get(found[0])
+        for match in matches:
+            if match.startswith("-"):
+                raise Doubt(f"the wildcard {word} matches {match!r}, which looks like an option")
+            around.readable(match, names_only=bool(form and (form.names_only or form.all_text)))
+        found.extend(matches)
+    return tuple(found)
+
+
+def _is_hidden_choice(glob: str) -> bool:
+    """Whether a glob hides which name it is for, or is for secrets."""
+    return chooses_secrets(glob) or glob.rpartition("/")[2].startswith(("?", "["))
+
+
+def _check_programs(words: Words, around: Surroundings) -> None:
+    """Raise Doubt if the program, or one whose place is asked for, would be found in the workspace."""
+    if not around.path:
+        return
+    names = [] if words[0] in _BUILTINS else [words[0]]
+    if words[0] in _LOOKS_UP:
+        names += [word for word in words[1:] if not word.startswith("-")]
+    for name in names:
+        if doubt := program_doubt(around.path, name, str(around.workspace)):
+            raise Doubt(doubt)
+
+
 def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Reading:
-    _check_counts(name, form, given)
+    check_counts(name, form, given)
     if doubt := form.doubt(given.operands):
         raise Doubt(doubt)
-    _check_globs(form, given)
     if form.operands == "texts":
         return Reading()
     drop = form.operands == "text first" and not given.options & form.no_text
     operands = given.operands[1:] if drop else given.operands
-    sweeps = bool(form.sweeps & (given.options | {""}))
+    sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
+    if not operands and name == "rg" and around.piped and not given.options & form.no_contents:
+        return Reading()  # it searches what it is given
     if not operands and (form.reads_cwd or sweeps):
         operands = (".",)
-    places = tuple(_readable(word, around) for word in operands if word != "-")
+    places = tuple(around.readable(word, names_only=form.names_only) for word in operands if word != "-")
     for word in given.suspects:
-        _readable(word, around)
+        around.readable(word)
     if form.no_folders and any(os.path.isdir(place.real) for place in places):
         raise Doubt("it compares folders and follows their links")
-    if given.options & form.sweeps_all:
-        for place in places:
-            if secret := _secret_below(place.real):
-                raise Doubt(f"it would search {secret}, which may contain secrets")
-    return Reading(places, sweeps)
-
-
-def _check_counts(name: str, form: Form, given: Given) -> None:
-    if form.needs and not form.needs & given.options:
-        raise Doubt(f"`{name}` without {' or '.join(sorted(form.needs))} may do more than read")
-    if len(given.operands) > form.most:
-        if "version" in form.long:
-            raise Doubt(f"`{name}` can change files")
-        raise Doubt(f"`{name}` with {given.operands[form.most]!r} may do more than read")
-    if len(given.operands) < form.least:
-        raise Doubt(f"`{name}` needs more arguments")
-    if not form.least and not form.most and not given.options and "version" in form.long:
-        raise Doubt(f"`{name}` can change files")
-
-
-def _check_globs(form: Form, given: Given) -> None:
+    if not sweeps:
+        return Reading(places)
     for option, value in given.values:
-        if option in form.globs and not value.startswith("!") and _chooses_secrets(value):
+        if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
             raise Doubt(f"{value!r} selects files that may contain secrets")
-
-
-def _chooses_secrets(glob: str) -> bool:
-    """Whether a glob selects secrets: it looks like a secret's name, or matches some without matching everything."""
-    name = glob.rstrip("/").rpartition("/")[2]
-    if looks_secret(glob):
-        return True
-    return not fnmatch("main.c", name) and any(fnmatch(sample, name) for sample in _SECRET_SAMPLES)
-
-
-def _readable(text: str, around: Surroundings, cwd: Path | None = None) -> Place:
-    place = resolve(text, cwd or around.cwd, around.home)
-    if doubt := reading_doubt(place, around.workspace, around.secrets):
-        raise Doubt(f"{text!r} {doubt}")
-    return place
-
-
-def _secret_below(folder: str) -> str:
-    """The first file below the folder that may contain secrets, or "". Bounded; links are not followed."""
-    for count, path in enumerate(_files(folder)):
-        if count >= _MAX_SEARCHED:
-            break
-        if looks_secret(path):
-            return os.path.relpath(path, folder)
-    return ""
-
-
-def _files(folder: str) -> Iterator[str]:
-    for inside, folders, names in os.walk(folder):
-        folders[:] = sorted(set(folders) - {".git", "node_modules"})
-        for name in sorted(names):
-            yield os.path.join(inside, name)
-
-
-# git and find ------------------------------------------------------------------------------------------------
-
-
-def _git(words: Words, around: Surroundings) -> Reading:
-    folder, subcommand, rest = split_git(words)
-    cwd = around.cwd
-    if folder:
-        place = _readable(folder, around)
-        if len(place.ends) > 1:
-            raise Doubt(f"the folder {folder!r} is ambiguous")
-        cwd = Path(place.real)
-    form = GIT_FORMS[subcommand]
-    given = read_options(form, rest)
-    _check_counts(f"git {subcommand}", form, given)
-    if doubt := git_doubt(subcommand, given):
-        raise Doubt(doubt)
-    drop = form.operands == "text first" and not given.options & form.no_text
-    operands = given.operands[1:] if drop else given.operands
-    paths = [path for operand in operands for path in operand_paths(operand)]
-    places = [_readable(path, around, cwd) for path in paths if subcommand != "config"]
-    if doubt := repository_doubt(Path(real_path(cwd)), reads_worktree=subcommand in READS_WORKTREE):
-        raise Doubt(doubt)
-    return Reading((resolve(".", cwd, around.home), *places), bool(form.sweeps))
+    roots = tuple(place.real for place in places)
+    sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
+    around.check(sweep)
+    return Reading(places, sweep)
 
 
 _FIND_ALONE = frozenset(
@@ -224,7 +206,7 @@ def _find(words: Words, around: Surroundings) -> Reading:
     at = 1
     while at < len(words) and not words[at].startswith(("-", "(", "!", ",")):
         at += 1
-    places = tuple(_readable(word, around) for word in words[1:at] or (".",))
+    places = tuple(around.readable(word, names_only=True) for word in words[1:at] or (".",))
     while at < len(words):
         word = words[at]
         if word in _FIND_WITH_VALUE:
@@ -233,7 +215,7 @@ def _find(words: Words, around: Surroundings) -> Reading:
                 raise Doubt(f"the option {word} needs a value")
         elif word == "-newer" and at + 1 < len(words):
             at += 1
-            _readable(words[at], around)
+            around.readable(words[at], names_only=True)
         elif word not in _FIND_ALONE:
             raise Doubt(f"the option {word} may do more than read")
         at += 1

@@ -19,9 +19,9 @@ class Form:
 
     `least` and `most` count operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
     path, it reads the folder it runs in. `sweeps` are the options with which it shows contents of files below its
-    operands ("" = always), `sweeps_all` those that include hidden files. With one of `no_text`, no operand is a text;
-    values of `globs` select files by name. `all_text`: no options. `doubt` returns what is not harmless about the
-    operands.
+    operands ("" = always), `no_contents` those with which it shows only names. With one of `no_text`, no operand is a
+    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: no options. `doubt` returns what
+    is not harmless about the operands.
     """
 
     flags: str = ""
@@ -35,9 +35,9 @@ class Form:
     needs: frozenset[str] = frozenset()
     reads_cwd: bool = False
     sweeps: frozenset[str] = frozenset()
-    sweeps_all: frozenset[str] = frozenset()
+    no_contents: frozenset[str] = frozenset()
     no_text: frozenset[str] = frozenset()
-    globs: frozenset[str] = frozenset()
+    names_only: bool = False
     no_folders: bool = False
     all_text: bool = False
     doubt: Callable[[Words], str] = field(default=lambda _: "")
@@ -108,6 +108,7 @@ FORMS: dict[str, Form] = {
         long="all almost-all human-readable recursive reverse size inode directory full-time file-type classify? "
         "sort= time= time-style= color? group-directories-first no-group numeric-uid-gid si escape quote-name",
         reads_cwd=True,
+        names_only=True,
     ),
     "cat": Form("nbsAetvET", long="number number-nonblank squeeze-blank show-all show-ends show-tabs"),
     "tac": Form(),
@@ -125,9 +126,7 @@ FORMS: dict[str, Form] = {
         operands="text first",
         number=True,
         sweeps=frozenset({"-r", "--recursive"}),
-        sweeps_all=frozenset({"-r", "--recursive"}),
         no_text=frozenset({"-e", "--regexp"}),
-        globs=frozenset({"--include"}),
     ),
     **dict.fromkeys(("egrep", "fgrep"), Form("ivnlLcowxHhsqaI", "mABC", operands="text first")),
     "rg": Form(
@@ -137,9 +136,8 @@ FORMS: dict[str, Form] = {
         operands="text first",
         reads_cwd=True,
         sweeps=frozenset({""}),
-        sweeps_all=frozenset({"-u", "-.", "--hidden", "--unrestricted", "--no-ignore", "--no-ignore-vcs"}),
+        no_contents=frozenset({"--files", "--type-list"}),
         no_text=frozenset({"-e", "--regexp", "--files", "--type-list"}),
-        globs=frozenset({"-g", "--glob", "--iglob"}),
     ),
     "sed": Form(
         "nErs",
@@ -178,25 +176,35 @@ FORMS: dict[str, Form] = {
         most=2,
         no_folders=True,
     ),
-    "stat": Form("tfx", "c", long="format= printf= terse file-system", least=1),
+    "stat": Form("tfx", "c", long="format= printf= terse file-system", least=1, names_only=True),
     "file": Form("bihN", long="brief mime mime-type mime-encoding", least=1),
     "du": Form(
         "shackmbx",
         "d",
         long="summarize human-readable all total bytes max-depth= apparent-size one-file-system",
         reads_cwd=True,
+        names_only=True,
     ),
     "df": Form("hTikmaP", long="human-readable print-type inodes all portability"),
     "tree": Form(
-        "adfpshugDFCnJirvtUQ", "LIP", long="dirsfirst gitignore noreport prune du filelimit=", reads_cwd=True
+        "adfpshugDFCnJirvtUQ",
+        "LIP",
+        long="dirsfirst gitignore noreport prune du filelimit=",
+        reads_cwd=True,
+        names_only=True,
     ),
     "basename": Form("az", "s", long="multiple suffix=", operands="texts", least=1),
     "dirname": Form("z", operands="texts", least=1),
-    "realpath": Form("ems", long="canonicalize-existing canonicalize-missing no-symlinks relative-to="),
-    "readlink": Form(
-        "femn", long="canonicalize canonicalize-existing canonicalize-missing no-newline", least=1
+    "realpath": Form(
+        "ems", long="canonicalize-existing canonicalize-missing no-symlinks relative-to=", names_only=True
     ),
-    "test": Form("fdersxLhwk", operands="paths", least=1, most=1),
+    "readlink": Form(
+        "femn",
+        long="canonicalize canonicalize-existing canonicalize-missing no-newline",
+        least=1,
+        names_only=True,
+    ),
+    "test": Form("fdersxLhwk", operands="paths", least=1, most=1, names_only=True),
     "od": Form("cxbdov", "tNjwA", long="format= read-bytes= skip-bytes= address-radix=", least=1),
     "hexdump": Form("Cvx", "ns", least=1),
     "strings": Form("a", "nt", long="bytes= radix=", least=1),

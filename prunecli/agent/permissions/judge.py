@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from prunecli.agent.permissions.calls import Call, parts_of
-from prunecli.agent.permissions.harmless import Surroundings
+from prunecli.agent.permissions.inside import NO_SANDBOX, Inside, leaves, stays
 from prunecli.agent.permissions.offers import offered_rule
-from prunecli.agent.permissions.places import Unresolvable, is_inside, is_protected, is_secret, reading_doubt
+from prunecli.agent.permissions.places import Unresolvable, is_inside, is_protected
 from prunecli.agent.permissions.rule_checks import allowing_rule, naming_rule
 from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.touches import Touches
 
 Mode = Literal["ask", "edits", "plan", "auto"]
@@ -40,13 +41,15 @@ class Verdict:
     """A decision and its reason in plain words.
 
     `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
-    `may_change_files`: the call may change files.
+    `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
+    sandbox around it.
     """
 
     kind: Literal["allow", "ask", "deny"]
     reason: str
     rule: str = ""
     may_change_files: bool = True
+    granted: bool = False
 
 
 def judge(
@@ -61,16 +64,21 @@ def judge(
     home: Path | None = None,
     secrets: tuple[Path, ...] = (),
     not_read: tuple[str, ...] = (),
+    inside: Inside = NO_SANDBOX,
+    search_path: str | None = None,
 ) -> Verdict:
     """Judge one call by the files and commands that its tool declares (None: it may do anything).
 
     `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
     files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
+    `inside` is the sandbox around commands, `search_path` their PATH (default: this process's).
     """
-    around = Surroundings(workspace, cwd, home or Path(os.path.expanduser("~")), secrets)
+    path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
+    user = home or Path(os.path.expanduser("~"))
+    around = Surroundings(workspace, cwd, user, secrets, path, walled=inside.closed)
     try:
         parts = parts_of(tool_name, touches, around, not_read)
-        verdict = _strictest([_of_part(part, mode, rules, trusted, around) for part in parts])
+        verdict = _strictest([_of_part(part, mode, rules, trusted, around, inside) for part in parts])
     except Unresolvable as error:
         return Verdict("deny", f"can't resolve a path: {error}")
     return replace(verdict, may_change_files=any(part.may_change_files for part in parts))
@@ -87,7 +95,9 @@ def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
     return verdicts[0]
 
 
-def _of_part(call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surroundings) -> Verdict:
+def _of_part(
+    call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surroundings, inside: Inside
+) -> Verdict:
     deny, ask, allow = (_parsed(texts) for texts in (rules.deny, rules.ask, rules.allow))
     named, certain = naming_rule(call, deny, around)
     if named and certain:
@@ -98,12 +108,16 @@ def _of_part(call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surrou
         return ceiling
     if named:
         return Verdict("ask", f"the deny rule {named.text} may apply")
+    if why := leaves(call, inside):
+        return Verdict("ask", why)
     asking, _ = naming_rule(call, ask, around)
     if asking:
         return Verdict("ask", f"the ask rule {asking.text} applies")
     if allowing := allowing_rule(call, allow, around):
-        return Verdict("allow", f"allowed by the rule {allowing}")
-    return _by_mode(call, mode if trusted else "ask", around)
+        return Verdict("allow", f"allowed by the rule {allowing}", granted=True)
+    if trusted and stays(call, mode, inside):
+        return Verdict("allow", "the sandbox keeps its effects in the workspace")
+    return _by_mode(call, mode if trusted else "ask", allow, around)
 
 
 def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -125,29 +139,28 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
     return None
 
 
-def _by_mode(call: Call, mode: Mode, around: Surroundings) -> Verdict:
+def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundings) -> Verdict:
     if mode == "auto":
-        return Verdict("allow", "auto mode allows everything that no rule denies")
+        return Verdict("allow", "auto mode allows everything that no rule denies", granted=True)
     if call.is_harmless:
         return Verdict("allow", "the command only reads")
     if call.effect in ("run", "unknown"):
-        return Verdict("ask", call.doubt, offered_rule(call, around))
+        return Verdict("ask", call.doubt, offered_rule(call, allow, around))
     if call.effect == "edit":
-        return _edit_by_mode(call, mode, around)
+        return _edit_by_mode(call, mode, offered_rule(call, allow, around), around)
     for place in call.places:
-        if doubt := reading_doubt(place, around.workspace, around.secrets):
-            return Verdict("ask", f"{place.real} {doubt}", offered_rule(call, around))
+        if doubt := around.reading_doubt(place):
+            return Verdict("ask", f"{place.real} {doubt}", offered_rule(call, allow, around))
     return Verdict("allow", "it only reads inside the workspace")
 
 
-def _edit_by_mode(call: Call, mode: Mode, around: Surroundings) -> Verdict:
-    rule = offered_rule(call, around)
+def _edit_by_mode(call: Call, mode: Mode, rule: str, around: Surroundings) -> Verdict:
     for place in call.places:
         if not is_inside(place, around.workspace):
             return Verdict("ask", f"{place.real} is outside the workspace", rule)
         if is_protected(place, around.workspace):
-            return Verdict("ask", f"{place.real} can start programs later", rule)
-        if is_secret(place, around.secrets):
+            return Verdict("ask", f"other programs obey {place.real}", rule)
+        if around.keeps_secrets(place):
             return Verdict("ask", f"{place.real} may contain secrets", rule)
         if _has_other_names(place.real):
             return Verdict("ask", f"{place.real} has another hard link, which would change too")

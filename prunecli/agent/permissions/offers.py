@@ -1,38 +1,43 @@
-"""The narrow rule that "allow for this session" would add for a call."""
+"""The rule that "allow for this session" would add for a call: narrow, but general enough to be useful."""
 
 import os
+import re
+from collections.abc import Sequence
 
 from prunecli.agent.permissions.calls import Call
-from prunecli.agent.permissions.harmless import Surroundings
-from prunecli.agent.permissions.places import Place, is_inside, is_protected, is_secret, lies_in, real_path
-from prunecli.agent.permissions.rule_checks import allows_call
+from prunecli.agent.permissions.places import Place, is_inside, is_protected, lies_in, real_path
+from prunecli.agent.permissions.rule_checks import allowing_rule, uncovered
+from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.errors import ConfigError
+from prunecli.model.shell import Line
 
 _MAX_RULE = 200
 """The longest rule, in characters, that a person can check before saving it."""
 _NOT_IN_RULES = frozenset("*?[]()\\")
 
 
-def offered_rule(call: Call, around: Surroundings) -> str:
-    """The narrowest rule that covers the call, or "" if there is none to offer.
+def offered_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """The narrowest useful rule that covers the call together with the allow rules in force, or "".
 
-    For a command, its exact words. For an edit in the workspace or a read outside of it, the folder. For secrets,
-    places from which programs start, and edits outside the workspace, the single path.
+    For a command, its exact words, or the first words of a few kinds of commands. For an edit in the workspace or a
+    read outside of it, the folder. For secrets, files that other programs obey, and edits outside the workspace, the
+    single path.
     """
-    text = _text(call, around)
+    text = _text(call, rules, around)
     if not text or len(text) > _MAX_RULE or not text.isprintable():
         return ""
     try:
-        return text if allows_call(text, call, around) else ""
+        return text if allowing_rule(call, (*rules, parse_rule(text)), around) else ""
     except ConfigError:
         return ""
 
 
-def _text(call: Call, around: Surroundings) -> str:
+def _text(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
     if call.effect == "unknown":
         return call.tool
     if call.effect == "run":
-        return f"bash({call.line})" if call.line else ""
+        return _command_rule(call, rules, around)
     place = call.places[0]
     pattern = _edit_pattern(place, around) if call.effect == "edit" else _read_pattern(place, around)
     tool = "edit" if call.effect == "edit" else call.tool
@@ -45,7 +50,7 @@ def _edit_pattern(place: Place, around: Surroundings) -> str:
     if not path or not lies_in(path, root):
         return path
     inside = os.path.relpath(path, root)
-    if is_protected(place, around.workspace) or is_secret(place, around.secrets):
+    if is_protected(place, around.workspace) or around.keeps_secrets(place):
         return f"./{inside}"
     folder = os.path.dirname(inside)
     return f"{folder}/**" if folder else "./*"
@@ -53,7 +58,7 @@ def _edit_pattern(place: Place, around: Surroundings) -> str:
 
 def _read_pattern(place: Place, around: Surroundings) -> str:
     path = _plain(place.real)
-    if is_secret(place, around.secrets) or is_inside(place, around.workspace) or not path:
+    if around.keeps_secrets(place) or is_inside(place, around.workspace) or not path:
         return path
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     if folder.count("/") < 2 or lies_in(real_path(around.home), folder):
@@ -64,3 +69,85 @@ def _read_pattern(place: Place, around: Surroundings) -> str:
 def _plain(path: str) -> str:
     """The path if a pattern can spell it literally, else ""."""
     return "" if _NOT_IN_RULES.intersection(path) else path
+
+
+# Commands ----------------------------------------------------------------------------------------------------
+
+_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "deno"})
+_INTERPRETERS = frozenset(
+    {"python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "bun", "tsx"}
+)
+_TAKES_PATHS = frozenset(
+    {
+        *(
+            "pytest",
+            "ruff",
+            "mypy",
+            "pyright",
+            "eslint",
+            "tsc",
+            "jest",
+            "vitest",
+            "rspec",
+            "phpunit",
+            "shellcheck",
+        ),
+        *("flake8", "pylint", "tox", "nox", "ctest", "gofmt", "golangci-lint", "prettier", "black", "isort"),
+    }
+)
+"""Programs that check or test: a rule may leave their arguments open."""
+_SUBCOMMANDS = {
+    "git": ("add", "commit", "stash", "fetch", "mv", "branch", "tag"),
+    "cargo": ("build", "check", "test", "clippy", "fmt", "doc", "bench", "run"),
+    "go": ("build", "test", "vet", "fmt", "run", "list", "mod"),
+    "dotnet": ("build", "test", "format"),
+    "ruff": ("check", "format"),
+    "swift": ("build", "test"),
+    "mix": ("test", "compile", "format"),
+}
+"""Subcommands whose arguments a rule may leave open: none of them deletes, publishes or installs."""
+
+
+def _command_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """A general rule for the one part of the line that needs one, else the line's exact words."""
+    if call.line is None:
+        return ""
+    parts = list(dict.fromkeys(uncovered(call, rules, around)))
+    if len(parts) == 1 and (general := _general(parts[0])):
+        return f"bash({general})"
+    exact = f"bash({call.line})"
+    return exact if _is_exact(exact, call.line) else ""
+
+
+def _is_exact(text: str, line: Line) -> bool:
+    try:
+        rule = parse_rule(text)
+    except ConfigError:
+        return False
+    return rule.line == line and not rule.prefix
+
+
+def _general(words: tuple[str, ...]) -> str:
+    """What to leave open in a command that is often run with other arguments, or ""."""
+    program, *rest = words
+    if program in _RUNNERS and len(rest) > 1 and rest[0] == "run":
+        return f"{program} run *"
+    if program in ("uv", "poetry", "pipenv", "hatch", "pdm", "bundle") and rest[:1] in (["run"], ["exec"]):
+        inner = _general(tuple(rest[1:])) if len(rest) > 1 else ""
+        return f"{program} {rest[0]} {inner}" if inner else ""
+    if program in _INTERPRETERS and rest[:1] == ["-m"] and len(rest) > 1 and rest[1] in _TAKES_PATHS:
+        return f"{program} -m {rest[1]} *"
+    if program in _INTERPRETERS and rest and not rest[0].startswith("-"):
+        return _script(program, rest)
+    if program in _SUBCOMMANDS and rest[:1] and rest[0] in _SUBCOMMANDS[program]:
+        return f"{program} {rest[0]} *"
+    return f"{program} *" if program in _TAKES_PATHS else ""
+
+
+def _script(program: str, rest: Sequence[str]) -> str:
+    """`python3 tests/*` for a script in a folder of the workspace."""
+    folder, _, name = rest[0].removeprefix("./").rpartition("/")
+    plain = re.fullmatch(r"[\w./-]+", folder) and not folder.startswith("/") and ".." not in folder.split("/")
+    if not plain or not name:
+        return ""
+    return f"{program} {folder}/*" + (" *" if len(rest) > 1 else "")

@@ -45,6 +45,20 @@ def read_options(form: Form, words: Words) -> Given:
     )
 
 
+def check_counts(name: str, form: Form, given: Given) -> None:
+    """Raise Doubt if there are too many or too few operands, or an option is missing that the form needs."""
+    if form.needs and not form.needs & given.options:
+        raise Doubt(f"`{name}` without {' or '.join(sorted(form.needs))} may do more than read")
+    if len(given.operands) > form.most:
+        if "version" in form.long:
+            raise Doubt(f"`{name}` can change files")
+        raise Doubt(f"`{name}` with {given.operands[form.most]!r} may do more than read")
+    if len(given.operands) < form.least:
+        raise Doubt(f"`{name}` needs more arguments")
+    if not form.least and not form.most and not given.options and "version" in form.long:
+        raise Doubt(f"`{name}` can change files")
+
+
 class _Reader:
     def __init__(self, form: Form, words: Words) -> None:
         self.form = form

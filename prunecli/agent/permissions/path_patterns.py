@@ -8,21 +8,17 @@ system could (ignoring case, everything below, at any place); allow rules match 
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from prunecli.agent.permissions.places import (
-    Place,
-    Unresolvable,
-    folded,
-    looks_secret,
-    real_path,
-    starts_programs,
-)
+from prunecli.agent.permissions.places import Place, Unresolvable, real_path, starts_programs
+from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_SEARCHED = 5000
 """Directory entries to check for another hard link of a denied file."""
+_MAX_BELOW = 20_000
+"""Files to check for a denied one below a folder that is searched."""
 
 
 def flaw(pattern: str) -> str:
@@ -53,6 +49,18 @@ def matches(pattern: str, place: Place, workspace: Path, home: Path) -> bool | N
     return True if True in answers else None if None in answers else False
 
 
+def namer(patterns: Sequence[str], workspace: Path, home: Path) -> Callable[[str], bool]:
+    """Whether deny rules match a path by its text alone, as widely as `matches` does."""
+    regexes = [regex for pattern in patterns for regex in _wide(pattern, workspace, home)]
+    return lambda path: any(regex.fullmatch(_folded_path(path)) for regex in regexes)
+
+
+def fixed_path(pattern: str, workspace: Path, home: Path) -> str:
+    """The one path that a pattern names, with or without all below it; "" for one with other wildcards."""
+    bases = _anchored(pattern, workspace, home)
+    return bases[0][0] if bases and bases[0][1] in ([], ["**"]) else ""
+
+
 def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: bool) -> bool:
     """Whether an allow rule covers the place, wherever it leads, exactly as spelled.
 
@@ -71,10 +79,12 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
 def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool:
     """Whether a denied file lies below the place, so that a search there could show it.
 
-    True as well if there are too many files to check.
+    True as well if there are too many files to check. Searching tools leave out files that look secret themselves.
     """
-    regexes = _wide(pattern, workspace, home)
-    left = _MAX_SEARCHED
+    if looks_secret(pattern) and not _is_wild(pattern):
+        return False
+    named = namer([pattern], workspace, home)
+    left = _MAX_BELOW
     for base, _ in _anchored(pattern, workspace, home):
         fixed = _folded_path(base) + "/"
         for end in place.ends:
@@ -83,7 +93,7 @@ def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool
                 continue
             for path in _files(base if fixed.startswith(folder) else end):
                 left -= 1
-                if left < 0 or any(regex.fullmatch(_folded_path(path)) for regex in regexes):
+                if left < 0 or (named(path) and not looks_secret(path)):
                     return True
     return False
 

@@ -7,9 +7,10 @@ leads. A path that cannot be resolved raises `Unresolvable`; it is never judged 
 import os
 import re
 import stat
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+
+from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_LINKS = 40
 """Linux's own limit on symbolic links in one path."""
@@ -20,41 +21,97 @@ SYSTEM_READABLE = (
 )
 """Readable without asking although outside the workspace: installed packages, without user data."""
 
-_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "keychains"})
-_SECRET_NAMES = re.compile(
-    r"""\.env.* | .*\.env | .*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk) | id_(rsa|dsa|ecdsa|ed25519).*
-    | [._]netrc | \.(pgpass|npmrc|pypirc|git-credentials|htpasswd|vault-token|my\.cnf|boto|s3cfg|dockercfg)
-    | \.(bash|zsh|sh|python|node_repl|psql|mysql)_history
-    | \.?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt))? | \.?secrets?\.(json|toml|ya?ml|ini)
-    | service[-_]?account.*\.json | client_secrets?.*\.json | application_default_credentials\.json""",
-    re.VERBOSE,
-)
-_NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
-_SECRET_PATHS = re.compile(
-    r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
-    | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
-    | .*/\.docker/config\.json | .*/\.config/(gcloud|gh|hub|op)(/.*)?""",
-    re.VERBOSE,
-)
 _STARTS_PROGRAMS = frozenset(
     {
-        *(".git", "git~1", ".gitmodules", ".prunecli", ".claude", ".cursor", ".codex", ".mcp.json", ".husky"),
+        *(
+            ".git",
+            "git~1",
+            ".gitmodules",
+            ".gitattributes",
+            ".gitconfig",
+            ".husky",
+            ".githooks",
+            "lefthook.yml",
+        ),
+        *(
+            ".prunecli",
+            ".claude",
+            ".cursor",
+            ".codex",
+            ".gemini",
+            ".opencode",
+            ".aider.conf.yml",
+            ".mcp.json",
+        ),
+        *(
+            "agents.md",
+            "claude.md",
+            "gemini.md",
+            ".cursorrules",
+            ".windsurfrules",
+            ".clinerules",
+            ".windsurf",
+        ),
         *(
             ".vscode",
             ".idea",
+            ".zed",
+            ".fleet",
             ".devcontainer",
-            ".envrc",
-            ".direnv",
-            ".tool-versions",
-            ".mise.toml",
-            "mise.toml",
+            ".vimrc",
+            ".exrc",
+            ".nvim.lua",
+            ".dir-locals.el",
         ),
-        *(".python-version", ".node-version", ".ruby-version", "rust-toolchain", "rust-toolchain.toml"),
-        *(".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile"),
-        *(".gitconfig", ".config", ".ssh"),
+        *(".envrc", ".direnv", ".tool-versions", ".mise.toml", "mise.toml", ".mise", ".editorconfig"),
+        *(
+            ".python-version",
+            ".node-version",
+            ".nvmrc",
+            ".ruby-version",
+            "rust-toolchain",
+            "rust-toolchain.toml",
+        ),
+        *(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".inputrc",
+        ),
+        *(
+            ".gdbinit",
+            ".lldbinit",
+            ".config",
+            ".ssh",
+            ".circleci",
+            ".gitlab-ci.yml",
+            "jenkinsfile",
+            ".travis.yml",
+        ),
+        *(
+            "package.json",
+            ".cargo",
+            ".npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".yarn",
+            ".pnpmfile.cjs",
+            "bunfig.toml",
+            ".bazelrc",
+        ),
+        *(".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "sitecustomize.py", "usercustomize.py"),
+        *("node_modules", ".venv", "venv", "site-packages", ".mvn", ".gradle", "pip.conf", ".pypirc"),
     }
 )
-"""Files and folders from which git, a shell, an editor, a version manager or an agent starts programs later."""
+"""Files and folders that other programs obey: git, shells, editors, package managers, build servers, agents.
+
+`package.json` is one because an install runs its lifecycle scripts.
+"""
+_OBEYED_PATHS = re.compile(r"(?:.*/)?\.github/(?:workflows|actions|copilot-instructions\.md)(?:/.*)?|.*\.pth")
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 
 
@@ -131,20 +188,8 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
     )
 
 
-def looks_secret(path: str) -> bool:
-    """Whether the path is a usual place of credentials, ignoring case."""
-    parts = [folded(part) for part in path.split("/") if part]
-    if not parts:
-        return False
-    if not _SECRET_FOLDERS.isdisjoint(parts):
-        return True
-    if _SECRET_NAMES.fullmatch(parts[-1]) and not _NOT_SECRET.fullmatch(parts[-1]):
-        return True
-    return bool(_SECRET_PATHS.fullmatch("/" + "/".join(parts)))
-
-
 def is_protected(place: Place, workspace: Path) -> bool:
-    """Whether a file there could start a program later: `.git`, `.prunecli` and the like, ignoring case."""
+    """Whether another program obeys a file there: `.git`, `AGENTS.md` and the like, ignoring case."""
     roots = {os.path.normpath(workspace), real_path(workspace)}
     return any(
         starts_programs(spelling[len(root) :])
@@ -155,8 +200,9 @@ def is_protected(place: Place, workspace: Path) -> bool:
 
 
 def starts_programs(path: str) -> bool:
-    """Whether a component of the path is a folder whose files start programs."""
-    return any(folded(part) in _STARTS_PROGRAMS for part in path.split("/"))
+    """Whether other programs obey the file or a folder above it."""
+    parts = [folded(part) for part in path.split("/")]
+    return not _STARTS_PROGRAMS.isdisjoint(parts) or _OBEYED_PATHS.fullmatch("/".join(parts)) is not None
 
 
 def is_system(place: Place) -> bool:
@@ -164,25 +210,6 @@ def is_system(place: Place) -> bool:
     return not place.by_name and all(
         end == "/dev/null" or any(lies_in(end, folder) for folder in SYSTEM_READABLE) for end in place.ends
     )
-
-
-def reading_doubt(place: Place, workspace: Path, secrets: tuple[Path, ...] = ()) -> str:
-    """Why reading there needs approval, such as "may contain secrets", or ""."""
-    if is_secret(place, secrets):
-        return "may contain secrets"
-    if not is_inside(place, workspace) and not is_system(place):
-        return "is outside the workspace"
-    return ""
-
-
-def folded(component: str) -> str:
-    """A name as the most tolerant file system compares it: without case, invisible characters and trailing dots."""
-    if component.isascii():
-        text = component.lower()
-    else:
-        visible = "".join(part for part in component if unicodedata.category(part) != "Cf")
-        text = unicodedata.normalize("NFC", visible.casefold())
-    return text.rstrip(". ") or text
 
 
 def _follow(path: str) -> tuple[str, list[str]]:

@@ -1,16 +1,22 @@
 """Matches rules with a call: the first deny or ask rule that matches any part, and the allow rules that cover all
 parts."""
 
+import contextlib
+import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.calls import Call
-from prunecli.agent.permissions.harmless import Surroundings, is_listed, read_command
-from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, is_protected, is_secret, resolve
-from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, parse_rule, text_named
-from prunecli.model.shell import Doubt
+from prunecli.agent.permissions.globs import TooMany, braces, expand, is_glob
+from prunecli.agent.permissions.harmless import is_listed, located, read_command
+from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, is_protected, resolve
+from prunecli.agent.permissions.prefix_rules import open_doubt
+from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, text_named
+from prunecli.agent.permissions.surroundings import Surroundings
+from prunecli.model.shell import Doubt, Line
 
 _MAX_WORDS = 400
 """Words of a line to check as paths. The user is asked about longer lines."""
@@ -45,7 +51,8 @@ _CHANGES_STATE = frozenset(
         *("hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env", "disown"),
     }
 )
-"""Builtins that change the meaning of later commands in the line."""
+"""Builtins that change the meaning of later commands in the line. `cd` inside the workspace is followed."""
+_MAX_FOLDERS = 8
 
 
 def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
@@ -87,9 +94,8 @@ def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
 
 
 def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    below = any(
-        path_patterns.named_below(pattern, place, around.workspace, around.home) for place in call.searched
-    )
+    places = call.searched
+    below = any(path_patterns.named_below(pattern, place, around.workspace, around.home) for place in places)
     return None if below else False
 
 
@@ -101,35 +107,74 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) ->
         if rule.tool != "read":
             return False
         answers = [_matches(pattern, place, around) for reading in call.readings for place in reading.places]
-        return True if True in answers else None if None in answers else _around_search(pattern, call, around)
+        if True in answers or None in answers:
+            return True if True in answers else None
+        return _in_sweeps(pattern, call, around)
     named = _path_in_words(pattern, call, around)
     return None if named and rule.tool != "read" else named
+
+
+def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """None if a harmless line may show a file that the pattern names, without naming it itself."""
+    named = path_patterns.namer([pattern], around.workspace, around.home)
+    try:
+        found = any(reading.sweep and reading.sweep.find(named) for reading in call.readings)
+    except TooMany:
+        return None
+    return None if found else False
 
 
 def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
     """Whether a word of the line is a path that matches the pattern; None if that is uncertain.
 
-    A word without slash and dot may mean anything to an unknown program: if it matches, the answer is None.
+    Globs and braces stand for every file that they could match. A word without slash and dot may mean anything to an
+    unknown program: if it matches, the answer is None.
     """
     commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
     words = [(word, is_listed(command[0])) for command in commands for word in command]
+    folders = _folders(commands, around)
     unsure = len(words) > _MAX_WORDS
     for word, reads in words[:_MAX_WORDS]:
-        for text in {word, word.partition("=")[2], word.rpartition(":")[2]} - {""}:
+        for text, folder in itertools.product(_meanings(word), folders):
             try:
-                place = resolve(text, around.cwd, around.home)
+                paths = expand(text, folder, dots=True) if is_glob(text) else [text]
+                places = [resolve(path, folder, around.home) for path in paths]
+            except TooMany:
+                unsure = True
+                continue
             except Unresolvable:
                 continue  # The command itself cannot resolve it either.
-            if _matches(pattern, place, around):
-                if reads or "/" in text or "." in text:
-                    return True
-                unsure = unsure or os.path.lexists(place.real)
+            for place in places:
+                if _matches(pattern, place, around):
+                    if reads or "/" in text or "." in text or is_glob(text):
+                        return True
+                    unsure = unsure or os.path.lexists(place.real)
     return None if unsure else False
+
+
+def _meanings(word: str) -> set[str]:
+    """The paths that a word may hold: itself, what follows `=`, `:` or `@`, and each word its braces make."""
+    texts = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2]} - {""}
+    return {made for text in texts for made in braces(text)}
+
+
+def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[Path]:
+    """The folders that words may be relative to: each that a `cd` or an option like `-C` could lead to."""
+    found = [around.cwd]
+    for words in commands:
+        for before, word in itertools.pairwise(words):
+            if (
+                before in ("cd", "pushd", "-C", "--directory", "--prefix", "--cwd")
+                and len(found) < _MAX_FOLDERS
+            ):
+                with contextlib.suppress(Unresolvable):
+                    found.append(Path(resolve(word, found[-1], around.home).real))
+    return found
 
 
 def _rough_words(call: Call, around: Surroundings) -> list[str]:
     """The likely words of an unparsable line: home expanded, quotes and escapes removed."""
-    text = re.sub(r"\$HOME\b|\$\{HOME\}", str(around.home), call.text or "")
+    text = re.sub(r"\$HOME\b|\$\{HOME\}|(?<![^\s=:'\"])~(?=/)", lambda _: str(around.home), call.text or "")
     return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
 
 
@@ -149,15 +194,10 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
     return ", ".join(dict.fromkeys(found)) if found and all(found) else ""
 
 
-def allows_call(text: str, call: Call, around: Surroundings) -> bool:
-    """Whether this rule alone, as an allow rule, would cover the call."""
-    return bool(allowing_rule(call, (parse_rule(text),), around))
-
-
 def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
-    """Whether an allow rule covers a place. A bare rule covers no secrets, no places that start programs, and edits
-    only in the workspace: the rest needs a rule that names it, or auto mode."""
-    secret = is_secret(place, around.secrets)
+    """Whether an allow rule covers a place. A bare rule covers no secrets, no files that other programs obey, and
+    edits only in the workspace: the rest needs a rule that names it, or auto mode."""
+    secret = around.keeps_secrets(place)
     protected = call.effect == "edit" and is_protected(place, around.workspace)
     if rule.pattern is None:
         outside = call.effect == "edit" and not is_inside(place, around.workspace)
@@ -166,7 +206,8 @@ def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
 
 
 def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """Every command of the line needs a rule, except filters without paths.
+    """Every command of the line needs a rule or is harmless.
+
 
     If one command changes the meaning of the next, each needs a rule. Rules with words apply only in the workspace
     where they were granted.
@@ -178,24 +219,52 @@ def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> s
         return ""
     if whole := next((rule for rule in rules if rule.line == line and not rule.prefix), None):
         return whole.text
-    filters = not any(words[0] in _CHANGES_STATE for words in line.commands)
-    used = [_rule_for_command(words, rules, around, filters) for words in line.commands]
+    used = list(_rules_for_parts(line, rules, around))
     texts = dict.fromkeys(rule.text for rule in used if isinstance(rule, Rule))
-    return ", ".join(texts) if all(used) else ""
+    return ", ".join(texts) if texts and all(used) else ""
 
 
-def _rule_for_command(
-    words: tuple[str, ...], rules: Sequence[Rule], around: Surroundings, filters: bool
-) -> Rule | bool:
-    if rule := next((rule for rule in rules if command_allowed(rule, words)), None):
-        return rule
-    return filters and _is_filter(words, around)
+def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[str, ...]]:
+    """The commands of a line that are neither harmless nor covered by a rule."""
+    if call.line is None:
+        return []
+    commands = [words for words in call.line.commands if words[0] != "cd"]
+    used = list(_rules_for_parts(call.line, rules, around))
+    if len(used) != len(commands):
+        return list(call.line.commands)
+    return [words for words, rule in zip(commands, used, strict=True) if not rule]
 
 
-def _is_filter(words: tuple[str, ...], around: Surroundings) -> bool:
-    """Whether it reads only its input, so that it is harmless whatever ran before it."""
+def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) -> Iterator[Rule | bool]:
+    """For each command but `cd`: the rule that covers it, True if it is harmless, else False."""
     try:
-        reading = read_command(words, around)
+        parts = list(located(line, around))
+    except (Doubt, Unresolvable):
+        parts = [(words, [around]) for words in line.commands]
+        if len(parts) > 1:  # after a `cd` that can't be followed, nothing is known
+            return iter([False] * len(parts))
+    harmless = not any(words[0] in _CHANGES_STATE for words, _ in parts)
+    return iter(
+        [
+            _by_rule(words, rules, places) or (harmless and _is_harmless(words, places))
+            for words, places in parts
+        ]
+    )
+
+
+def _by_rule(words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings]) -> Rule | None:
+    """The first rule that names the command and covers what it leaves open."""
+    for rule in rules:
+        left_open = command_allowed(rule, words)
+        if left_open is not None and not any(open_doubt(words, left_open, place) for place in places):
+            return rule
+    return None
+
+
+def _is_harmless(words: tuple[str, ...], places: Sequence[Surroundings]) -> bool:
+    try:
+        for place in places:
+            read_command(words, place)
     except Doubt:
         return False
-    return words[0] != "git" and not reading.places and not reading.sweeps
+    return True

@@ -1,9 +1,14 @@
 """Permission rules: `bash(npm run test:*)`, `edit(src/**)`, `read(~/.ssh/**)`, `write`, `*`.
 
-| rule | names | |---|---| | `*` | every call | | `grep`, `write`, `mcp__x__y` | every call of that tool | | `read`,
-`edit`, `bash` | every call that reads files, changes files, or runs a command, by any tool | | `bash(git status)` | a
-command of exactly these words | | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test
-*)` says the same | | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
+| rule | names |
+|---|---|
+| `*` | every call |
+| `grep`, `write`, `mcp__x__y` | every call of that tool |
+| `read`, `edit`, `bash` | every call that reads files, changes files, or runs a command, by any tool |
+| `bash(git status)` | a command of exactly these words |
+| `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
+| `bash(python3 tests/*)` | a word may be a path with wildcards, which match within one folder |
+| `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
 """
 
 import re
@@ -11,8 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.globs import component_regex
 from prunecli.errors import ConfigError
-from prunecli.model.shell import Doubt, Line, parse
+from prunecli.model.shell import Doubt, Glob, Line, parse
 from prunecli.tools.registry import names
 
 _FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)
@@ -112,6 +118,8 @@ def _bash_rule(text: str, body: str) -> Rule:
         return Rule(text, "bash")
     try:
         line = parse(words)
+        if any(isinstance(word, Glob) and "/" not in word for command in line.commands for word in command):
+            raise Doubt("it uses a wildcard")
     except Doubt as doubt:
         why = f"a command in a rule must be plain words, but {doubt.reason}"
         raise _wrong(text, why, "end it with :* to match all commands that start with its words") from None
@@ -124,12 +132,33 @@ def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:
     return ConfigError(f"permission rule {text!r}: {why}", hint)
 
 
-def command_allowed(rule: Rule, words: tuple[str, ...]) -> bool:
-    """Whether an allow rule names this command: by exactly its words, or by a prefix of them."""
+def command_allowed(rule: Rule, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The words that an allow rule leaves open in a command that it names, or None if it names another.
+
+    A rule names a command by exactly its words, or by a prefix of them. The open words are those that a wildcard of
+    the rule stands for and those that follow the prefix.
+    """
     if rule.line is None or len(rule.line.commands) != 1:
-        return False
+        return None
     wanted = rule.line.commands[0]
-    return words[: len(wanted)] == wanted if rule.prefix else words == wanted
+    if len(words) < len(wanted) or (len(words) > len(wanted) and not rule.prefix):
+        return None
+    pairs = list(zip(wanted, words, strict=False))
+    if not all(_stands_for(want, word) for want, word in pairs):
+        return None
+    return (*(word for want, word in pairs if isinstance(want, Glob)), *words[len(wanted) :])
+
+
+def _stands_for(wanted: str, word: str) -> bool:
+    if not isinstance(wanted, Glob):
+        return wanted == word and not isinstance(word, Glob)
+    patterns, parts = wanted.split("/"), str(word).removeprefix("./").split("/")
+    return len(patterns) == len(parts) and all(
+        part not in ("", "..")
+        and not part.startswith((".", "-"))
+        and component_regex(pattern).fullmatch(part)
+        for pattern, part in zip(patterns, parts, strict=True)
+    )
 
 
 def line_named(rule: Rule, line: Line) -> bool | None:

@@ -43,12 +43,17 @@ from prunecli.model.messages import (
     ToolUse,
 )
 from prunecli.model.touches import Touches
-from prunecli.session.exporters.secret_shapes import SHAPES
+from prunecli.session.exporters.secret_shapes import SHAPES, VALUE_HINTS, VALUES
 
 
 @cache  # compile on first use, since it takes too long for a start
 def _patterns() -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]:
     return tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
+
+
+@cache
+def _value_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((name, re.compile(pattern)) for name, pattern in VALUES)
 
 
 def without_secrets(text: str) -> tuple[str, int]:
@@ -57,6 +62,10 @@ def without_secrets(text: str) -> tuple[str, int]:
     for name, pattern, hints in _patterns():
         if any(hint in text for hint in hints):
             text, count = pattern.subn(f"[redacted: {name}]", text)
+            found += count
+    if VALUE_HINTS.search(text):
+        for name, pattern in _value_patterns():
+            text, count = pattern.subn(rf"\g<kept>[redacted: {name}]", text)
             found += count
     return text, found
 

@@ -4,6 +4,8 @@ A row has a name, a pattern, and texts of which every match contains at least on
 makes long sessions fast to search.
 """
 
+import re
+
 SHAPES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "private key",
@@ -110,25 +112,108 @@ SHAPES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         r",}={0,2}",
         ("AccountKey=", "SharedAccessKey="),
     ),
-    ("password in an address", r"(?<=://)[^\s/:@'\"<>]{1,64}:[^\s/@'\"<>]{3,128}(?=@[\w.-])", ("://",)),
+    ("LangSmith key", r"\blsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", ("lsv2_",)),
+    ("Pinecone key", r"\bpcsk_[A-Za-z0-9_]{40,}", ("pcsk_",)),
+    ("NVIDIA key", r"\bnvapi-[A-Za-z0-9_-]{40,}", ("nvapi-",)),
+    ("Together key", r"\btgp_v1_[A-Za-z0-9_-]{30,}", ("tgp_v1_",)),
+    (
+        "Cloudflare token",
+        r"\bcf[au]t_[A-Za-z0-9_-]{30,}|\bv1\.0-[0-9a-f]{24}-[0-9a-f]{100,}",
+        ("cf", "v1.0-"),
+    ),
+    ("Vercel token", r"\bvc[pkiar]_[A-Za-z0-9]{24,}|\bvercel_blob_rw_\w{30,}", ("vc", "vercel_")),
+    ("Render key", r"\brnd_[A-Za-z0-9]{24,}", ("rnd_",)),
+    ("CircleCI token", r"\bCCIP(?:AT|RJ)_[A-Za-z0-9_]{30,}", ("CCIP",)),
+    ("Buildkite token", r"\bbk(?:ua|ct|a)_[A-Za-z0-9]{32,}", ("bk",)),
+    ("SonarQube token", r"\bsq[pua]_[0-9a-f]{40}", ("sq",)),
+    ("NuGet key", r"\boy2[a-z0-9]{43}\b", ("oy2",)),
+    ("Alibaba key id", r"\bLTAI[A-Za-z0-9]{17,26}\b", ("LTAI",)),
+    ("Tencent key id", r"\bAKID[A-Za-z0-9]{32}\b", ("AKID",)),
+    ("Mapbox token", r"\b[sp]k\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}", ("k.eyJ",)),
+    ("Plaid token", r"\baccess-(?:production|sandbox|development)-[0-9a-f-]{36}", ("access-",)),
+    ("Razorpay key", r"\brzp_(?:live|test)_[A-Za-z0-9]{14,}", ("rzp_",)),
+    ("PayPal token", r"\baccess_token\$(?:production|sandbox)\$\w+\$[0-9a-f]{32}", ("access_token$",)),
+    ("Contentful token", r"\bCFPAT-[A-Za-z0-9_-]{40,}", ("CFPAT-",)),
+    ("HubSpot token", r"\bpat-(?:na|eu|ap)\d-[0-9a-f-]{36}", ("pat-",)),
+    ("Prefect key", r"\bpn[ub]_[A-Za-z0-9]{36}", ("pn",)),
+    ("Clojars token", r"\bCLOJARS_[A-Za-z0-9]{60}", ("CLOJARS_",)),
+    ("EasyPost key", r"\bEZ[AT]K[A-Za-z0-9]{54}", ("EZ",)),
+    ("Flutterwave key", r"\bFLW(?:SECK|PUBK)(?:_TEST)?-[A-Za-z0-9]{32}-X", ("FLW",)),
+    ("Azure secret", r"\b[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", ("Q~",)),
+    ("Twitter token", r"\bA{20,}[A-Za-z0-9%]{60,}", ("AAAAAAAAAAAAAAAAAAAA",)),
+    ("Slack cookie", r"\bxox[cd]-[A-Za-z0-9%-]{10,}", ("xox",)),
+    ("Salesforce token", r"\b00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}", ("00D",)),
+    ("Dynatrace token", r"\bdt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}", ("dt0",)),
+    ("Discord bot token", r"\bmfa\.[A-Za-z0-9_-]{80,}", ("mfa.",)),
+    (
+        "password hash",
+        r"\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|apr1\$[^$\s]{1,8}\$[./A-Za-z0-9]{22})",
+        ("$2", "$apr1$"),
+    ),
+)
+
+# Secrets without a shape of their own ------------------------------------------------------------------------
+
+_NAME = (
+    r"[\w.-]{0,60}?(?:secret|token|passw(?:or)?d|passphrase|\bpwd|_pwd|_pass|\bpass|api[_-]?key|access[_-]?key|private[_-]?key"
+    r"|auth[_-]?key|account[_-]?key|shared[_-]?key|signing[_-]?key|encryption[_-]?key|master[_-]?key|session[_-]?key"
+    r"|secret[_-]?key|subscription[_-]?key|app[_-]?key|credentials?|_auth|\bauth|connection[_-]?string|webhook[_-]?url"
+    r"|signature|\bsig)(?:[_-]?(?:id|value|key|base64|hash|prod|production|live|test|dev|staging|v?\d+))?"
+)
+"""A name that says that its value is a secret."""
+_NO_VALUE = (
+    r"(?!(?:string|number|boolean|integer|object|undefined|required|optional|disabled|enabled|null|none|true|false"
+    r"|unknown|changeme|example|default|process|os\.|env\.|self\.|config\.|settings\.|this\.|args\.)|\[redacted|\*{3})"
+)
+"""Words of types and of code that stand where a value could."""
+_QUOTED = r"\"(?!\[redacted)(?:[^\"\\\n]|\\.){4,4000}\"|'(?!\[redacted)[^'\n]{4,4000}'|`[^`\n$\[]{4,4000}`"
+_BARE = r"[^\s\"'$`(){}<>\[\],;|&]"
+
+VALUES: tuple[tuple[str, str], ...] = (
     (
         "authorization",
-        r"(?i:(?<=authorization: bearer )|(?<=authorization: basic )|(?<=authorization: "
-        r"token ))[\w.~+/=-]{8,}",
-        ("uthorization",),
+        r"(?i)(?P<kept>authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|digest|apikey|negotiate)?\s*)"
+        rf"(?!\[redacted){_BARE}{{8,2000}}",
+    ),
+    (
+        "cookie",
+        r"(?im)(?P<kept>\b(?:set-)?cookie[\"']?\s*:\s*[\"']?)(?!\[redacted)[^\s\"'=]{1,100}=[^\n\"']{6,}",
     ),
     (
         "secret",
-        r"(?m)(?:(?<=SECRET=)|(?<=TOKEN=)|(?<=PASSWORD=)|(?<=PASSWD=)|(?<=API_KEY=)|(?<="
-        r"APIKEY=)|(?<=ACCESS_KEY=)|(?<=SECRET_KEY=)|(?<=PRIVATE_KEY=)|(?<=AUTH_KEY=)|(?"
-        r"<=CREDENTIALS=))(?!\[redacted)(?:\"[^\"\n$]{6,}\"|'[^'\n$]{6,}'|[^\s\"'$`(){}<"
-        r">;|&]{6,})",
-        ("=",),
+        rf"(?i)(?P<kept>(?<![\w.-])[\"']?{_NAME}[\"']?\s*(?:=>|:=|=|:)\s*)(?:{_QUOTED}|"
+        rf"{_NO_VALUE}(?=[^\s\"']{{0,100}}\d){_BARE}{{6,500}}(?![(\[\w]))",
     ),
     (
-        "AWS secret",
-        r"(?i:(?<=aws_secret_access_key = )|(?<=aws_secret_access_key=)|(?<=aws_session_"
-        r"token = ))[A-Za-z0-9/+=]{40,}",
-        ("aws_", "AWS_"),
+        "secret",
+        rf"(?P<kept>\b[A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|PASSWD|_PASS|_PWD|KEY|CREDENTIALS)=){_NO_VALUE}{_BARE}{{6,500}}",
+    ),
+    (
+        "secret",
+        rf"(?im)(?P<kept>^[ \t]*(?:- )?[\"']?{_NAME}[\"']?:[ \t]+){_NO_VALUE}{_BARE}{{6,500}}(?=[ \t]*(?:#.*)?$)",
+    ),
+    (
+        "secret",
+        rf"(?im)(?P<kept>(?:^|(?<=\s))--?{_NAME}[= ][ \t]*){_NO_VALUE}(?:{_QUOTED}|(?!-){_BARE}{{6,500}})",
+    ),
+    ("secret", rf"(?i)(?P<kept><({_NAME})>\s*)[^<\s][^<]{{3,}}(?=</\2>)"),
+    (
+        "password",
+        r"(?im)(?P<kept>(?:\blogin[ \t]+\S{1,200}\s{1,9}|^[ \t]*)password[ \t]+)(?!\[redacted)\S{4,500}[ \t]*$",
+    ),
+    ("password", r"(?P<kept>\s(?:-u|--user|--proxy-user)[= ]?[\"']?[\w.@-]{1,200}:)[^\s\"']{4,500}"),
+    ("password", r"(?m)(?P<kept>^[\w.*-]{1,200}:(?:\d+|\*):[^:\s]{1,100}:[^:\s]{1,100}:)[^:\s]{4,500}$"),
+    ("password in an address", r"(?P<kept>://[^\s/:@'\"<>]{0,64}:)[^\s/@'\"<>]{3,128}(?=@[\w.\[-])"),
+    ("token in an address", r"(?P<kept>://)[A-Za-z0-9_-]{16,}(?=@[\w.-])"),
+    (
+        "token in an address",
+        r"(?i)(?P<kept>[?&#;](?:[\w-]{0,40}(?:token|secret|password|signature|api[_-]?key|credential)|key|sig|auth|pwd|code)=)"
+        r"(?!\[redacted)[^\s&#\"'<>]{6,2000}",
     ),
 )
+"""(name, pattern): secrets that only their name or place gives away; what stands before them is `kept`."""
+VALUE_HINTS = re.compile(
+    r"secret|token|pass|pwd|key|credential|auth|cookie|connection|webhook|sig|://|login|-u |--user|:\*:|:\d+:",
+    re.IGNORECASE,
+)
+"""What a text contains in which one of `VALUES` may match."""

@@ -52,13 +52,14 @@ async def run(
     take: Callable[[bytes], bool],
     time_limit: float,
     grace: float = 1.0,
+    descriptors: Sequence[int] = (),
 ) -> Ended:
     """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
-    `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. Raises
-    ToolError if the command cannot be started.
+    `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
+    inherits `descriptors`. Raises ToolError if the command cannot be started.
     """
-    process = _start(argv, cwd, env, grace)
+    process = _start(argv, cwd, env, grace, descriptors)
     watch = _Watch(process, take)
     try:
         await watch.until_over(time_limit)
@@ -76,7 +77,9 @@ class _Started:
     output: int
 
 
-def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float) -> _Started:
+def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float, descriptors: Sequence[int]
+) -> _Started:
     keep_locale = "1" if "LC_CTYPE" in env else "0"
     here = str(Path(__file__).parent)
     control, theirs = socket.socketpair()
@@ -91,6 +94,7 @@ def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float)
             cwd=cwd,
             env=dict(env),
             start_new_session=True,
+            pass_fds=tuple(descriptors),
         )
     except (OSError, ValueError) as error:
         control.close()

@@ -6,11 +6,13 @@ only fast modules.
 
 import os
 import re
+import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from io import FileIO
 
+from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.tools.files.shown import SAMPLE
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.walk import FILE, FOLDER, walk
@@ -18,18 +20,24 @@ from prunecli.tools.searching.walk import FILE, FOLDER, walk
 MAX_COLUMNS = 4096
 MAX_LINE = 1 << 24
 BAD_PATTERN = 2
+MAX_ENTRIES = 20_000
+"""Directory entries looked through for secrets, by whichever search."""
+PACKAGES = frozenset({".git", ".hg", "node_modules", "site-packages"})
+"""Folders of version control and of installed packages: their files are no secrets of the user."""
 
 _ONE_LINE_ONLY = re.compile(r"\\[AZ]|\(\?[<!=(]")
 """Patterns that may match a line alone but not among other lines; with these, blocks are not searched first."""
 
 
 def main() -> None:
-    """Arguments: `names ROOT GLOB` or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT PATTERN`."""
+    """Arguments: `names ROOT GLOB`, `secrets ROOT`, or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT PATTERN`."""
     what, root, *rest = sys.argv[1:]
     status = 0
     try:
         if what == "names":
             print_names(root, rest[0])
+        elif what == "secrets":
+            print_secrets(root)
         else:
             status = print_lines(root, *rest)
         sys.stdout.buffer.flush()
@@ -44,6 +52,38 @@ def print_names(root: str, glob: str) -> None:
     for path, kind in walk(root):
         if wanted.matches(path) and (kind == FOLDER or not glob.endswith("/")):
             sys.stdout.buffer.write(os.fsencode(path + "/" if kind == FOLDER else path) + b"\0")
+
+
+def print_secrets(root: str) -> None:
+    """The paths of files that may contain secrets, whether ignored or not, each with a NUL after it.
+
+    A hard link that may lead to one is among them. After MAX_ENTRIES entries an empty path says that there are more.
+    """
+    secret, linked, left = list[str](), list[tuple[str, tuple[int, int]]](), MAX_ENTRIES
+    for inside, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in PACKAGES]
+        left -= len(folders) + len(names)
+        if left < 0:
+            secret.append("")
+            break
+        for name in names:
+            path = os.path.relpath(os.path.join(inside, name), root)
+            if may_look_secret(path) and looks_secret(path):
+                secret.append(path)
+            elif (found := _linked(os.path.join(inside, name))) is not None:
+                linked.append((path, found))
+    known = {_linked(os.path.join(root, path)) for path in secret if path}
+    for path in [*secret, *(path for path, found in linked if found in known)]:
+        sys.stdout.buffer.write(os.fsencode(path) + b"\0")
+
+
+def _linked(path: str) -> tuple[int, int] | None:
+    """The (device, inode) of a file that has more than one name."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) else None
 
 
 def print_lines(root: str, only: str, glob: str, ignore_case: str, context: str, pattern: str) -> int:

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from prunecli.programs import find_outside
 from prunecli.tools.processes.command import Ended, run
-from prunecli.tools.processes.environment import program_in
 from prunecli.tools.searching.scan import MAX_COLUMNS
 
 MAX_SECONDS = 5.0
@@ -57,8 +57,4 @@ async def ripgrep(
 
 def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
     """The path of ripgrep, or None. One inside the workspace is not used, because it may come with the repository."""
-    found = program_in(env, "rg")
-    if found is None:
-        return None
-    inside = Path(os.path.realpath(found)).is_relative_to(os.path.realpath(workspace))
-    return None if inside else found
+    return find_outside(env.get("PATH", os.defpath), "rg", str(workspace))

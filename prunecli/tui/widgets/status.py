@@ -73,6 +73,10 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
     if not status.trusted:
         left.append(Piece(("untrusted: read-only, /trust", "read-only"), "$warning", 8))
     left.append(Piece((name, name.removeprefix("claude-"), ""), "$muted", 3))
+    if status.sandbox:
+        alarming = status.sandbox == "no sandbox"
+        short_form = status.sandbox.removeprefix("sandbox ") if not alarming else status.sandbox
+        left.append(Piece((status.sandbox, short_form, ""), "$warning" if alarming else "$muted", 2))
     right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
     if (bill.cache_read or bill.cache_write) and bill.model == status.model and bill.model_prompt:
         right.append(Piece((f"hit {share(bill.model_hit_share)}", ""), "$muted", 4))

@@ -123,8 +123,8 @@ def test_no_rule_lifts_plan_mode_or_distrust(here: Scene) -> None:
             ["pytest > x", "pytest $x"],
         ),
         ("bash(pytest:*)", ["pytest; pytest"], ["pytest && rm x", "pytest | sh", "pytest & pytest"]),
-        ("bash(pytest:*)", [], ["pytest && cat src/a.py", "pytest && git status", "/x/pytest", "./pytest"]),
-        ("bash(cd:*)", ["cd src"], ["cd src && echo x", "cd src && ls", "cd src && cat a.py"]),
+        ("bash(pytest:*)", ["pytest && cat src/a.py", "cd src && pytest"], ["/x/pytest", "./pytest"]),
+        ("bash(cd:*)", ["cd src", "cd src && ls"], ["cd ..", "cd .. && ls", "cd / && cat etc/passwd"]),
         (
             "bash(make && make install)",
             ["make && make install"],
@@ -383,11 +383,12 @@ def test_a_rule_for_reading_speaks_for_every_tool_that_reads(here: Scene) -> Non
 
 
 def test_a_search_around_a_denied_file_is_asked_about(here: Scene) -> None:
+    (here.workspace / "deploy" / "notes.txt").write_text("x")
     rules = Rules(deny=("read(deploy/**)", "read(*.pem)"))
     grep = ("grep", {"pattern": "x"})
     assert here.judge(*grep, rules=rules).kind == "ask"
     assert here.judge("grep", {"pattern": "x", "path": "src"}, rules=rules).kind == "allow"
-    for line in ("rg x", "rg x .", "git diff", "git grep x"):
+    for line in ("rg x", "rg x ."):
         assert here.bash(line, rules=rules).kind == "ask", line
     assert here.bash("rg x src", rules=rules).kind == "allow"
     assert here.bash("ls", rules=rules).kind == "allow"
@@ -395,7 +396,7 @@ def test_a_search_around_a_denied_file_is_asked_about(here: Scene) -> None:
 
 def test_a_glob_that_leads_back_up_searches_what_it_leads_to(here: Scene) -> None:
     upwards = ("grep", {"pattern": "x", "path": "README.md", "glob": "../**"})
-    assert here.judge(*upwards, rules=Rules(deny=("read(.env)",)), mode="auto").kind == "ask"
+    assert here.judge(*upwards, rules=Rules(deny=("read(src/a.py)",)), mode="auto").kind == "ask"
 
 
 def test_a_hard_link_among_too_many_files_is_asked_about(here: Scene) -> None:
@@ -615,6 +616,31 @@ def test_a_path_through_a_folder_without_access_is_denied() -> None:
             "a/.prunecli/x",
         ),
         *(".vscode/tasks.json", ".envrc", ".mcp.json", ".tool-versions", "inner/config", "alias/hooks/x"),
+        *("AGENTS.md", "src/AGENTS.md", "agents.MD", "CLAUDE.md", "GEMINI.md", ".github/workflows/ci.yml"),
+        *(".github/actions/x/action.yml", ".cargo/config.toml", ".gemini/settings.json", ".zed/tasks.json"),
+        *(
+            ".idea/workspace.xml",
+            ".gdbinit",
+            ".lldbinit",
+            ".yarnrc.yml",
+            ".pre-commit-config.yaml",
+            "src/x.pth",
+        ),
+        *(
+            ".gitlab-ci.yml",
+            ".husky/pre-commit",
+            ".npmrc",
+            "node_modules/which/bin/which",
+            ".venv/bin/python",
+        ),
+        *(
+            "sitecustomize.py",
+            ".gitattributes",
+            ".cursorrules",
+            ".vimrc",
+            ".bazelrc",
+            ".Github/Workflows/x.yml",
+        ),
     ],
 )
 def test_edits_mode_never_writes_where_programs_are_started_from(here: Scene, path: str) -> None:

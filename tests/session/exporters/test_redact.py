@@ -146,3 +146,70 @@ def test_every_place_of_a_session_is_searched_and_thinking_that_changed_loses_it
     for name in ENDINGS:
         assert secret not in exported(records, name).text
         assert secret in exported(records, name, keep_secrets=True).text
+
+
+_VALUE = "hX9kq2LmP4zQ"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "password: {}",
+            "  db_password: '{}'",
+            '"apiKey": "{}"',
+            '{{"client_secret":"{}","a":1}}',
+            "token: x{}",
+        ),
+        *(
+            "X-Api-Key: {}",
+            "-H 'PRIVATE-TOKEN: {}'",
+            "AUTHORIZATION: Bearer {}",
+            '"Authorization": "Bearer {}"',
+        ),
+        *("Proxy-Authorization: Basic {}=", "Cookie: sid={}", "Set-Cookie: a={}; path=/", "curl -u me:{} x"),
+        *("machine x login me password {}", "machine x\n  login me\n  password {}", "h:5432:db:me:{}"),
+        *("https://u:{}@h/x", "redis://:{}@h", "https://h/x?access_token={}&a=b", "https://h/x?api_key={}"),
+        *("https://{}{}@github.com/x", "--password {}", "cmd --token={}", "<password>{}</password>"),
+        *("//r/:_authToken={}", "_auth={}", "DB_PASS={}", "export PGPASSWORD='{}'", "secretKey: `{}`"),
+        *(
+            "spring.datasource.password={}",
+            "Server=x;User Id=a;Password={};",
+            "password => '{}'",
+            "MYSQL_PWD={}",
+        ),
+    ],
+)
+def test_a_secret_is_found_by_its_name_or_place(text: str) -> None:
+    """YAML, JSON, headers, netrc, addresses, flags, XML, connection strings."""
+    clean, found = without_secrets(text.format(_VALUE, _VALUE))
+    assert _VALUE not in clean
+    assert found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "def f(token: str, password: string): pass",
+            "token = get_token()",
+            "password: string;",
+            "tokens: 128000",
+        ),
+        *("const apiKey = process.env.API_KEY", "max_tokens=4096", "total_tokens: 123456789", "author: me"),
+        *(
+            "git log --author=me",
+            "api_key: str = None",
+            "signature: Callable[[int], str]",
+            "password=password, x=1",
+        ),
+        *(
+            "http://localhost:8080/x",
+            "import tokenize",
+            "def authenticate(user):",
+            "see https://x.y/z?page=2",
+        ),
+    ],
+)
+def test_code_and_counts_stay(text: str) -> None:
+    assert without_secrets(text) == (text, 0)

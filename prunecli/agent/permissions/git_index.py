@@ -1,0 +1,74 @@
+"""The files that a git repository tracks, read from its index without running git."""
+
+import os
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from prunecli.agent.permissions.globs import TooMany
+from prunecli.regular import read_regular
+
+_MAX_BYTES = 50_000_000
+_ENTRY = struct.Struct(">10I20sH")
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One tracked file: its path from the top of the work tree, size and time of change as git last saw them."""
+
+    path: str
+    size: int
+    changed_ns: int
+
+
+def tracked(index: Path) -> tuple[Tracked, ...]:
+    """The entries of an index file; none if there is no index. Raises TooMany if it can't be read in full."""
+    try:
+        status = os.stat(index)
+    except OSError:
+        return ()
+    if status.st_size > _MAX_BYTES:
+        raise TooMany
+    return _read(str(index), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, _inode: int, _size: int, _time: int) -> tuple[Tracked, ...]:
+    try:
+        return tuple(_entries(read_regular(Path(path))))
+    except (OSError, struct.error, ValueError, IndexError) as error:
+        raise TooMany from error
+
+
+def _entries(data: bytes) -> list[Tracked]:
+    signature, version, count = struct.unpack_from(">4sII", data)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError
+    at, name, found = 12, b"", list[Tracked]()
+    for _ in range(count):
+        fields = _ENTRY.unpack_from(data, at)
+        begin = at
+        at += _ENTRY.size
+        if fields[11] & 0x4000:
+            at += 2  # the extended flags of version 3
+        if version == 4:
+            cut, at = _number(data, at)
+            end = data.index(b"\0", at)
+            name = name[: len(name) - cut] + data[at:end]
+            at = end + 1
+        else:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            at = begin + ((end - begin) // 8 + 1) * 8
+        found.append(Tracked(os.fsdecode(name), fields[9], fields[2] * 1_000_000_000 + fields[3]))
+    return found
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A variable-length number of version 4, and where it ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F)
+    return value, at + 1

@@ -1,0 +1,193 @@
+"""What a reading git command shows: the paths it names, and tracked files whose contents it prints unnamed."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from prunecli.agent.permissions.git_config import git_folder, repository_doubt
+from prunecli.agent.permissions.git_index import Tracked, tracked
+from prunecli.agent.permissions.globs import TooMany, chooses_secrets, is_glob, path_regex
+from prunecli.agent.permissions.harmless_commands import Words
+from prunecli.agent.permissions.harmless_git import GIT_FORMS, READS_WORKTREE, git_doubt, split_git
+from prunecli.agent.permissions.options import Given, check_counts, read_options
+from prunecli.agent.permissions.places import Place, is_secret, real_path, resolve
+from prunecli.agent.permissions.surroundings import Reading, Surroundings
+from prunecli.agent.permissions.sweeps import Sweep, sweep_of_git_grep
+from prunecli.model.shell import Doubt
+
+_REVISION_PATH = re.compile(r":(?:[0-3]:)?[\w.][^:]*")
+"""`:README.md` and `:0:README.md`, the versions in the index."""
+_PATCH = frozenset(
+    {
+        *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),
+        *("--word-diff", "--word-diff-regex"),
+    }
+)
+_NO_PATCH = frozenset(
+    {
+        *(
+            "-s",
+            "--no-patch",
+            "--stat",
+            "--shortstat",
+            "--numstat",
+            "--summary",
+            "--name-only",
+            "--name-status",
+        ),
+        *("--raw", "--dirstat", "--compact-summary", "--quiet"),
+    }
+)
+
+
+def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
+    """What a git command reads. Raises Doubt if it does more than read.
+
+    `by_rule`: a rule of the user's allows the command, whatever the repository's configuration says.
+    """
+    folder, subcommand, rest = split_git(words)
+    cwd = around.cwd
+    if folder:
+        place = around.readable(folder)
+        if len(place.ends) > 1:
+            raise Doubt(f"the folder {folder!r} is ambiguous")
+        cwd = Path(place.real)
+    form = GIT_FORMS[subcommand]
+    given = read_options(form, rest)
+    check_counts(f"git {subcommand}", form, given)
+    if doubt := git_doubt(subcommand, given):
+        raise Doubt(doubt)
+    command = _Command(subcommand, given, rest, around, cwd)
+    places = command.places()
+    if not by_rule and (
+        doubt := repository_doubt(Path(real_path(cwd)), reads_worktree=subcommand in READS_WORKTREE)
+    ):
+        raise Doubt(doubt)
+    sweep = command.sweep()
+    if sweep:
+        around.check(sweep)
+    return Reading((resolve(".", cwd, around.home), *places), sweep)
+
+
+class _Command:
+    """A git command whose options are known to be harmless."""
+
+    def __init__(self, subcommand: str, given: Given, rest: Words, around: Surroundings, cwd: Path) -> None:
+        self.subcommand, self.given, self.around, self.cwd = subcommand, given, around, cwd
+        form = GIT_FORMS[subcommand]
+        drop = form.operands == "text first" and not given.options & form.no_text
+        operands = given.operands[1:] if drop else given.operands
+        after = len(rest) - rest.index("--") - 1 if "--" in rest else None
+        if after is None:
+            self.specs = tuple(word for word in operands if self._may_be_path(word))
+        else:
+            self.specs = operands[len(operands) - after :]
+        self.revisions = tuple(
+            word
+            for word in (operands if after is None else operands[: len(operands) - after])
+            if after is not None or word not in self.specs
+        )
+        self.top = _top(Path(real_path(cwd)))
+
+    def _may_be_path(self, word: str) -> bool:
+        return ":" not in word and (is_glob(word) or os.path.lexists(self.cwd / word))
+
+    def places(self) -> list[Place]:
+        """The paths it names, as a path of the folder and of the repository. Raises Doubt."""
+        if self.subcommand == "config":
+            return []
+        self._refuse_magic()
+        found = []
+        for operand in (*self.revisions, *self.specs):
+            for path in _paths_in(operand):
+                found.append(self.around.readable(path, self.cwd))
+                if path != operand and self.top:
+                    found.append(resolve(path, self.top, self.around.home))
+                    if is_secret(found[-1]):
+                        raise Doubt(f"{path!r} may contain secrets")
+        return found
+
+    def _refuse_magic(self) -> None:
+        named = self.subcommand in ("show", "cat-file")
+        for word in self.revisions:
+            plain = named and _REVISION_PATH.fullmatch(word)
+            if "^{/" in word or ":/" in word or (word.startswith(":") and not plain):
+                raise Doubt(f"{word!r} uses pathspec magic or a search for a commit")
+        for word in self.specs:
+            if word.startswith(":"):
+                raise Doubt(f"{word!r} uses pathspec magic")
+            if self._shows_contents() and is_glob(word) and chooses_secrets(word):
+                raise Doubt(f"{word!r} selects files that may contain secrets")
+
+    def sweep(self) -> Sweep | None:
+        """The files whose contents it prints without naming them, or None."""
+        top = self.top
+        if not self._shows_contents() or top is None:
+            return None
+        if self.revisions and all(":" in word for word in self.revisions) and not self.specs:
+            return None
+        inside = os.path.relpath(real_path(self.cwd), top)
+        chosen = [path_regex(os.path.normpath(os.path.join(inside, spec))) for spec in self.specs]
+        everything = not chosen or any(regex.pattern.startswith(r"\.(?") for regex in chosen)
+
+        def shows(path: str) -> bool:
+            name = os.path.relpath(path, top)
+            return everything or any(regex.fullmatch(name) for regex in chosen)
+
+        if self.subcommand == "grep":
+            root = str(top)
+            untracked = "--untracked" in self.given.options
+            found = sweep_of_git_grep(root, untracked, partial(_tracked, top, lambda _: True))
+            return Sweep(lambda: found.paths, lambda path: found.shows(path) and shows(path))
+        only_changed = self.subcommand == "diff" and not (
+            self.revisions or self.given.options & {"--cached", "--staged", "--merge-base"}
+        )
+        wanted = partial(_is_changed, top) if only_changed else lambda _: True
+        return Sweep(partial(_tracked, top, wanted), shows)
+
+    def _shows_contents(self) -> bool:
+        options = self.given.options
+        match self.subcommand:
+            case "grep":
+                return True
+            case "log":
+                return bool(options & _PATCH)
+            case "show" | "diff":
+                return bool(options & _PATCH) or not options & _NO_PATCH
+            case "cat-file":
+                return "-p" in options or not options & {"-t", "-s", "-e"}
+            case _:
+                return False
+
+
+def _tracked(top: Path, wanted: Callable[[Tracked], bool]) -> Iterator[str]:
+    """The absolute paths of tracked files. Raises TooMany."""
+    try:
+        index = git_folder(top / ".git") / "index"
+    except (OSError, ValueError):
+        raise TooMany from None
+    return (os.path.join(top, entry.path) for entry in tracked(index) if wanted(entry))
+
+
+def _is_changed(top: Path, entry: Tracked) -> bool:
+    """Whether the file may differ from the index, by what git itself compares first."""
+    try:
+        status = os.lstat(top / entry.path)
+    except OSError:
+        return True
+    exact = 1 if entry.changed_ns % 1_000_000_000 else 1_000_000_000  # some systems keep whole seconds
+    changed = status.st_mtime_ns // exact != entry.changed_ns // exact
+    return changed or status.st_size % (1 << 32) != entry.size
+
+
+def _top(folder: Path) -> Path | None:
+    """The work tree that git would find from a real folder."""
+    return next((up for up in (folder, *folder.parents) if os.path.lexists(up / ".git")), None)
+
+
+def _paths_in(operand: str) -> list[str]:
+    """The paths that an operand may name: itself, and what follows each colon in `HEAD:src/x`."""
+    parts = operand.split(":")
+    return [path for at in range(len(parts)) if (path := ":".join(parts[at:])).strip("0123:")]

@@ -1,0 +1,76 @@
+"""The context of a judgment, and the reads of a harmless command there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.agent.permissions.globs import TooMany
+from prunecli.agent.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
+from prunecli.agent.permissions.places import Place, is_inside, is_secret, is_system, resolve
+from prunecli.agent.permissions.sweeps import Sweep
+from prunecli.model.shell import Doubt
+from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
+
+    `path` is the PATH to find programs on; "" leaves programs unchecked. `piped`: a command before it in the line
+    writes its input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
+    """
+
+    workspace: Path
+    cwd: Path
+    home: Path
+    secrets: tuple[Path, ...] = ()
+    path: str = ""
+    piped: bool = False
+    walled: bool = False
+
+    def keeps_secrets(self, place: Place) -> bool:
+        """Whether it is a usual place of credentials, or another name of a file in one."""
+        return is_secret(place, self.secrets) or any(
+            may_be_secret(end, self.workspace, self.home) for end in place.ends
+        )
+
+    def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
+        """Why reading there needs approval, as a predicate such as "may contain secrets", or "".
+
+        `names_only`: only the name, size or date is shown.
+        """
+        if not names_only and self.keeps_secrets(place):
+            return "may contain secrets"
+        if not is_inside(place, self.workspace) and not is_system(place):
+            return "is outside the workspace"
+        return ""
+
+    def readable(self, text: str, cwd: Path | None = None, *, names_only: bool = False) -> Place:
+        """The place of a path that a harmless command may read. Raises Doubt, Unresolvable."""
+        place = resolve(text, cwd or self.cwd, self.home)
+        if self.walled and (names_only or not self.keeps_secrets(place)):
+            return place
+        if doubt := self.reading_doubt(place, names_only=names_only):
+            raise Doubt(f"{text!r} {doubt}")
+        return place
+
+    def check(self, sweep: Sweep) -> None:
+        """Raise Doubt if the sweep may show a secret, or has too many files to tell."""
+        try:
+            found = sweep.find(lambda path: may_look_secret(path) and looks_secret(path))
+            if not found and (linked := linked_secrets(self.workspace, self.home)):
+                found = sweep.find(lambda path: is_one_of(path, linked))
+        except TooMany:
+            raise Doubt("it searches too many files to check for secrets") from None
+        if found:
+            raise Doubt(f"it would show {self._seen(found)}, which may contain secrets")
+
+    def _seen(self, path: str) -> str:
+        return path.removeprefix(f"{self.workspace}/")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The reads of a harmless command: the places it names, and the files that it may show without naming them."""
+
+    places: tuple[Place, ...] = ()
+    sweep: Sweep | None = None

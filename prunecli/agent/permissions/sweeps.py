@@ -1,0 +1,181 @@
+"""Which files a recursive search may show without naming them, found as that program would find them.
+
+An answer may be too many files, never too few: what the program would skip for a reason not known here counts as
+shown, and a bound that is reached raises TooMany, which asks.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from prunecli.agent.permissions.globs import TooMany, braces, component_regex
+from prunecli.agent.permissions.options import Given
+from prunecli.regular import read_regular
+from prunecli.tools.searching.gitignore import Level, is_ignored, levels_at
+from prunecli.tools.searching.scan import MAX_ENTRIES, PACKAGES
+
+_TYPES = {
+    "py": (".py", ".pyi"),
+    "python": (".py", ".pyi"),
+    "js": (".js", ".jsx", ".mjs", ".cjs", ".vue"),
+    "ts": (".ts", ".tsx", ".mts", ".cts"),
+    "rust": (".rs",),
+    "go": (".go",),
+    "java": (".java", ".jsp"),
+    "c": (".c", ".h", ".cats", ".in"),
+    "cpp": (".cpp", ".cc", ".cxx", ".hpp", ".h", ".hh", ".in"),
+    "ruby": (".rb", ".gemspec", "file"),
+    "php": (".php", ".phtml"),
+    "kotlin": (".kt", ".kts"),
+    "md": (".md", ".markdown", ".mdx"),
+    "markdown": (".md", ".markdown", ".mdx"),
+    "css": (".css", ".scss"),
+    "html": (".html", ".htm", ".ejs"),
+    "swift": (".swift",),
+    "cs": (".cs",),
+    "sql": (".sql", ".psql"),
+}
+"""Types of ripgrep whose files are known here, by the end of their names."""
+_NO_IGNORE = frozenset({"-u", "--unrestricted", "--no-ignore", "--no-ignore-vcs"})
+_HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-."})
+_PLAIN_GLOB = re.compile(r"[\w.-]+|\*\.\w+")
+
+
+class Sweep:
+    """Files whose contents may be shown. `shows` says of a path in `paths` whether the command reaches it."""
+
+    def __init__(
+        self, files: Callable[[], Iterable[str]], shows: Callable[[str], bool] = lambda _path: True
+    ) -> None:
+        self._files = files
+        self.shows = shows
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """All paths that are looked through. Raises TooMany."""
+        return tuple(self._files())
+
+    def find(self, wanted: Callable[[str], bool]) -> str:
+        """The first shown file that is wanted, or "". Raises TooMany."""
+        return next((path for path in self.paths if wanted(path) and self.shows(path)), "")
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """The absolute paths of the files below a folder, or of the one file. Raises TooMany."""
+    left = MAX_ENTRIES
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        yield folder
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in PACKAGES]
+        left -= len(folders) + len(names)
+        if left < 0:
+            raise TooMany
+        for name in names:
+            yield os.path.join(inside, name)
+
+
+def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
+    """What `grep -r` searches: everything, but by --include and --exclude."""
+    ordered = [(option, value) for option, value in given.values if option in ("--include", "--exclude")]
+    included = [component_regex(value) for option, value in ordered if option == "--include"]
+    excluded = [
+        component_regex(value)
+        for option, value in ordered
+        if option == "--exclude" and _PLAIN_GLOB.fullmatch(value)
+    ]
+
+    def shows(path: str) -> bool:
+        name = os.path.basename(path)
+        if included and ordered[0][0] == "--include":
+            return any(regex.fullmatch(name) for regex in included)
+        return bool(included) or not any(regex.fullmatch(name) for regex in excluded)
+
+    return Sweep(lambda: _below(roots), shows)
+
+
+def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
+    """What ripgrep searches: no hidden or ignored files, unless an option, a glob or a type brings them back."""
+    globs = [value for option, value in given.values if option in ("-g", "--glob", "--iglob")]
+    chosen = [
+        re.compile(component_regex(word.rstrip("/").rpartition("/")[2]).pattern, re.IGNORECASE | re.DOTALL)
+        for value in globs
+        if not value.startswith("!")
+        for word in braces(value)
+    ]
+    types = [value for option, value in given.values if option in ("-t", "--type")]
+    ends = tuple(end for name in types for end in _TYPES.get(name, ("",)))
+
+    def shows(path: str) -> bool:
+        inside = next((path[len(root) :] for root in roots if path.startswith(root)), path)
+        parts = [part for part in inside.split("/") if part]
+        if not parts:
+            return True  # the file is named itself
+        if chosen:
+            return any(regex.fullmatch(part) for regex in chosen for part in parts)
+        if ends:
+            return path.endswith(ends)
+        if _brought_back(path, parts):
+            return True
+        hidden = any(part.startswith(".") for part in parts) and not given.options & _HIDDEN
+        return not hidden and (bool(given.options & _NO_IGNORE) or not _is_ignored(path))
+
+    return Sweep(lambda: _below(roots), shows)
+
+
+def sweep_of_git_grep(root: str, untracked: bool, tracked: Callable[[], Iterable[str]]) -> Sweep:
+    """What `git grep` searches: tracked files and, with --untracked, those that are not ignored."""
+    if not untracked:
+        return Sweep(tracked)
+    known = frozenset(tracked())
+    return Sweep(lambda: _below((root,)), lambda path: path in known or not _is_ignored(path))
+
+
+def _below(roots: tuple[str, ...]) -> Iterator[str]:
+    for root in roots:
+        yield from files_below(root)
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders above a path, the nearest first."""
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above
+
+
+def _is_ignored(path: str) -> bool:
+    """Whether git ignores the path or a folder on the way; ripgrep obeys .gitignore only inside a repository."""
+    folders = list(_folders(path))
+    top = next(
+        (at for at, folder in enumerate(folders) if os.path.lexists(os.path.join(folder, ".git"))), None
+    )
+    if top is None:
+        return False
+    steps = [path, *folders[:top]]
+    return any(
+        is_ignored(levels_at(os.path.dirname(step)), step, os.path.basename(step), is_folder=step != path)
+        for step in steps
+    )
+
+
+def _brought_back(path: str, parts: list[str]) -> bool:
+    """Whether an ignore file says with `!` that the path is to be searched, however hidden it is."""
+    for folder in _folders(path):
+        level = Level(folder)
+        for rules in (level.gitignore, level.exclude):
+            if rules and rules.verdict(level.relative(path), os.path.basename(path), False) is False:
+                return True
+        for name in (".ignore", ".rgignore"):
+            if _has_negation(os.path.join(folder, name), parts):
+                return True
+    return False
+
+
+def _has_negation(file: str, parts: list[str]) -> bool:
+    try:
+        text = read_regular(file).decode("utf-8", "replace")
+    except OSError:
+        return False
+    lines = [line[1:].strip().rstrip("/") for line in text.split("\n") if line.startswith("!")]
+    wanted = [line.rpartition("/")[2] for line in lines]
+    return any(component_regex(part).fullmatch(name) for part in wanted for name in parts)

@@ -1,0 +1,113 @@
+"""The files of a project that take effect once its directory is trusted, and how they differ from those trusted.
+
+They lie in the directory and in the folders above it, up to the repository's root. One that is a link to a place
+outside of the project is refused.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from difflib import unified_diff
+from pathlib import Path
+
+from prunecli.regular import open_regular, read_regular
+from prunecli.sanitize import visible
+
+SETTINGS = (".prunecli", "AGENTS.md", "CLAUDE.md")
+"""The parts of a directory that take effect once it is trusted: its settings and instructions."""
+
+_MAX_FILES = 200
+_MAX_BYTES = 200_000
+"""Bytes of one file that are kept to show a difference later; a longer one is only named."""
+_MAX_LINES = 40
+
+
+def down_to(directory: Path) -> list[Path]:
+    """The folders from the repository's root (the nearest with .git) down to the directory; alone outside of one."""
+    chain = [directory, *directory.parents]
+    root = next((index for index, folder in enumerate(chain) if os.path.lexists(folder / ".git")), 0)
+    return chain[: root + 1][::-1]
+
+
+def leads_outside(path: Path, directory: Path) -> str:
+    """Where a file of the project leads, if that is outside of the project, else ""."""
+    root = os.path.realpath(down_to(directory)[0])
+    real = os.path.realpath(path)
+    return "" if real == root or real.startswith(root.rstrip("/") + "/") else real
+
+
+def refused_links(directory: Path) -> list[str]:
+    """What to tell about settings that are not read because they lead outside of the project."""
+    found = []
+    for folder in down_to(directory):
+        for name in ("AGENTS.md", "CLAUDE.md", ".prunecli", ".prunecli/config.toml"):
+            if os.path.lexists(folder / name) and (end := leads_outside(folder / name, directory)):
+                found.append(f"{folder / name} is a link to {end}, outside of the project: it is not read.")
+    return found
+
+
+def texts(directory: Path) -> dict[str, str]:
+    """The settings by their names from the directory, as far as they are small texts."""
+    found: dict[str, str] = {}
+    for path in _files(directory):
+        if len(found) >= _MAX_FILES:
+            break
+        with suppress(OSError):
+            with open_regular(path) as file:
+                data = file.read(_MAX_BYTES + 1)
+            name = os.path.relpath(path, directory)
+            long = f"sha256 {hashlib.sha256(data).hexdigest()} and more\n"
+            found[name] = data.decode("utf-8", "replace") if len(data) <= _MAX_BYTES else long
+    return found
+
+
+def keep(folder: Path, directory: Path) -> None:
+    """Keep the settings as they are now, to show differences later; failing costs only that."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder)
+        with open(descriptor, "w", encoding="ascii") as file:
+            json.dump(texts(directory), file)
+        os.replace(name, _kept(folder, directory))
+
+
+def changes(folder: Path, directory: Path) -> str:
+    """How the settings differ from those kept, as a text to show: files, then their lines."""
+    try:
+        before = json.loads(read_regular(_kept(folder, directory)))
+    except (OSError, ValueError, RecursionError):
+        before = None
+    now = texts(directory)
+    if not isinstance(before, dict) or not all(isinstance(text, str) for text in before.values()):
+        return "Their earlier text is not known. Now: " + ", ".join(sorted(now))
+    return "\n".join(_differences(before, now)) or "Files that are no short texts changed."
+
+
+def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted({*before, *now}):
+        old, new = before.get(name), now.get(name)
+        if old == new:
+            continue
+        yield visible(f"{name} was {'added' if old is None else 'removed' if new is None else 'changed'}:")
+        lines = list(unified_diff((old or "").splitlines(), (new or "").splitlines(), lineterm="", n=1))[2:]
+        yield from (visible(line) for line in lines[:_MAX_LINES])
+        if len(lines) > _MAX_LINES:
+            yield f"… {len(lines) - _MAX_LINES} more lines"
+
+
+def _kept(folder: Path, directory: Path) -> Path:
+    return folder / f"{hashlib.sha256(os.fsencode(directory)).hexdigest()}.json"
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for folder in down_to(directory):
+        for name in SETTINGS:
+            path = folder / name
+            if path.is_dir():
+                for inside, _, names in os.walk(path):
+                    yield from (Path(inside, name) for name in sorted(names))
+            elif os.path.lexists(path):
+                yield path

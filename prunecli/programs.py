@@ -1,0 +1,116 @@
+"""Find programs on a PATH, and tell whether one comes from a folder such as the workspace.
+
+A program counts as coming from a folder if any step on the way to it does: an entry of the PATH, a link, or the file
+itself. A version manager's shim counts as well: it starts whatever a file of the current folder says.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+
+_MAX_LINKS = 40
+_SHIM_FOLDERS = frozenset({"shims", ".shims"})
+_SHIM_PROGRAMS = frozenset(
+    {
+        *("asdf", "aqua", "corepack", "fnm", "goenv", "hermit", "jenv", "mise", "moon", "nodenv", "phpenv"),
+        *("plenv", "proto", "proto-shim", "pyenv", "rbenv", "rtx", "rustup", "tfenv", "tofuenv", "vfox"),
+        *("volta", "volta-shim"),
+    }
+)
+"""Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another."""
+
+
+def outside_path(path: str, folder: str) -> str:
+    """The PATH without entries that are relative, lead through the folder, or hold only shims."""
+    roots = _roots(folder)
+    return os.pathsep.join(
+        entry
+        for entry in path.split(os.pathsep)
+        if os.path.isabs(entry) and not _holds_shims(entry) and not _enters(entry, roots)
+    )
+
+
+def find_program(path: str, name: str) -> str | None:
+    """The first executable file of this name on the PATH; relative entries are skipped."""
+    for entry in path.split(os.pathsep):
+        found = os.path.join(entry, name)
+        if os.path.isabs(entry) and os.path.isfile(found) and os.access(found, os.X_OK):
+            return found
+    return None
+
+
+def find_outside(path: str, name: str, folder: str) -> str | None:
+    """The first program of this name that neither comes from the folder nor is a shim."""
+    roots = _roots(folder)
+    for entry in outside_path(path, folder).split(os.pathsep):
+        found = find_program(entry, name) if entry else None
+        if found and not _enters(found, roots) and not _is_shim(found):
+            return found
+    return None
+
+
+def program_doubt(path: str, name: str, folder: str) -> str:
+    """Why the program that the PATH gives must not start without a question, or "".
+
+    A program that is nowhere on the PATH is no danger.
+    """
+    found = find_program(path, name)
+    if found is None:
+        return ""
+    if _enters(found, _roots(folder)):
+        return f"`{name}` comes from the workspace"
+    if _is_shim(found):
+        return f"`{name}` is a version manager's shim, which files of the workspace control"
+    return ""
+
+
+def _roots(folder: str) -> tuple[str, ...]:
+    """The folder and the repository around it, whose programs came with it; not the home folder or the root."""
+    above = os.path.realpath(folder)
+    while above != os.path.dirname(above) and not os.path.lexists(os.path.join(above, ".git")):
+        above = os.path.dirname(above)
+    kept = set() if above in ("/", os.path.realpath(os.path.expanduser("~"))) else {above}
+    return tuple(kept | {os.path.normpath(folder), os.path.realpath(folder)})
+
+
+def _enters(path: str, roots: tuple[str, ...]) -> bool:
+    """Whether a step on the way to where the path really ends lies in one of the folders."""
+    return any(
+        step == root or step.startswith(root.rstrip("/") + "/") for step in _steps(path) for root in roots
+    )
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Every path on the way, links followed one at a time."""
+    links, pending, done = 0, path.split("/")[::-1], "/"
+    yield os.path.normpath(path)
+    while pending:
+        part = pending.pop()
+        if part in ("", "."):
+            continue
+        done = os.path.dirname(done) if part == ".." else os.path.join(done, part)
+        yield done
+        try:
+            target = os.readlink(done) if stat.S_ISLNK(os.lstat(done).st_mode) else None
+        except (OSError, ValueError):
+            target = None
+        if target is None:
+            continue
+        links += 1
+        if links > _MAX_LINKS:
+            return
+        done = "/" if target.startswith("/") else os.path.dirname(done)
+        pending.extend(target.split("/")[::-1])
+
+
+def _holds_shims(entry: str) -> bool:
+    names = {os.path.basename(entry.rstrip("/")), os.path.basename(os.path.realpath(entry))}
+    return not _SHIM_FOLDERS.isdisjoint(names)
+
+
+def _is_shim(found: str) -> bool:
+    """Whether it lies among shims, or is another name of a program that selects versions."""
+    real = os.path.basename(os.path.realpath(found))
+    return _holds_shims(os.path.dirname(found)) or (
+        real in _SHIM_PROGRAMS and real != os.path.basename(found)
+    )

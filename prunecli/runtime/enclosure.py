@@ -1,0 +1,134 @@
+"""The sandbox of a runtime: made when a command may run, tried in the background, said in words."""
+
+import threading
+from typing import TYPE_CHECKING
+
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.permissions.inside import Inside
+from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.rules import parse_rule
+from prunecli.config import Config
+from prunecli.errors import UsageError
+from prunecli.runtime.setup import Setup
+from prunecli.tools.processes.confinement import Confine, bare
+
+if TYPE_CHECKING:
+    from prunecli.sandbox.walls import Chosen, Walls
+
+INSTALL = "install bubblewrap (apt install bubblewrap)"
+NO_SANDBOX_HINT = "install bubblewrap, or use --sandbox auto, which asks before commands that may do harm"
+OFF = "off, commands run with your permissions"
+
+
+class Enclosure:
+    """The sandbox in force, if any. `keeper` has the rules and says whether commands may run at all."""
+
+    def __init__(self, setup: Setup, config: Config, keeper: SessionGatekeeper) -> None:
+        self._make = setup.walls
+        self._keeper = keeper
+        keeper.inside = self.inside
+        self._config = config
+        self._walls: Walls | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether commands shall run in a sandbox, if one works."""
+        return self.wants(self._config)
+
+    def wants(self, config: Config) -> bool:
+        """The same for another configuration."""
+        return self._make is not None and config.sandbox.mode != "off"
+
+    @property
+    def walls(self) -> "Walls | None":
+        """The sandbox to try, None if none is wanted."""
+        with self._lock:
+            if self._walls is None and self._make is not None and self.wanted:
+                self._walls = self._make(self._config, lambda: self._keeper.rules)
+            return self._walls
+
+    def use(self, config: Config) -> None:
+        """Use another configuration; with the same options, what was tried stays."""
+        before, self._config = self._config, config
+        if (config.sandbox, config.permissions.deny) != (before.sandbox, before.permissions.deny):
+            self.close()
+
+    def begin(self) -> None:
+        """Try in the background, once commands may run: before a directory is trusted, nothing is started."""
+        if self.wanted and self._keeper.trusted and self.word == "":
+            threading.Thread(target=self.line, name="sandbox", daemon=True).start()
+
+    def confine(self, *, granted: bool) -> Confine:
+        """What puts the next command into the sandbox; `granted` as in `Walls.confine`."""
+        walls = self.walls
+        return walls.confine(granted=granted) if walls else bare
+
+    def inside(self) -> Inside:
+        """What permission rules need to know of it."""
+        walls = self.walls
+        if walls is None or walls.chosen().kind is None:
+            return Inside()
+        closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.rules)
+        return Inside(True, closed)
+
+    @property
+    def word(self) -> str:
+        """For the status bar; "" while it is not known."""
+        if self._make is None:
+            return ""
+        known = self._walls.known if self._walls else None
+        return "sandbox off" if not self.wanted else known.word if known else ""
+
+    def line(self) -> str:
+        """Which sandbox is in force, for the start; waits until it was tried. "" where no command can run yet."""
+        if self._make is None or not self._keeper.trusted:
+            return ""
+        walls = self.walls
+        if walls is None or walls.chosen().kind is None:
+            return f"Sandbox: {in_words(walls.chosen() if walls else None)}"
+        return f"Sandbox: {in_words(walls.chosen())}, {network_in_words(walls.network)}"
+
+    def state(self) -> str:
+        """One word for programs: the kind, "none" or "off"; "untrusted" where no command can run yet."""
+        if not self.wanted:
+            return "off"
+        if not self._keeper.trusted or self.walls is None:
+            return "untrusted"
+        return self.walls.chosen().kind or "none"
+
+    def check(self) -> None:
+        """Raises UsageError if the configuration requires a sandbox and none works."""
+        if self._config.sandbox.mode == "require" and self.walls:
+            chosen = self.walls.chosen()
+            if chosen.kind is None:
+                where = self._config.origin("sandbox.mode")
+                raise UsageError(f"{where}: sandbox.mode is 'require', but {chosen.why}", NO_SANDBOX_HINT)
+
+    def close(self) -> None:
+        """Remove what it made."""
+        with self._lock:
+            walls, self._walls = self._walls, None
+        if walls:
+            walls.close()
+
+
+def in_words(chosen: "Chosen | None") -> str:
+    """The state of the sandbox; None: it is switched off."""
+    if chosen is None:
+        return OFF
+    if chosen.kind is None:
+        return f"none, commands run with your permissions ({chosen.why})"
+    return chosen.kind
+
+
+def network_in_words(network: bool | tuple[str, ...]) -> str:
+    """Whether commands may use the network."""
+    if isinstance(network, bool):
+        return f"network {'on' if network else 'off'}"
+    return f"network: {', '.join(network)}" if network else "network off"
+
+
+def _enforced(rules: Rules) -> bool:
+    """Whether the walls enforce every deny rule about files: those for reading are, those for editing are not."""
+    return not any(parse_rule(text).tool in ("edit", "write", "*") for text in rules.deny)

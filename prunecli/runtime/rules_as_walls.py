@@ -1,0 +1,73 @@
+"""Make the sandbox of a directory from its configuration and the permission rules in force.
+
+Imported when a command may run, not at the start.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.places import resolve
+from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.config import Config
+from prunecli.paths import Places, absolute
+from prunecli.sandbox.canary import choose
+from prunecli.sandbox.layout import Ground, real
+from prunecli.sandbox.scan import SecretScan
+from prunecli.sandbox.walls import Limits, Walls
+from prunecli.tools.files.secret_paths import looks_secret
+
+
+def make_walls(
+    config: Config, places: Places, cwd: Path, env: Mapping[str, str], rules: Callable[[], Rules]
+) -> Walls:
+    """The sandbox of a directory. `env` is that of commands.
+
+    Files that deny rules for reading name are hidden like secrets; allow rules show secrets of the workspace.
+    """
+    root, home, sandbox = os.path.realpath(cwd), os.path.realpath(places.home), config.sandbox
+    denied = path_patterns.namer(
+        [rule.pattern or "" for rule in _paths(rules().deny, "read")], Path(root), Path(home)
+    )
+    writable = (absolute(path, places.home) for path in sandbox.writable)
+    ground = Ground(
+        root,
+        home,
+        (str(places.key_file), str(places.data)),
+        real(path for path in writable if path is not None and path.exists()),
+        SecretScan(root, lambda path: looks_secret(path) or denied(path)),
+        env,
+        lambda path: _may_read(path, rules(), root, home),
+        lambda: _denied_paths(rules(), root, home),
+    )
+    limits = Limits(sandbox.max_processes, sandbox.max_memory_mb)
+    return Walls(
+        ground,
+        lambda: choose(root, env),
+        network=sandbox.network,
+        limits=limits,
+        required=sandbox.mode == "require",
+    )
+
+
+def _paths(texts: tuple[str, ...], *tools: str) -> list[Rule]:
+    rules = map(parse_rule, texts)
+    return [rule for rule in rules if rule.tool in tools and rule.pattern is not None]
+
+
+def _may_read(path: str, rules: Rules, root: str, home: str) -> bool:
+    """Whether a rule allows reading a secret of the workspace, and none denies it."""
+    place = resolve(path, Path(root), Path(home))
+    allowed, denied = _paths(rules.allow, "read"), _paths(rules.deny, "read")
+    return any(
+        path_patterns.allows(rule.pattern or "", place, Path(root), Path(home), True) for rule in allowed
+    ) and not any(path_patterns.matches(rule.pattern or "", place, Path(root), Path(home)) for rule in denied)
+
+
+def _denied_paths(rules: Rules, root: str, home: str) -> list[str]:
+    """The fixed paths outside the workspace that deny rules for reading name."""
+    patterns = (rule.pattern or "" for rule in _paths(rules.deny, "read"))
+    found = (path_patterns.fixed_path(pattern, Path(root), Path(home)) for pattern in patterns)
+    return [path for path in found if path and os.path.lexists(path)]

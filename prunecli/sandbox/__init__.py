@@ -1,0 +1,1 @@
+"""The sandbox for the model's commands; see README.md."""

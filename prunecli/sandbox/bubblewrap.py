@@ -1,0 +1,91 @@
+"""Run a command in bubblewrap: namespaces, bind mounts, a seccomp filter. Linux only; needs `bwrap` 0.4 or newer."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prunecli.sandbox.layout import Layout
+
+_SYSTEM_PROC = (
+    *(
+        "sys",
+        "sysrq-trigger",
+        "irq",
+        "bus",
+        "fs",
+        "acpi",
+        "scsi",
+        "driver",
+        "mtrr",
+        "dynamic_debug",
+        "asound",
+    ),
+    *("ide", "xen", "tty", "latency_stats", "timer_stats", "sched_debug"),
+)
+"""What of /proc changes the system. A new mount lets root write there even without capabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Folders and files of ours that are mounted over others.
+
+    `tmp` is the private /tmp of the run. `folder` and `file` are empty and have mode 0000; `empty` is an empty file
+    that can be read.
+    """
+
+    tmp: str
+    folder: str
+    file: str
+    empty: str
+
+
+def words(
+    program: str,
+    layout: Layout,
+    stage: Stage,
+    command: Sequence[str],
+    *,
+    cwd: str,
+    network: bool,
+    seccomp: str,
+) -> list[str]:
+    """The command in bubblewrap. `seccomp` is the number of the descriptor with the filter.
+
+    The order matters: later mounts cover earlier ones. No --die-with-parent, so that the supervisor can name what a
+    command left behind before it ends it; it ends everything in every case.
+    """
+    said = [
+        program,
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
+    if not network:
+        said.append("--unshare-net")
+    said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
+    said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for name in _SYSTEM_PROC:
+        said += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
+    for path in layout.readable:
+        said += ["--ro-bind-try", path, path]
+    for path in layout.writable:
+        said += ["--bind-try", path, path]
+    for path in (*layout.kept, *layout.reopened):
+        said += _over(path, path, writable=path in layout.reopened)
+    for path in layout.kept:
+        if any(path.startswith(folder + "/") for folder in layout.reopened):
+            said += _over(path, path, writable=False)
+    for path in layout.missing:
+        said += _over(stage.folder, path, writable=False)
+    for path in layout.hidden:
+        said += _over(stage.folder if os.path.isdir(path) else stage.file, path, writable=False)
+    for path in layout.emptied:
+        said += _over(stage.empty, path, writable=False)
+    return [*said, "--chdir", cwd, "--", *command]
+
+
+def _over(source: str, path: str, *, writable: bool) -> list[str]:
+    return ["--bind" if writable else "--ro-bind", source, path]

@@ -1,0 +1,114 @@
+"""Choose the sandbox by trying each: a command inside must work, and must fail to do three forbidden things.
+
+A version says little: containers and kernels forbid what bubblewrap needs in many ways.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from prunecli.sandbox import landlock, seatbelt
+from prunecli.sandbox.layout import Ground, layout_for
+from prunecli.sandbox.scan import SecretScan
+from prunecli.sandbox.seccomp import MACHINES
+from prunecli.sandbox.walls import Chosen, Walls
+
+SECONDS = 5.0
+_TRIES = """
+echo in > sub/in.txt || exit 10
+(echo out > ../out.txt) 2>/dev/null
+(cat secret.pem) 2>/dev/null | grep -q . && exit 12
+(exec 3<>/dev/udp/192.0.2.1/9) 2>/dev/null && exit 13
+exit 42
+"""
+"""192.0.2.1 is reserved for documentation; connecting a UDP socket sends nothing."""
+_FAILED = {
+    10: "the workspace is not writable inside",
+    12: "it lets commands read secrets",
+    13: "it lets commands reach the network",
+}
+
+
+def choose(
+    workspace: str, env: Mapping[str, str], *, only: str = "", platform_name: str = sys.platform
+) -> Chosen:
+    """The first sandbox that works here, or why none does. Starts no program from the workspace."""
+    if platform_name == "darwin":
+        found = Chosen("seatbelt", seatbelt.PROGRAM)
+        why = _why_not(found, env) if os.access(seatbelt.PROGRAM, os.X_OK) else "it is not there"
+        return Chosen(None, why=f"sandbox-exec: {why}") if why else found
+    if not platform_name.startswith("linux"):
+        return Chosen(None, why=f"no sandbox for {platform_name} is built in")
+    if os.uname().machine not in MACHINES:
+        return Chosen(None, why=f"no system call filter for {os.uname().machine}")
+    reasons = list[str]()
+    if only in ("", "bubblewrap"):
+        program = program_outside(env, "bwrap", workspace)
+        why = _why_not(Chosen("bubblewrap", program), env) if program else "it is not installed"
+        if program and not why:
+            return Chosen("bubblewrap", program)
+        reasons.append(f"bwrap: {why}")
+    if only in ("", "landlock"):
+        there = landlock.version()
+        found = Chosen("landlock", sys.executable)
+        why = _why_not(found, env) if there >= landlock.NEEDED_VERSION else "needs Linux 6.12"
+        if not why:
+            return found
+        reasons.append(f"Landlock: {why}")
+    return Chosen(None, why="; ".join(reasons))
+
+
+def program_outside(env: Mapping[str, str], name: str, workspace: str) -> str | None:
+    """The program's real path; one that lies in the workspace, or in a relative folder of PATH, does not count."""
+    for folder in env.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, name)
+        end = os.path.realpath(path)
+        inside = end.startswith(workspace.rstrip("/") + "/") or path.startswith(workspace.rstrip("/") + "/")
+        if os.path.isabs(folder) and not inside and os.path.isfile(end) and os.access(end, os.X_OK):
+            return end
+    return None
+
+
+def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
+    """Why this sandbox does not work, or ""."""
+    shell = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=env.get("PATH"))
+    if shell is None:
+        return "bash was not found"
+    with tempfile.TemporaryDirectory(prefix="prunecli-canary-", ignore_cleanup_errors=True) as folder:
+        root = os.path.join(os.path.realpath(folder), "work")
+        os.makedirs(os.path.join(root, "sub"))
+        Path(root, "secret.pem").write_text("secret\n")
+        ground = Ground(root, root, (), (), SecretScan(root, lambda path: path.endswith(".pem")), {})
+        trial = Walls(replace(ground, unix_sockets=lambda: ()), lambda: chosen)
+        try:
+            return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
+        except (OSError, subprocess.SubprocessError) as error:
+            return str(error)
+        finally:
+            trial.close()
+
+
+def _tried(trial: Walls, chosen: Chosen, command: Sequence[str], root: str, env: Mapping[str, str]) -> str:
+    layout = layout_for(trial.ground, git=False)
+    with trial.prepared(chosen, layout, command, cwd=root) as (words, descriptors):
+        done = subprocess.run(
+            words,
+            env=trial.environment(chosen, env),
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            pass_fds=descriptors,
+            timeout=SECONDS,
+            check=False,
+        )
+    if os.path.lexists(os.path.join(root, "..", "out.txt")):  # a file in the private /tmp is not this one
+        return "it lets commands write outside"
+    if done.returncode == 42 and os.path.exists(os.path.join(root, "sub", "in.txt")):
+        return ""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return _FAILED.get(done.returncode) or (said[-1] if said else f"exit code {done.returncode}")

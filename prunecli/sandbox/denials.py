@@ -1,0 +1,67 @@
+"""Recognize in a failed command's output what the sandbox blocked, and say it in one line. Pure.
+
+Careful on purpose: a line is said only where the system's own words stand in the output, so that the model does not
+ask to run outside what fails by itself.
+"""
+
+import re
+from collections.abc import Sequence
+
+from prunecli.sanitize import one_line
+
+_ASK = "to run it outside, set outside=true and give a reason"
+_READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b|errno 30\b", re.IGNORECASE)
+_NO_NETWORK = re.compile(
+    r"network is unreachable|temporary failure in name resolution|could not resolve (?:host|proxy)"
+    r"|name or service not known|\bE(?:NETUNREACH|AI_AGAIN|NOTFOUND)\b|address family not supported"
+    r"|failed to lookup address information|no such host",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
+_REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
+_PROTECTED = re.compile(r"\.prunecli\b", re.IGNORECASE)
+
+
+def explain(
+    output: str,
+    *,
+    hidden: Sequence[str] = (),
+    network: bool = False,
+    refused: Sequence[str] = (),
+    landlock: bool = False,
+) -> str:
+    """What the sandbox blocked, with the way out; "" if nothing points to it.
+
+    `hidden` are the paths that can't be opened; `network`: it is not restricted at all; `refused` are the hosts that
+    the proxy refused. `landlock` refuses like any file system does.
+    """
+    if refused:
+        return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
+    if line := _line_with(_READ_ONLY, output):
+        return f"blocked by the sandbox: {_place(line)}; {_ASK}"
+    if not network and _NO_NETWORK.search(output):
+        return f"blocked by the sandbox: the network is off; {_ASK}"
+    if _REFUSED.search(output):
+        for path in hidden:
+            name = path.rpartition("/")[2]
+            if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
+                return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
+        if landlock:
+            return f"blocked by the sandbox: writing outside of the workspace or in its top folder; {_ASK}"
+    return ""
+
+
+def _line_with(pattern: re.Pattern[str], output: str) -> str:
+    return next((line for line in reversed(output.splitlines()) if pattern.search(line)), "")
+
+
+def _place(line: str) -> str:
+    if _PROTECTED.search(line):
+        return ".prunecli is read-only"
+    return (
+        "the git repository is read-only" if _REPOSITORY.search(line) else "writing outside of the workspace"
+    )
+
+
+def _names(name: str, line: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", line) is not None

@@ -1,0 +1,72 @@
+"""Which hosts the network list names, and which addresses are refused whatever their name. Pure.
+
+A name is matched exactly, or by `*.example.com`, which names every host below example.com but not example.com itself.
+"""
+
+import ipaddress
+import re
+
+_LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NOT_GLOBAL = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "100.64.0.0/10",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+    )
+)
+"""Carrier, protocol and translated ranges: what they lead to can't be told from the address."""
+
+
+def problem(pattern: str) -> str:
+    """What is wrong with an entry of the list, or ""."""
+    name = pattern.lower().removeprefix("*.")
+    if _is_address(name):
+        return f"expected a host name, got the address {pattern!r}"
+    if not _NAME.fullmatch(name) or len(name) > 253:
+        return f'expected a host name such as "pypi.org" or "*.example.com", got {pattern!r}'
+    if pattern.startswith("*.") and "." not in name:
+        return f"{pattern!r} would name every host below .{name}"
+    return ""
+
+
+def normal(host: str) -> str:
+    """The host as it is compared: lower case, without the dot that ends a full name; "" if it is not a host name."""
+    name = host.lower().removesuffix(".")
+    return name if len(name) <= 253 and _NAME.fullmatch(name) and not _is_address(name) else ""
+
+
+def is_allowed(host: str, patterns: tuple[str, ...]) -> bool:
+    """Whether the list names this host. An address is never a host name."""
+    name = normal(host)
+    return bool(name) and any(_names(pattern.lower(), name) for pattern in patterns)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is on the public internet: not this machine, its network, or a cloud's metadata service."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    if mapped is not None:
+        found = mapped
+    return (
+        found.is_global
+        and not found.is_multicast
+        and not any(found in network for network in _NOT_GLOBAL if network.version == found.version)
+    )
+
+
+def _names(pattern: str, name: str) -> bool:
+    return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
+
+
+def _is_address(name: str) -> bool:
+    """Whether a resolver would take it for an address: also in the forms of inet_aton (0x7f.1, 2130706433)."""
+    last = name.rpartition(".")[2]
+    return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None or ":" in name

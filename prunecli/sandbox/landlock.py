@@ -1,0 +1,87 @@
+"""Run a command under Landlock and a seccomp filter, where bubblewrap can't run. Linux 6.12 or newer.
+
+Landlock only grants: what is granted for a folder is granted for all below it. So a folder with something hidden or
+protected in it is not granted itself, but each of its other entries is. Hence the price of this sandbox: a command
+can't make files in such a folder (the workspace's own, which has .git), read those made there meanwhile, or use /tmp
+(TMPDIR leads to a private folder). Modes, owners and times can't be changed at all, and no socket can be opened while
+the network is off: Landlock does not know these, so the filter refuses them everywhere. Names of files are visible.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from prunecli.sandbox.layout import CACHES, PRIVATE, Layout, lies_below
+from prunecli.sandbox.seccomp import filter_program
+
+CREATE_RULESET = 444
+"""The same number on every architecture."""
+NEEDED_VERSION = 6
+"""The version of Landlock that also confines signals."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+READ, WRITE = b"r", b"w"
+_FAMILIES = (2, 10)
+"""AF_INET and AF_INET6; AF_UNIX would reach the sockets of the system's services, which Landlock does not stop."""
+
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import landlock_start; landlock_start.main()"
+
+
+def version() -> int:
+    """The kernel's version of Landlock, 0 without it."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULESET, None, 0, 1)))
+
+
+def words(orders: int, command: Sequence[str]) -> list[str]:
+    """The command under Landlock; `orders` is the number of the descriptor with `orders_for`."""
+    return [sys.executable, "-I", "-S", "-c", _START, str(Path(__file__).parent), str(orders), *command]
+
+
+def orders_for(layout: Layout, tmp: str, *, network: bool) -> bytes:
+    """The filter and the grants, as the start program reads them: a length, the filter, then NUL-ended grants."""
+    program = filter_program(sockets=_FAMILIES if network else (), metadata=False)
+    grants = b"".join(kind + os.fsencode(path) + b"\0" for kind, path in granted(layout, tmp))
+    return len(program).to_bytes(4, "little") + program + grants
+
+
+def granted(layout: Layout, tmp: str) -> Iterator[tuple[bytes, str]]:
+    """What may be read and run, and what may be written too."""
+    hidden = (*layout.hidden, *layout.emptied)
+    shown = (*layout.readable, *layout.writable)
+    private = tuple(path for path in PRIVATE if path != "/dev")
+    for path in ("/", *shown):
+        for part in _around(path, (*hidden, *private) if path == "/" else hidden):
+            yield READ, part
+    kept = tuple(path for path in layout.kept if path not in layout.reopened)
+    for path in (*layout.writable, *layout.reopened):
+        closed = (*hidden, *kept, *layout.missing)
+        for part in _around(path, closed):
+            yield WRITE, part
+    for path in (tmp, *_DEVICES):
+        yield WRITE, path
+
+
+def inner_environment(env: Mapping[str, str], tmp: str) -> dict[str, str]:
+    """The environment inside, whose temporary files are in `tmp`."""
+    moved = {name: f"{tmp}{value[4:]}" for name, value in env.items() if value.startswith("/tmp/")}  # noqa: S108
+    drop = {} if "LC_CTYPE" in env else {"PRUNECLI_DROP_LC_CTYPE": "1"}
+    return {**env, **{name: moved[name] for name in CACHES if name in moved}, **drop, "TMPDIR": tmp}
+
+
+def _around(path: str, closed: Sequence[str]) -> Iterator[str]:
+    """The path, or where something closed lies in it, its other entries."""
+    if lies_below(path, closed):
+        return
+    if not any(lies_below(one, (path,)) for one in closed):
+        yield path
+        return
+    try:
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_symlink():
+            yield from _around(entry.path, closed)

@@ -1,0 +1,280 @@
+"""What a sandboxed command sees of the disk: what is writable, read-only, hidden. Reads the disk, never writes."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.sandbox.scan import SecretScan
+
+PROTECTED = (".git", ".prunecli")
+"""Folders of the workspace that start programs; read-only, and not to be created."""
+GIT_STARTS_PROGRAMS = ("hooks", "config")
+"""What stays read-only in a `.git` that a git command may write to."""
+PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
+"""Folders that are replaced: their files, and the sockets of services in them, are not there."""
+
+_HOME = (
+    *(
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".azure",
+        ".kube",
+        ".docker",
+        ".oci",
+        ".fly",
+        ".password-store",
+        ".terraform.d",
+    ),
+    *(".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/doctl"),
+    *(
+        ".config/git/credentials",
+        ".config/rclone",
+        ".config/sops",
+        ".config/heroku",
+        ".config/github-copilot",
+    ),
+    *(".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf"),
+    *(".s3cfg", ".boto", ".dockercfg", ".vault-token", ".htpasswd", ".Xauthority", ".ICEauthority"),
+    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".composer/auth.json"),
+    *(".config/composer/auth.json", ".nuget/NuGet/NuGet.Config", ".m2/settings-security.xml"),
+    *(".huggingface/token", ".cache/huggingface/token", ".config/containers", ".colima", ".lima", ".rd"),
+    *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
+    *(".mysql_history", ".local/share/fish/fish_history"),
+    *(".local/share/keyrings", ".local/share/kwalletd", ".kde/share/apps/kwallet", ".cache/keyring"),
+    *("Library/Keychains", "Library/Cookies", "Library/Safari"),
+    *("Library/Application Support/Google/Chrome", "Library/Application Support/Firefox"),
+    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
+    *(
+        ".config/microsoft-edge",
+        ".config/vivaldi",
+        ".config/opera",
+        ".var/app",
+        "snap/firefox",
+        "snap/chromium",
+    ),
+    *(".claude", ".claude.json", ".codex", ".gemini", ".pi", ".qwen", ".cursor", ".copilot", ".continue"),
+    *(".config/opencode", ".local/share/opencode", ".config/crush", ".local/share/crush", ".config/amp"),
+    *(
+        ".local/share/amp",
+        ".config/goose",
+        ".local/share/goose",
+        ".aider",
+        ".factory",
+        ".codeium",
+        ".windsurf",
+    ),
+)
+"""Credentials, browser profiles, histories and other agents' folders, below the home folder."""
+_SYSTEM = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
+_SOCKET_VARIABLES = (
+    "SSH_AUTH_SOCK",
+    "DOCKER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GPG_AGENT_INFO",
+    "XAUTHORITY",
+)
+_SESSION_VARIABLES = frozenset(
+    {*_SOCKET_VARIABLES, "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "TMUX", "STY", "SSH_AGENT_PID"}
+)
+"""Variables that lead to sockets of the user's session."""
+CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
+"""Caches without which a program does not start; those of the user are read-only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The view of one command; all paths are absolute and real.
+
+    `writable`: folders, the workspace first. `readable`: folders below `PRIVATE` that stay visible. `kept`: paths in
+    writable folders that are read-only; `reopened`: folders in those that are writable all the same, and `missing`:
+    paths that must not be created. `hidden`: folders and files that can't be opened; `emptied`: files that programs
+    read at their start, which read as empty. `complete`: every secret of the workspace was found.
+    """
+
+    writable: tuple[str, ...]
+    readable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    reopened: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a session's layouts are made of: its folders, what it hides besides (`own`), and its secret files.
+
+    `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
+    `unix_sockets` lists the system's.
+    """
+
+    workspace: str
+    home: str
+    own: tuple[str, ...]
+    writable: tuple[str, ...]
+    secrets: SecretScan
+    environ: Mapping[str, str]
+    allows: Callable[[str], bool] = lambda _: False
+    denied: Callable[[], Iterable[str]] = lambda: ()
+    unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
+
+
+def layout_for(ground: Ground, *, git: bool) -> Layout:
+    """The layout of the next command; `git`: it may write to the repository."""
+    root = ground.workspace
+    readable = tuple(_visible_again(ground))
+    shown = (root, *ground.writable, *readable)
+    kept, reopened, missing = _protected(root, git)
+    found = ground.secrets.files()
+    secrets = [path for path in found.paths if not ground.allows(path)]
+    hidden, emptied = list[str](), list[str]()
+    for path in (*_at_home(ground), *_SYSTEM, *ground.own, *ground.denied()):
+        for real in _apart_from(os.path.realpath(path), root):
+            (hidden if os.path.isdir(real) else emptied).append(real)
+    hidden += [*secrets, *ground.unix_sockets(), *_named_sockets(ground.environ)]
+    return Layout(
+        writable=(root, *ground.writable),
+        readable=readable,
+        kept=kept,
+        reopened=reopened,
+        missing=missing,
+        hidden=_outermost(hidden, shown),
+        emptied=_outermost(emptied, shown),
+        complete=found.complete,
+    )
+
+
+def inner_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment inside: without the session's sockets, caches that must be writable in /tmp."""
+    kept = {name: value for name, value in env.items() if name not in _SESSION_VARIABLES}
+    if "TMPDIR" in kept:
+        kept["TMPDIR"] = "/tmp"  # noqa: S108  # the sandbox's own
+    for name, folder in CACHES.items():
+        kept.setdefault(name, folder)
+    return kept
+
+
+def lies_below(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path is one of the folders or below one."""
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def _visible_again(ground: Ground) -> Iterator[str]:
+    """What the workspace needs below the private folders: its repository, the home folder, tools, name resolution."""
+    wanted = [ground.home, *_repository(ground.workspace), *ground.environ.get("PATH", "").split(os.pathsep)]
+    wanted += ["/run/current-system", "/run/opengl-driver", os.path.realpath("/etc/resolv.conf")]
+    for path in dict.fromkeys(os.path.realpath(path) for path in wanted if os.path.isabs(path)):
+        inside = lies_below(path, PRIVATE) and path not in PRIVATE
+        if inside and not lies_below(path, (ground.workspace,)) and os.path.exists(path):
+            yield path
+
+
+def _repository(workspace: str) -> Iterator[str]:
+    """The repository around the workspace, and the git folders of a linked worktree."""
+    folder = workspace
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+    yield folder
+    yield from linked_git(folder)
+
+
+def linked_git(folder: str) -> Iterator[str]:
+    """The folders that a `.git` file points at: the worktree's own and the shared one."""
+    own = _first_line(os.path.join(folder, ".git")).removeprefix("gitdir:").strip()
+    if own:
+        own = os.path.realpath(os.path.join(folder, own))
+        yield own
+        if common := _first_line(os.path.join(own, "commondir")):
+            yield os.path.realpath(os.path.join(own, common))
+
+
+def _first_line(path: str) -> str:
+    try:
+        if not os.path.isfile(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return ""
+
+
+def _protected(root: str, git: bool) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The protected paths of the workspace: (kept, reopened, missing)."""
+    kept, reopened, missing = list[str](), list[str](), list[str]()
+    for name in PROTECTED:
+        path = os.path.join(root, name)
+        (kept if os.path.lexists(path) else missing).append(path)
+    gitdir = os.path.join(root, ".git")
+    if git and gitdir in missing:
+        missing.remove(gitdir)  # `git init` was allowed
+    elif git and os.path.isdir(gitdir):
+        reopened.append(os.path.realpath(gitdir))
+    elif git:
+        reopened += linked_git(root)
+    for folder in reopened:
+        for name in GIT_STARTS_PROGRAMS:
+            path = os.path.join(folder, name)
+            if os.path.lexists(path):
+                kept.append(path)
+            elif name == "hooks":
+                missing.append(path)
+    return tuple(dict.fromkeys(map(os.path.realpath, kept))), tuple(reopened), tuple(missing)
+
+
+def _at_home(ground: Ground) -> Iterator[str]:
+    for name in _HOME:
+        path = os.path.join(ground.home, name)
+        if os.path.lexists(path):
+            yield path
+
+
+def _apart_from(path: str, workspace: str) -> Iterator[str]:
+    """The path, or where the workspace is inside it, everything in it beside the way there."""
+    if not os.path.lexists(path):
+        return
+    if not lies_below(workspace, (path,)):
+        yield path
+    elif path != workspace:
+        for name in os.listdir(path):
+            yield from _apart_from(os.path.join(path, name), workspace)
+
+
+def _named_sockets(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in _SOCKET_VARIABLES:
+        _, _, path = environ.get(name, "").rpartition("unix:")
+        path = path.removeprefix("path=").partition(",")[0].removeprefix("//")
+        if os.path.isabs(path) and os.path.exists(path):
+            yield os.path.realpath(path)
+
+
+def unix_sockets(table: str = "/proc/net/unix") -> Iterator[str]:
+    """The sockets of the system that have a path."""
+    try:
+        with open(table, encoding="utf-8", errors="surrogateescape") as file:
+            for line in file:
+                path = line.rstrip("\n").partition(" /")[2]
+                if path and os.path.lexists("/" + path):
+                    yield os.path.realpath("/" + path)
+    except OSError:
+        return
+
+
+def _outermost(paths: Iterable[str], shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths that are visible and not below another of them, sorted."""
+    found = list[str]()
+    for path in sorted(set(paths)):
+        private = lies_below(path, PRIVATE) and not lies_below(path, shown)
+        if not private and not lies_below(path, found):
+            found.append(path)
+    return tuple(found)
+
+
+def real(paths: Iterable[str | Path]) -> tuple[str, ...]:
+    """The real paths, in order."""
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))

@@ -1,0 +1,114 @@
+"""Find the files of the workspace that hold secrets, for each command anew, and fast.
+
+A folder is read again only if it changed; one that changed just now is always read again, because the clock of the
+file system is coarse. Installed packages are left out: their keys are examples and their certificates are needed.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MOST_FOLDERS = 20_000
+_RACY_NS = 50_000_000
+_INSTALLED = frozenset(
+    {".git", "node_modules", "site-packages", "dist-packages", "__pycache__", ".venv", "venv"}
+)
+"""Folders of installed packages and of git, whose content is not the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The real paths of the secret files; not `complete` if there were too many folders to look at."""
+
+    paths: tuple[str, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    changed: int
+    seen: int
+    folders: tuple[str, ...]
+    secrets: tuple[str, ...]
+
+
+class SecretScan:
+    """Finds the secret files below a folder. `is_secret` judges a path by its text."""
+
+    def __init__(
+        self,
+        root: str,
+        is_secret: Callable[[str], bool],
+        *,
+        most: int = MOST_FOLDERS,
+        now: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._root = root
+        self._is_secret = is_secret
+        self._most = most
+        self._now = now
+        self._known: dict[str, _Folder] = {}
+
+    def files(self) -> Found:
+        """The secret files of this moment, with every other name of the same file."""
+        known, pending, complete = dict[str, _Folder](), [self._root], True
+        while pending:
+            path = pending.pop()
+            if len(known) >= self._most:
+                complete = False
+                break
+            folder = self._folder(path)
+            if folder is None:
+                continue
+            known[path] = folder
+            pending += folder.folders
+        self._known = known
+        named = [path for folder in known.values() for path in folder.secrets]
+        ends = {end for path in named if self._is_hideable(end := os.path.realpath(path))}
+        return Found(tuple(sorted({*ends, *self._twins(ends)})), complete)
+
+    def _folder(self, path: str) -> _Folder | None:
+        try:
+            changed = os.stat(path).st_mtime_ns
+            known = self._known.get(path)
+            if known and known.changed == changed and known.seen - changed > _RACY_NS:
+                return known
+            seen = self._now()
+            folders, secrets = list[str](), list[str]()
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name in _INSTALLED:
+                            continue
+                        (secrets if self._is_secret(entry.path) else folders).append(entry.path)
+                    elif self._is_secret(entry.path):
+                        secrets.append(entry.path)
+            return _Folder(changed, seen, tuple(folders), tuple(secrets))
+        except OSError:
+            return None  # gone in the meantime, or nothing that a command could read either
+
+    def _is_hideable(self, end: str) -> bool:
+        """Whether a link's end may be hidden: a repository can't name a folder of the system so."""
+        inside = end.startswith(self._root.rstrip("/") + "/")
+        return inside or self._is_secret(end) or os.path.isfile(end)
+
+    def _twins(self, paths: set[str]) -> set[str]:
+        """Other names (hard links) of these files in the workspace."""
+        inodes = {found for path in paths if (found := _linked(path))}
+        twins = set[str]()
+        if inodes:
+            for folder in self._known:
+                with os.scandir(folder) as entries:
+                    twins |= {entry.path for entry in entries if entry.inode() in inodes}
+        return twins
+
+
+def _linked(path: str) -> int:
+    """The inode of a file with several names, else 0."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0
+    return status.st_ino if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) else 0

@@ -1,0 +1,237 @@
+"""The sandbox of a run: chosen once, by trying, then put around each command."""
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from prunecli.errors import ToolError
+from prunecli.sandbox import bubblewrap, landlock, seatbelt, seccomp
+from prunecli.sandbox.bubblewrap import Stage
+from prunecli.sandbox.denials import explain
+from prunecli.sandbox.layout import Ground, Layout, inner_environment, layout_for
+from prunecli.sandbox.proxy import Proxy, start_words
+from prunecli.tools.processes.confinement import Confine, Confined, bare
+
+Kind = Literal["bubblewrap", "landlock", "seatbelt"]
+Network = bool | tuple[str, ...]
+_GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The sandbox that works, or None and why none does; `program` is the path of what it starts."""
+
+    kind: Kind | None
+    program: str = ""
+    why: str = ""
+
+    @property
+    def word(self) -> str:
+        """For the status bar."""
+        return {
+            "bubblewrap": "sandbox bwrap",
+            "landlock": "sandbox landlock",
+            "seatbelt": "sandbox seatbelt",
+        }.get(self.kind or "", "no sandbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one command, 0 for none: processes of the user, megabytes of each process."""
+
+    processes: int = 0
+    memory_mb: int = 0
+
+
+class Walls:
+    """One sandbox for all commands of a run. `choose` tries which one works; it is called once, in any thread.
+
+    `required`: without one, no command runs.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        choose: Callable[[], Chosen],
+        *,
+        network: Network = False,
+        limits: Limits = Limits(),
+        required: bool = False,
+    ) -> None:
+        self.ground = ground
+        self.network = network
+        self.limits = limits
+        self._required = required
+        self._choose = choose
+        self._chosen: Chosen | None = None
+        self._lock = threading.Lock()
+        self._folder = ""
+        self._stage: Stage | None = None
+
+    @property
+    def known(self) -> Chosen | None:
+        """What was chosen, None before it was tried."""
+        return self._chosen
+
+    def chosen(self) -> Chosen:
+        """What is in force. The first call tries, which takes some milliseconds."""
+        with self._lock:
+            if self._chosen is None:
+                self._chosen = self._choose()
+            return self._chosen
+
+    def finds_all(self) -> bool:
+        """Whether every secret of the workspace is found and hidden."""
+        return self.ground.secrets.files().complete
+
+    def begin(self) -> None:
+        """Try in the background."""
+        if self._chosen is None:
+            threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
+
+    def confine(self, *, granted: bool) -> Confine:
+        """What puts a command into the sandbox. `granted`: a rule, or the user, allowed it, so git may commit."""
+
+        @asynccontextmanager
+        async def confined(
+            argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
+        ) -> AsyncIterator[Confined]:
+            chosen = await asyncio.to_thread(self.chosen)
+            if chosen.kind is None and self._required:
+                raise ToolError(f"Not run: sandbox.mode is 'require', but {chosen.why}.")
+            if chosen.kind is None:
+                async with bare(argv, cwd=cwd, env=env, command=command) as box:
+                    yield box
+                return
+            git = granted and bool(_GIT.search(command))
+            async with self._inside(chosen, self._limited(argv), cwd, env, git) as box:
+                yield box
+
+        return confined
+
+    @asynccontextmanager
+    async def _inside(
+        self, chosen: Chosen, argv: Sequence[str], cwd: str, env: Mapping[str, str], git: bool
+    ) -> AsyncIterator[Confined]:
+        layout = await asyncio.to_thread(layout_for, self.ground, git=git)
+        proxy = Proxy(() if isinstance(self.network, bool) else self.network)
+
+        def said(output: str) -> str:
+            return explain(
+                output,
+                hidden=layout.hidden,
+                network=self.network is True,
+                refused=proxy.refused,
+                landlock=chosen.kind == "landlock",
+            )
+
+        async with AsyncExitStack() as stack:
+            descriptors = list[int]()
+            if proxy.patterns and chosen.kind == "bubblewrap":
+                descriptors.append(await stack.enter_async_context(proxy.serving()))
+                argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd)
+            words, more = stack.enter_context(prepared)
+            environ = self.environment(chosen, env)
+            yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
+
+    def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment inside."""
+        inner = inner_environment(env)
+        if chosen.kind == "bubblewrap":
+            return inner
+        if chosen.kind == "seatbelt":
+            return {**inner, "TMPDIR": self.stage().tmp}
+        return landlock.inner_environment(inner, self.stage().tmp)
+
+    @contextmanager
+    def prepared(
+        self, chosen: Chosen, layout: Layout, argv: Sequence[str], *, cwd: str
+    ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """The words that run a command in the sandbox, and the descriptors that it inherits.
+
+        Raises ToolError where our own folder can't be made.
+        """
+        stage, online = self.stage(), self.network is True
+        if chosen.kind == "seatbelt":
+            yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
+            return
+        under_landlock = chosen.kind == "landlock"
+        orders = (
+            landlock.orders_for(layout, stage.tmp, network=online)
+            if under_landlock
+            else seccomp.filter_program()
+        )
+        descriptor = _memory_file(orders)
+        try:
+            if under_landlock:
+                yield landlock.words(descriptor, argv), (descriptor,)
+            else:
+                parts = chosen.program, layout, stage, argv
+                said = bubblewrap.words(*parts, cwd=cwd, network=online, seccomp=str(descriptor))
+                yield said, (descriptor,)
+        finally:
+            os.close(descriptor)
+            _remove_placeholders(() if under_landlock else layout.missing)
+
+    def stage(self) -> Stage:
+        """Our files for the mounts, made when they are first needed."""
+        if self._stage is None:
+            try:
+                self._stage = self._make_stage()
+            except OSError as error:
+                raise ToolError(f"The sandbox can't make its folder: {error.strerror}.") from error
+        return self._stage
+
+    def _make_stage(self) -> Stage:
+        self._folder = os.path.realpath(tempfile.mkdtemp(prefix="prunecli-sandbox-"))
+        stage = Stage(*(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty")))
+        os.mkdir(stage.tmp)
+        os.chmod(stage.tmp, 0o1777)  # noqa: S103  # as /tmp is; the folder around it is ours alone
+        os.mkdir(stage.folder, 0)
+        for path, mode in ((stage.file, 0), (stage.empty, 0o444)):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        return stage
+
+    def _limited(self, argv: Sequence[str]) -> Sequence[str]:
+        """The command under its limits, set by the shell that runs it."""
+        orders = list[str]()
+        if self.limits.processes:
+            orders.append(
+                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes}"
+            )
+        if self.limits.memory_mb:
+            orders.append(f"ulimit -d {self.limits.memory_mb * 1024}")
+        if not orders:
+            return argv
+        return [argv[0], "-c", "; ".join([*orders, 'exec "$@"']), argv[0], *argv]
+
+    def close(self) -> None:
+        """Remove the private /tmp."""
+        if self._stage:
+            os.chmod(self._stage.folder, 0o700)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder, self._stage = "", None
+
+
+def _memory_file(data: bytes) -> int:
+    descriptor = os.memfd_create("filter")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _remove_placeholders(paths: Sequence[str]) -> None:
+    """Remove the empty folders that bubblewrap made to mount over; one that is not empty is somebody else's."""
+    for path in paths:
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass

@@ -1,0 +1,59 @@
+"""Which paths usually hold credentials, told by their names alone.
+
+One policy for every reader: permissions ask before such a file is read, and searches leave it out. Imported by the
+search process too: only what starts fast is imported.
+"""
+
+import re
+import unicodedata
+
+_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "keychains"})
+_SECRET_NAMES = re.compile(
+    r"""\.env.* | .*\.env | .*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk) | id_(rsa|dsa|ecdsa|ed25519).*
+    | [._]netrc | \.(pgpass|npmrc|pypirc|git-credentials|htpasswd|vault-token|my\.cnf|boto|s3cfg|dockercfg)
+    | \.(bash|zsh|sh|python|node_repl|psql|mysql)_history
+    | \.?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt))? | \.?secrets?\.(json|toml|ya?ml|ini)
+    | service[-_]?account.*\.json | client_secrets?.*\.json | application_default_credentials\.json""",
+    re.VERBOSE,
+)
+_NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
+_SECRET_PATHS = re.compile(
+    r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
+    | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
+    | .*/\.docker/config\.json | .*/\.config/(gcloud|gh|hub|op)(/.*)?""",
+    re.VERBOSE,
+)
+
+
+def looks_secret(path: str) -> bool:
+    """Whether the path's text is one where credentials are kept, in any spelling of upper and lower case."""
+    parts = [folded(part) for part in path.split("/") if part]
+    if not parts:
+        return False
+    if not _SECRET_FOLDERS.isdisjoint(parts):
+        return True
+    if _SECRET_NAMES.fullmatch(parts[-1]) and not _NOT_SECRET.fullmatch(parts[-1]):
+        return True
+    return bool(_SECRET_PATHS.fullmatch("/" + "/".join(parts)))
+
+
+def folded(component: str) -> str:
+    """A name as the most forgiving file system compares it: no case, no invisible characters, no trailing dots."""
+    if component.isascii():
+        text = component.lower()
+    else:
+        visible = "".join(part for part in component if unicodedata.category(part) != "Cf")
+        text = unicodedata.normalize("NFC", visible.casefold())
+    return text.rstrip(". ") or text
+
+
+_HINT = re.compile(
+    r"env|\.pem|\.key|\.p12|\.pfx|\.jks|\.kdbx|\.ppk|id_|netrc|pgpass|rc$|credential|htpasswd|vault|cnf|boto|s3cfg"
+    r"|docker|history|secret|account|\.ssh|\.aws|gnupg|azure|kube|password|keychains|gcloud|/gh|/hub|/op",
+    re.IGNORECASE,
+)
+
+
+def may_look_secret(path: str) -> bool:
+    """A fast check before `looks_secret` for long lists of paths: False only if that is False."""
+    return not path.isascii() or _HINT.search(path) is not None

@@ -1,0 +1,80 @@
+"""What a sandbox changes about judging commands."""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.permissions.inside import Inside
+from prunecli.agent.permissions.judge import Rules, Verdict, judge
+from prunecli.model.touches import Touches
+
+CLOSED, OPEN = Inside(True, True), Inside(True, False)
+
+
+def judged(folder: Path, command: str, inside: Inside, outside: str = "", **changed) -> Verdict:
+    touches = Touches(runs=(command,), outside=(outside,) if outside else ())
+    given = {"mode": "edits", "rules": Rules(), "trusted": True, **changed}
+    return judge("bash", touches, workspace=folder, cwd=folder, home=folder / "home", inside=inside, **given)
+
+
+@pytest.mark.parametrize(
+    "command", ["make", "for x in 1 2; do echo $x > $x; done", "python3 -c 'print(1)'", "rm -r x"]
+)
+def test_in_edits_mode_the_walls_replace_the_question(tmp_path: Path, command: str) -> None:
+    verdict = judged(tmp_path, command, CLOSED)
+    assert verdict.kind == "allow"
+    assert not verdict.granted
+    assert verdict.may_change_files
+    assert judged(tmp_path, command, OPEN).kind == "ask"
+    assert judged(tmp_path, command, Inside()).kind == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["git commit -m x", "make && git push", "/usr/bin/git add .", "echo $(git gc)"]
+)
+def test_what_writes_with_git_is_asked_about(tmp_path: Path, command: str) -> None:
+    assert judged(tmp_path, command, CLOSED).kind == "ask"
+
+
+def test_ask_mode_asks_as_before_but_for_reading(tmp_path: Path) -> None:
+    assert judged(tmp_path, "make", CLOSED, mode="ask").kind == "ask"
+    assert judged(tmp_path, "cat /etc/hosts", CLOSED, mode="ask").kind == "allow"
+    assert judged(tmp_path, "cat /etc/hosts", OPEN, mode="ask").kind == "ask"
+    assert judged(tmp_path, "cat /etc/shadow", CLOSED, mode="ask").kind == "ask"
+    assert judged(tmp_path, "cat .env", CLOSED, mode="ask").kind == "ask"
+
+
+def test_deny_and_ask_rules_still_win(tmp_path: Path) -> None:
+    assert judged(tmp_path, "make all", CLOSED, rules=Rules(deny=("bash(make *)",))).kind == "deny"
+    assert judged(tmp_path, "make all", CLOSED, rules=Rules(ask=("bash(make *)",))).kind == "ask"
+    assert judged(tmp_path, "xargs make", CLOSED, rules=Rules(deny=("bash(make *)",))).kind != "allow"
+
+
+def test_plan_mode_and_an_untrusted_directory_stay_closed(tmp_path: Path) -> None:
+    assert judged(tmp_path, "make", CLOSED, mode="plan").kind == "deny"
+    assert judged(tmp_path, "make", CLOSED, trusted=False).kind == "deny"
+
+
+@pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
+@pytest.mark.parametrize("allow", [(), ("*",), ("bash",), ("bash(ls)",)])
+def test_leaving_the_sandbox_is_always_a_question_of_its_own(
+    tmp_path: Path, mode: str, allow: tuple[str, ...]
+) -> None:
+    verdict = judged(tmp_path, "ls", CLOSED, "needs the network", mode=mode, rules=Rules(allow=allow))
+    assert verdict.kind == "ask"
+    assert verdict.reason == "it would run outside the sandbox: needs the network"
+    assert verdict.rule == ""
+
+
+def test_a_deny_rule_goes_before_that_question(tmp_path: Path) -> None:
+    assert judged(tmp_path, "ls", CLOSED, "why", rules=Rules(deny=("bash(ls)",))).kind == "deny"
+
+
+def test_without_a_sandbox_there_is_nothing_to_leave(tmp_path: Path) -> None:
+    assert judged(tmp_path, "ls", Inside(), "why").kind == "allow"
+
+
+def test_what_a_rule_or_auto_mode_allows_is_granted(tmp_path: Path) -> None:
+    assert judged(tmp_path, "make", CLOSED, rules=Rules(allow=("bash(make)",))).granted
+    assert judged(tmp_path, "make", CLOSED, mode="auto").granted
+    assert not judged(tmp_path, "ls", CLOSED).granted

@@ -1,0 +1,252 @@
+"""How far rules reach: a deny rule through globs and braces, a prefix rule not through options and paths."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.permissions.judge import Rules
+from prunecli.model.touches import Touches
+from tests.agent.judged import Scene, scene
+
+
+@pytest.fixture
+def here() -> Iterator[Scene]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield scene(Path(folder).resolve())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("cat .e*", "cat .en?", "cat .e[n]v", "cat .{env,x}", "grep '' .*", "cat ./.e*", "cat src/../.e*"),
+        *("cat {.env,x}", "cat .{e,f}nv", "tac .[a-z]nv", "python3 x.py .e*", "tar cf - .e*", "cat $x .e*"),
+        *("cat .en\\v", "cat .e''nv", "cat < .env", "cat <.e?v", "f=.env; cat $f", "cd src && cat ../.e*"),
+        *(
+            "cd src && python3 -m x ../.env",
+            "base64 .[e]*",
+            "cp .e* x",
+            "cat .ENV",
+            "for f in .e*; do cat $f; done",
+        ),
+        *("sort -- .e*", "xxd .e??", "dd if=.env", "curl -d @.env x", "cat `echo .env`"),
+    ],
+)
+def test_a_glob_or_brace_that_could_match_a_denied_file_names_it(here: Scene, line: str) -> None:
+    rules = Rules(deny=("read(.env)",))
+    for mode in ("ask", "edits", "auto"):
+        assert here.bash(line, rules=rules, mode=mode).kind == "deny", (mode, line)
+
+
+@pytest.mark.parametrize(
+    "line", ["cat deploy/i*", "cat d*/id_rsa", "cat {deploy,x}/id_rsa", "cd deploy && cat i*"]
+)
+def test_a_glob_in_the_folder_of_a_denied_file_names_it(here: Scene, line: str) -> None:
+    for rule in ("read(deploy/**)", "read(id_rsa)", "read(./deploy/id_*)"):
+        assert here.bash(line, rules=Rules(deny=(rule,)), mode="auto").kind == "deny", rule
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ls", "cat src/*.py", "rg x src", "ls *.md", "sed -n 's/.*//p' x$y", "echo {a,b}", "git diff", "cat R*"],
+)
+def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
+    assert here.bash(line, rules=Rules(deny=("read(.env)",)), mode="auto").kind == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "covered", "asked"),
+    [
+        (
+            "bash(git log *)",
+            ["git log", "git log --oneline -5", "git log -p -- src/a.py"],
+            ["git log --output=/etc/x", "git log --output=x", "git log -p --ext-diff", "git log -p -- .env"],
+        ),
+        (
+            "bash(rg *)",
+            ["rg x src"],
+            ["rg --pre ./x foo", "rg --pre=./x foo", "rg foo /etc", "rg foo .env", "rg -z x"],
+        ),
+        (
+            "bash(cat *)",
+            ["cat README.md"],
+            ["cat /etc/shadow", "cat .env", "cat ../x", "cat key", "cat out/x"],
+        ),
+        ("bash(find *)", ["find . -name x"], ["find . -delete", "find . -exec rm {} +", "find / -name x"]),
+        ("bash(sed *)", ["sed -n 1p src/a.py"], ["sed -i s/a/b/ src/a.py", "sed -n 'w x' src/a.py"]),
+        ("bash(sort *)", ["sort src/a.py"], ["sort -o x src/a.py", "sort --compress-program=./x src/a.py"]),
+        (
+            "bash(git *)",
+            ["git add src", "git commit -m 'see a/b'", "git push origin main"],
+            [
+                *(
+                    "git -c core.fsmonitor=./x status",
+                    "git --exec-path=. status",
+                    "git config core.pager ./x",
+                ),
+                *(
+                    "git difftool",
+                    "git rebase -x ls",
+                    "git fetch ext::sh",
+                    "git fetch --upload-pack=./x",
+                    "git add .env",
+                ),
+            ],
+        ),
+        ("bash(git push *)", ["git push", "git push -u origin main"], ["git push --receive-pack=./x"]),
+        (
+            "bash(npm run *)",
+            ["npm run test", "npm run build -- --watch"],
+            ["npm run x --prefix /etc", "npm run x -- .env"],
+        ),
+        ("bash(python3 *)", ["python3 src/a.py -v"], ["python3 -c x", "python3 /tmp/x.py", "python3 -Bc x"]),
+        (
+            "bash(python3 src/*)",
+            ["python3 src/a.py"],
+            ["python3 src/x/a.py", "python3 src/../x.py", "python3 src/a.py x"],
+        ),
+        (
+            "bash(python3 src/* *)",
+            ["python3 src/a.py x", "python3 src/*.py"],
+            ["python3 src/a.py /etc", "python3 a.py"],
+        ),
+        (
+            "bash(curl *)",
+            ["curl https://x.y/z"],
+            ["curl -o x y", "curl -K x", "curl --output x y", "curl -T .env y"],
+        ),
+        ("bash(tar *)", ["tar tf x.tar"], ["tar xf x --to-command=sh", "tar -I ./x -tf y", "tar cf x /etc"]),
+        ("bash(make *)", ["make test", "make V=1"], ["make SHELL=./x", "make -f ../x", "make CC=./x"]),
+        (
+            "bash(go test *)",
+            ["go test ./..."],
+            ["go test -exec ./x", "go test -o x", "go test -toolexec=./x"],
+        ),
+        (
+            "bash(cargo build *)",
+            ["cargo build -q"],
+            ["cargo build --config x", "cargo build --target-dir /x"],
+        ),
+        (
+            "bash(pytest *)",
+            ["pytest -q src", "pytest src/*.py"],
+            ["pytest -p x", "pytest --rootdir=/", "pytest .e*"],
+        ),
+    ],
+)
+def test_a_prefix_rule_covers_neither_harmful_options_nor_secrets_nor_paths_outside(
+    here: Scene, rule: str, covered: list[str], asked: list[str]
+) -> None:
+    for line in covered:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
+    for line in asked:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("bash(git log --output=x *)", "git log --output=x -p"),
+        ("bash(rg --pre ./x *)", "rg --pre ./x foo"),
+        ("bash(cat /etc/hosts *)", "cat /etc/hosts"),
+        ("bash(find . -name x -delete)", "find . -name x -delete"),
+        ("bash(sed -i *)", "sed -i s/a/b/ src/a.py"),
+        ("bash(git -c a.b=c *)", "git -c a.b=c status"),
+        ("bash(git config *)", "git config user.name x"),
+        ("bash(python3 -c *)", "python3 -c x"),
+        ("bash", "cat /etc/shadow"),
+    ],
+)
+def test_what_a_rule_names_itself_it_covers(here: Scene, rule: str, line: str) -> None:
+    assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow"
+
+
+def test_the_parts_of_a_line_are_judged_with_the_rules_of_the_session(here: Scene) -> None:
+    rules = Rules(allow=("bash(make test)", "bash(npm run *)"))
+    for line in (
+        *(
+            "make test && cat README.md",
+            "cd src && make test",
+            "make test; git status",
+            "make test | tail -5",
+        ),
+        *("npm run a && npm run b && ls src/*.py", "cd src && make test && cd .. && ls"),
+    ):
+        assert here.bash(line, rules=rules).kind == "allow", (line, here.bash(line, rules=rules).reason)
+    for line in (
+        *("make test && rm x", "make test && cat .env", "make test && cat /etc/passwd", "cd .. && make test"),
+        *(
+            "make test || cat README.md && rm x",
+            "cd / && make test",
+            "cd .git && make test",
+            "make test | sh",
+        ),
+        *(
+            "cd src | make test",
+            "export A=b && ls",
+            "cd out && ls",
+            "cd - && ls",
+            "cd && ls",
+            "cd src/* && ls",
+        ),
+        *("cd missing && ls", "cd src; cat ../../outside/x", "cd src; cat ../.env"),
+    ):
+        assert here.bash(line, rules=rules).kind == "ask", line
+
+
+def test_a_folder_that_may_not_have_been_entered_is_judged_both_ways(here: Scene) -> None:
+    (here.workspace / "src" / "deploy").mkdir()
+    (here.workspace / "src" / "deploy" / "id_rsa").symlink_to("../a.py")
+    (here.workspace / "src" / "x.txt").write_text("x")
+    os.symlink(here.outside / "x", here.workspace / "x.txt")
+    assert here.bash("cd src && cat x.txt").kind == "allow"
+    assert here.bash("cd src; cat x.txt").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("npm run test", "bash(npm run *)"),
+        ("cd src && npm run lint | tail -3", "bash(npm run *)"),
+        ("python3 src/a.py", "bash(python3 src/*)"),
+        ("python3 src/a.py --all", "bash(python3 src/* *)"),
+        ("python3 -m pytest -q src", "bash(python3 -m pytest *)"),
+        ("pytest -q src && git status", "bash(pytest *)"),
+        ("uv run pytest -q", "bash(uv run pytest *)"),
+        ("cargo test parser", "bash(cargo test *)"),
+        ("git commit -m 'a b'", "bash(git commit *)"),
+        ("npm test", "bash(npm test)"),
+        ("rm -rf build", "bash(rm -rf build)"),
+        ("git push origin main", "bash(git push origin main)"),
+        ("python3 -c 'x'", "bash(python3 -c x)"),
+        ("python3 ../x.py", "bash(python3 ../x.py)"),
+        ("rm *.pyc", ""),
+        ("npm :*", ""),
+        ("make && npm run x", "bash(make && npm run x)"),
+    ],
+)
+def test_an_offered_rule_is_general_where_that_is_useful(here: Scene, line: str, rule: str) -> None:
+    verdict = here.bash(line)
+    assert (verdict.kind, verdict.rule) == ("ask", rule)
+    if rule:
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow"
+
+
+def test_a_rule_is_offered_for_the_part_that_the_others_do_not_cover(here: Scene) -> None:
+    verdict = here.bash("make && npm run x", rules=Rules(allow=("bash(make)",)))
+    assert verdict.rule == "bash(npm run *)"
+
+
+def test_a_tool_that_is_not_known_may_do_anything(here: Scene) -> None:
+    """Nothing is guessed from its arguments: a path inside makes it no reader."""
+    for given in ({"path": "src/a.py"}, {"command": "ls"}, {"query": "x"}, {}):
+        for name in ("mcp__x__read_file", "read_file", "ls2", "Search"):
+            assert here.judge(name, given).kind == "ask"
+            assert here.judge(name, given, mode="edits").kind == "ask"
+            assert here.judge(name, given, mode="plan").kind == "deny"
+            assert here.judge(name, given, trusted=False).kind == "deny"
+            assert here.judge(name, given, rules=Rules(allow=("read", "edit", "bash"))).kind == "ask"
+            assert here.judge(name, given, rules=Rules(deny=(name,)), mode="auto").kind == "deny"
+    assert here.judge_touches("x", Touches(reads=("src/a.py",))).kind == "allow"

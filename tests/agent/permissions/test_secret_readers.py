@@ -1,0 +1,282 @@
+"""One policy for every reader: what may hold a secret is not printed without a question."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.permissions.git_index import tracked
+from prunecli.agent.permissions.globs import braces, chooses_secrets
+from prunecli.agent.permissions.judge import Rules
+from tests.agent.judged import Scene, scene
+from tests.tools.calling import Caller
+
+
+@pytest.fixture
+def here() -> Iterator[Scene]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield scene(Path(folder).resolve())
+
+
+def git(here: Scene, *words: str) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(here.home), "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *identity, *words], cwd=here.workspace, env=env, check=True, capture_output=True)
+
+
+def repository(here: Scene, *ignored: str) -> None:
+    (here.workspace / ".gitignore").write_text(
+        "".join(f"{name}\n" for name in ("out", "key", "loop", *ignored))
+    )
+    git(here, "init", "-q")
+    git(here, "add", ".")
+    git(here, "commit", "-q", "-m", "one")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("rg '' -g '.{env,x}'", "rg '' -g '.en?'", "rg '' -g '.e*'", "rg '' --iglob '.ENV'", "rg PRIVATE"),
+        *(
+            "rg -t sh KEY deploy",
+            "rg --hidden KEY",
+            "rg -. KEY",
+            "rg -uu KEY",
+            "rg -l KEY deploy",
+            "rg -c KEY .",
+        ),
+        *(
+            "grep -r KEY .",
+            "grep -rl KEY deploy",
+            "grep -rn KEY --include='*e*' .",
+            "grep -rh KEY --include=.e* .",
+        ),
+        *(
+            "grep '' .e*",
+            "cat .en[v]",
+            "cat .e*",
+            "head -1 deploy/*",
+            "cat deploy/id_*",
+            "cat [.]env",
+            "wc -l .e*",
+        ),
+        *(
+            "cat ./.env",
+            "cat src/../.env",
+            "sort .env",
+            "cut -c1-9 .env",
+            "diff .env README.md",
+            "strings .env",
+        ),
+        *("cd deploy && cat id_rsa", "cd deploy && cat *", "cd deploy && rg x", "cd src && cat ../.env"),
+    ],
+)
+def test_no_reader_prints_a_secret_unasked(here: Scene, line: str) -> None:
+    for mode in ("ask", "edits"):
+        assert here.bash(line, mode=mode).kind == "ask", line
+    assert here.bash(line, mode="plan").kind == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "rg KEY src",
+            "rg KEY -g '*.py'",
+            "rg KEY -g '*.{py,js}' -g '!deploy'",
+            "rg -t py KEY",
+            "rg --files",
+        ),
+        *(
+            "grep -rn KEY src",
+            "grep -rn KEY --include='*.py' .",
+            "grep -rn KEY --include=*.py .",
+            "cat src/*.py",
+        ),
+        *("ls -la .env", "test -f .env", "stat -c %s .env", "ls deploy/*", "find . -name '.env*'", "ls .e*"),
+        *(
+            "cd src && ls",
+            "cd src && cat a.py | head -5",
+            "cd src && cd .. && cat README.md",
+            "ls src; ls deploy",
+        ),
+        *("wc -l src/*.py", "head -3 src/[ab].py", "ls *.md"),
+    ],
+)
+def test_what_shows_no_secret_passes_beside_one(here: Scene, line: str) -> None:
+    assert here.bash(line).kind == "allow", here.bash(line).reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "git grep KEY",
+            "git grep --untracked KEY",
+            "git log -p",
+            "git show HEAD",
+            "git show",
+            "git log -p -U1",
+        ),
+        *(
+            "git log -p -- '.np*'",
+            "git log -p -- '.n?mrc'",
+            "git show 'HEAD^{/a:b}:.npmrc'",
+            "git show HEAD:.npmrc",
+        ),
+        *(
+            "git show ':(glob).np*'",
+            "git log -p -- ':(icase).NPMRC'",
+            "git log -p -- ':!x'",
+            "git show ':/one'",
+        ),
+        *("git diff HEAD", "git diff --cached", "git show @{10:30}:.npmrc", "git cat-file -p abc123"),
+        *(
+            "git diff -- ':/'",
+            "git log -p --all",
+            "git log -p -- .",
+            "git log -p -- '*'",
+            "git -C src show HEAD:.npmrc",
+        ),
+    ],
+)
+def test_git_shows_no_tracked_secret_unasked(here: Scene, line: str) -> None:
+    (here.workspace / ".npmrc").write_text("//registry/:_authToken=x\n")
+    repository(here, ".env", "deploy")
+    assert here.bash(line).kind == "ask", line
+
+
+def test_git_passes_where_no_secret_is_tracked_or_shown(here: Scene) -> None:
+    repository(here, ".env", "deploy")
+    for line in (
+        *(
+            "git diff",
+            "git log -p -2",
+            "git show HEAD",
+            "git show HEAD:src/a.py",
+            "git grep x",
+            "git diff HEAD~1",
+        ),
+        *("git log -p -- src", "git log -p -- '*.py'", "git show HEAD~1:README.md", "git grep --untracked x"),
+    ):
+        assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
+    (here.workspace / ".npmrc").write_text("x\n")
+    assert here.bash("git grep --untracked x").kind == "ask"
+    git(here, "add", ".npmrc")
+    for line in ("git diff", "git log --stat", "git show --stat", "git log -p -- src", "git status"):
+        assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
+    (here.workspace / ".npmrc").write_text("longer\n")
+    assert "would show .npmrc" in here.bash("git diff").reason
+    assert here.bash("git diff -- src").kind == "allow"
+
+
+def test_the_index_is_read_as_git_reads_it(here: Scene) -> None:
+    for version in ("2", "3", "4"):
+        repository(here) if version == "2" else git(here, "update-index", "--index-version", version)
+        names = [entry.path for entry in tracked(here.workspace / ".git/index")]
+        assert names == sorted(names)
+        assert {"src/a.py", ".env", "deploy/id_rsa"} <= set(names)
+
+
+def test_a_damaged_index_asks(here: Scene) -> None:
+    repository(here, ".env", "deploy")
+    (here.workspace / ".git/index").write_bytes(b"DIRC\0\0\0\2\0\0\1\0short")
+    assert "too many files" in here.bash("git grep x").reason
+
+
+def test_an_ignored_secret_is_not_searched_but_one_brought_back_is(here: Scene) -> None:
+    """ripgrep obeys .gitignore in a repository only, and a `!` line of an ignore file shows even hidden files."""
+    (here.workspace / ".gitignore").write_text("deploy\n")
+    assert here.bash("rg KEY").kind == "ask"
+    (here.workspace / ".git").mkdir()
+    assert here.bash("rg KEY").kind == "allow"
+    assert here.bash("rg --no-ignore KEY").kind == "ask"
+    (here.workspace / ".ignore").write_text("!.env\n")
+    assert here.bash("rg KEY").kind == "ask"
+
+
+def test_a_hard_link_to_a_secret_is_one(here: Scene) -> None:
+    os.link(here.workspace / ".env", here.workspace / "notes.txt")
+    os.link(here.home / ".ssh/id_rsa", here.workspace / "other.txt")
+    for name in ("notes.txt", "other.txt"):
+        assert here.bash(f"cat {name}").kind == "ask"
+        assert here.read(name).kind == "ask"
+        assert here.read(name, rules=Rules(allow=("read(**)",))).kind == "ask"
+        assert here.read(name, rules=Rules(allow=(f"read(./{name})",))).kind == "allow"
+    assert here.bash("rg KEY -g '*.txt'").kind == "ask"
+    assert here.bash("grep -r KEY --include='*.txt' .").kind == "ask"
+    os.link(here.workspace / "README.md", here.workspace / "copy.md")
+    assert here.bash("cat copy.md").kind == "allow"
+
+
+def test_a_bound_that_is_reached_asks(here: Scene) -> None:
+    many = here.workspace / "many"
+    many.mkdir()
+    for number in range(20_001):
+        (many / str(number)).touch()
+    assert "too many files" in here.bash("grep -r x many").reason
+    assert "too many files" in here.bash("rg x many").reason
+    assert "too many" in here.bash("cat many/*").reason
+    os.link(here.workspace / "README.md", here.workspace / "copy.md")
+    assert here.bash("cat copy.md").kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("glob", "answer"),
+    [
+        *(
+            (".en?", True),
+            (".e[n]v", True),
+            (".{env,x}", True),
+            ("*.pem", True),
+            ("i?_rsa", True),
+            ("*env", True),
+        ),
+        *(
+            ("*.py", False),
+            ("*", False),
+            ("**", False),
+            ("*.json", False),
+            ("src/*.{ts,tsx}", False),
+            ("[!.]*", False),
+        ),
+    ],
+)
+def test_globs_about_secrets_are_told_from_others(glob: str, answer: bool) -> None:
+    assert chooses_secrets(glob) is answer
+
+
+def test_braces_are_expanded_as_bash_does() -> None:
+    assert braces("a{b,c}d") == ["abd", "acd"]
+    assert braces("{a,b{c,d}}") == ["a", "bc", "bd"]
+    assert braces("a{b}c") == ["a{b}c"]
+    assert len(braces("{a,b}" * 40)) < 200
+
+
+async def test_the_grep_tool_leaves_secrets_out_and_says_so(here: Scene) -> None:
+    os.link(here.workspace / ".env", here.workspace / "notes.txt")
+    tools = Caller(here.workspace)
+    for path in (os.environ["PATH"], "/nowhere"):
+        caller = tools.with_(env={**tools.context.env, "PATH": path})
+        for glob in (None, ".en?", "*"):
+            given = {"glob": glob} if glob else {}
+            text = await caller.text("grep", pattern="{", **given)
+            lines = [line for line in text.split("\n") if "not searched" not in line]
+            assert not any(
+                name in line for line in lines for name in (".env", "id_rsa", "server.pem", "notes")
+            )
+            assert (
+                "[not searched, may contain secrets: .env, deploy/id_rsa, deploy/server.pem, notes.txt;"
+                in text
+            )
+        nothing = await caller.text("grep", pattern="no such text")
+        assert ".env" in nothing, "the note must not depend on the pattern"
+        assert await caller.text("grep", pattern="{", path=".env") == ".env:1:{}"
+
+
+async def test_a_glob_that_the_user_approved_is_searched(here: Scene) -> None:
+    tools = Caller(here.workspace).with_(approved=True)
+    assert ".env:1:{}" in await tools.text("grep", pattern="{", glob=".env")

@@ -1,0 +1,187 @@
+"""The sandbox of a runtime: when it is tried, what it says, and that the user's own commands run outside."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions.judge import Rules
+from prunecli.commands.command import Say, Table, run_line
+from prunecli.config import Config
+from prunecli.errors import UsageError
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import ToolUse, plain_text
+from prunecli.providers.scripted import Scripted
+from prunecli.runtime import Runtime
+from prunecli.runtime.rules_as_walls import make_walls
+from prunecli.runtime.shell import shell
+from prunecli.sandbox.layout import layout_for
+from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.tools.processes.confinement import Confined
+from tests.starting import start
+
+WORKING = Chosen("bubblewrap", "/bwrap")
+
+
+class Marked(Walls):
+    """A sandbox that only sets a variable, and counts how often it was tried."""
+
+    def confine(self, *, granted: bool):
+        @asynccontextmanager
+        async def confined(
+            argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
+        ) -> AsyncIterator[Confined]:
+            yield Confined(argv, {**env, "INSIDE": "granted" if granted else "yes"})
+
+        return confined
+
+
+def walled(
+    folder: Path, script: Sequence[Scripted] = (), *, chosen: Chosen = WORKING, **given
+) -> tuple[Runtime, list[int]]:
+    """A runtime with a sandbox of the test, and a list that grows each time one is tried."""
+    tried = list[int]()
+
+    def choose() -> Chosen:
+        tried.append(1)
+        return chosen
+
+    base = start(folder, script, **given)
+
+    def make(config: Config, rules: Callable[[], Rules]) -> Walls:
+        real = make_walls(config, base.setup.places, base.setup.cwd, base.setup.child_env, rules)
+        required = config.sandbox.mode == "require"
+        return Marked(real.ground, choose, network=config.sandbox.network, required=required)
+
+    setup = replace(base.setup, walls=make)
+    return Runtime(setup, base._provider_for, base._info_of), tried
+
+
+def bash(command: str, **more) -> list[Scripted]:
+    """One call, then the end."""
+    return [Scripted(calls=(ToolUse("a", "bash", {"command": command, **more}),)), Scripted("done")]
+
+
+async def result(runtime: Runtime) -> str:
+    """What the call of the first prompt gave."""
+    await runtime.submit("go")
+    return next(
+        plain_text(one.event.content) for one in runtime.session.records if isinstance(one.event, ToolResult)
+    )
+
+
+async def test_a_start_tries_nothing_and_an_untrusted_directory_never_does(tmp_path: Path) -> None:
+    runtime, tried = walled(tmp_path, trusted=False)
+    runtime.sandbox.begin()
+    assert (runtime.sandbox.line(), runtime.sandbox.state(), runtime.status().sandbox) == (
+        "",
+        "untrusted",
+        "",
+    )
+    assert tried == []
+
+
+async def test_what_is_in_force_is_said(tmp_path: Path) -> None:
+    runtime, tried = walled(tmp_path)
+    assert runtime.status().sandbox == ""
+    assert runtime.sandbox.line() == "Sandbox: bubblewrap, network off"
+    assert tried == [1]
+    assert runtime.status().sandbox == "sandbox bwrap"
+    (table,) = run_line(runtime, "/status")
+    assert isinstance(table, Table)
+    assert dict(table.rows)["sandbox"] == "bubblewrap, network off"
+    said = next(effect.text for effect in run_line(runtime, "/permissions") if isinstance(effect, Say))
+    assert "in edits mode every command runs without asking" in said
+
+
+async def test_that_none_works_is_said(tmp_path: Path) -> None:
+    runtime, _ = walled(tmp_path, chosen=Chosen(None, why="bwrap: it is not installed"))
+    assert runtime.sandbox.line() == (
+        "Sandbox: none, commands run with your permissions (bwrap: it is not installed)"
+    )
+    assert runtime.status().sandbox == "no sandbox"
+    runtime.sandbox.check()
+
+
+async def test_that_it_is_off_is_said(tmp_path: Path) -> None:
+    runtime, tried = walled(tmp_path, sets=("sandbox.mode=off",))
+    assert (runtime.sandbox.line(), runtime.status().sandbox) == (
+        "Sandbox: off, commands run with your permissions",
+        "sandbox off",
+    )
+    assert tried == []
+
+
+async def test_required_and_missing_refuses_to_start(tmp_path: Path) -> None:
+    runtime, _ = walled(
+        tmp_path, chosen=Chosen(None, why="it is not installed"), sets=("sandbox.mode=require",)
+    )
+    with pytest.raises(UsageError, match="'require', but it is not installed"):
+        runtime.sandbox.check()
+
+
+async def test_a_commands_sandbox_knows_whether_a_rule_allowed_it(tmp_path: Path) -> None:
+    runtime, _ = walled(tmp_path / "a", bash("echo $INSIDE"), sets=("permissions.mode=edits",))
+    assert await result(runtime) == "yes\n"
+    runtime, _ = walled(tmp_path / "b", bash("echo $INSIDE"), sets=("permissions.mode=auto",))
+    assert await result(runtime) == "granted\n"
+
+
+async def test_the_users_own_command_runs_outside(tmp_path: Path) -> None:
+    runtime, _ = walled(tmp_path)
+    assert await shell(runtime, "echo [$INSIDE]", show_model=False) == "[]\n"
+
+
+async def test_one_command_runs_outside_after_the_user_said_so(tmp_path: Path) -> None:
+    script = bash("echo [$INSIDE]", outside=True, reason="it needs the network")
+    runtime, _ = walled(tmp_path, script, sets=("permissions.mode=auto",))
+    asked = list[Asked]()
+
+    async def asker(question: Asked) -> Answer:
+        asked.append(question)
+        return Answer("once")
+
+    runtime.asker = asker
+    assert await result(runtime) == "[]\n"
+    assert [one.reason for one in asked] == ["it would run outside the sandbox: it needs the network"]
+
+
+async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
+    runtime, _ = walled(tmp_path, bash("echo out", outside=True), sets=("permissions.mode=auto",))
+    assert (await result(runtime)).startswith("The user did not allow this.")
+
+
+async def test_bash_takes_the_argument_only_where_a_sandbox_is_wanted(tmp_path: Path) -> None:
+    def fields(runtime: Runtime) -> set[str]:
+        return set(runtime.tools["bash"].Input.__dataclass_fields__)
+
+    assert fields(walled(tmp_path)[0]) == {"command", "timeout", "outside", "reason"}
+    assert fields(walled(tmp_path, sets=("sandbox.mode=off",))[0]) == {"command", "timeout"}
+    assert fields(start(tmp_path)) == {"command", "timeout"}
+
+
+async def test_rules_about_files_are_walls_too(tmp_path: Path) -> None:
+    """A denied file is hidden, an allowed secret is not; a rule that the walls do not enforce keeps the questions."""
+    sets = ('permissions.deny=["read(plans/**)"]', 'permissions.allow=["read(./.env)"]')
+    runtime, _ = walled(tmp_path, sets=sets)
+    work = runtime.setup.cwd
+    (work / "plans").mkdir()
+    for name in (".env", "other.env", "plans/a.txt"):
+        (work / name).touch()
+    walls = runtime.sandbox.walls
+    assert walls is not None
+    hidden = layout_for(walls.ground, git=False).hidden
+    inside = {path.removeprefix(f"{work}/") for path in hidden if path.startswith(str(work))}
+    assert inside == {"other.env", "plans"}
+    assert runtime.sandbox.inside().closed
+    runtime, _ = walled(tmp_path, sets=('permissions.deny=["edit(src/**)"]',))
+    assert (runtime.sandbox.inside().there, runtime.sandbox.inside().closed) == (True, False)
+
+
+async def test_an_open_network_keeps_the_questions(tmp_path: Path) -> None:
+    for network in ("true", '["pypi.org"]'):
+        runtime, _ = walled(tmp_path, sets=(f"sandbox.network={network}",))
+        assert not runtime.sandbox.inside().closed

@@ -1,0 +1,63 @@
+"""Which failures are told to be the sandbox's, and which are not."""
+
+import pytest
+
+from prunecli.sandbox.denials import explain
+
+WRITING = "blocked by the sandbox: writing outside of the workspace"
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("touch: cannot touch '/x': Read-only file system", WRITING),
+        ("OSError: [Errno 30] Read-only file system: '/usr/x'", WRITING),
+        ("npm ERR! code EROFS", WRITING),
+        (
+            "fatal: Unable to create '/w/.git/index.lock': Read-only file system",
+            "the git repository is read-only",
+        ),
+        ("mkdir: cannot create directory '.prunecli/x': Read-only file system", ".prunecli is read-only"),
+        ("curl: (6) Could not resolve host: example.com", "the network is off"),
+        ("connect: Network is unreachable", "the network is off"),
+        ("getaddrinfo EAI_AGAIN registry.npmjs.org", "the network is off"),
+        ("cat: .env: Permission denied", ".env may contain secrets and is hidden"),
+        ("PermissionError: [Errno 13] Permission denied: '/w/deep/.env'", ".env may contain secrets"),
+    ],
+)
+def test_the_systems_own_words_are_explained_with_the_way_out(output: str, said: str) -> None:
+    line = explain(f"before\n{output}\n", hidden=("/w/.env", "/h/.ssh"))
+    assert said in line
+    assert "set outside=true and give a reason" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        "AssertionError: assert 1 == 2",
+        "cat: notes.txt: Permission denied",
+        "cat: my.env.txt: Permission denied",
+        "cat: .env: No such file or directory",
+        "Connection refused",
+        "the .env is hidden\nchmod: x: Permission denied",
+        "error: network timeout in test",
+    ],
+)
+def test_other_failures_are_not(output: str) -> None:
+    assert explain(output, hidden=("/w/.env",)) == ""
+
+
+def test_an_open_network_is_not_blamed() -> None:
+    assert explain("Could not resolve host: x", network=True) == ""
+
+
+def test_a_host_that_was_refused_is_named_without_control_characters() -> None:
+    line = explain("", refused=("a.example", "evil\x1b.example"))
+    assert "listed hosts only, not evil" in line
+    assert "\x1b" not in line
+
+
+def test_under_landlock_a_refusal_by_the_system_is_explained() -> None:
+    assert WRITING in explain("touch: cannot touch '/x': Permission denied", landlock=True)
