@@ -81,7 +81,7 @@ class Bench:
     async def _ask(self, asked: Asked) -> Answer:
         return self.answers.pop(0) if self.answers else Answer("deny", "not today")
 
-    def _context(self, *, approved: bool = False, reads: bool = False) -> ToolContext:
+    def _context(self, *, approved: bool = False, granted: bool = False, reads: bool = False) -> ToolContext:
         env = {"PATH": self.path, "HOME": str(self.workspace), "LANG": "C.UTF-8"}
         return ToolContext(
             self.workspace,
