@@ -71,7 +71,7 @@ class Policy:
 
         Together they break the cache once. Empty while pruning is off.
         """
-        return self.decided(context)[0]
+        return self._decided(context, brief=True)[0]
 
     def relief(self, context: Context) -> list[PrunApplied]:
         """The prune at any price, if the next request comes too close to the window and nothing else helps."""
@@ -86,9 +86,12 @@ class Policy:
 
     def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
         """The strategies' prunes, or none and the reason why they wait."""
+        return self._decided(context, brief=False)
+
+    def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], str]:
         if not self.enabled:
             return [], ""
-        view = self.view(context)
+        view = replace(self.view(context), brief=brief)
         found = propose_all(view, self.chosen)
         events, _ = _events(view, found, "strategy")
         if not events:

@@ -3,18 +3,18 @@ standard output."""
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from prunecli.cli import replay_flags as flags
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
+from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
@@ -147,22 +147,21 @@ def _each(
     from prunecli.replay.working import each_session
 
     done, problems = list[Result](), list[str]()
-    progress = _Progress(len(paths))
     outcomes = each_session(paths, make, job)
+
+    def so_far() -> str:
+        return f"{len(done) + len(problems)} of {len(paths)} sessions"
+
     try:
-        for outcome in outcomes:
-            progress.step()
-            if outcome.result is None:
-                problems.append(outcome.problem)
-            else:
-                done.append(outcome.result)
+        with working(lambda: f"replayed {so_far()}"), closing(outcomes):
+            for outcome in outcomes:
+                if outcome.result is None:
+                    problems.append(outcome.problem)
+                else:
+                    done.append(outcome.result)
     except KeyboardInterrupt:
-        progress.end()
-        typer.echo(f"prunecli: stopped after {progress.done} of {len(paths)} sessions", err=True)
+        typer.echo(f"prunecli: stopped after {so_far()}", err=True)
         raise typer.Exit(130) from None
-    finally:
-        outcomes.close()
-        progress.end()
     return done, problems
 
 
@@ -249,37 +248,6 @@ def _files(source: str) -> list[Path]:
     if "/" in source or path.suffix:
         raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
     return [Store(Places.of(os.environ).sessions).find(source)]
-
-
-class _Progress:
-    """One line on a terminal that says how far the replay has come."""
-
-    def __init__(self, count: int) -> None:
-        self.done = 0
-        self._count = count
-        self._begun = monotonic()
-        self._shown = 0
-        self._say()
-
-    def step(self) -> None:
-        """One more session is done."""
-        self.done += 1
-        self._say()
-
-    def end(self) -> None:
-        """Blank the line."""
-        self._write(" " * self._shown + "\r" if self._shown else "")
-        self._shown = 0
-
-    def _say(self) -> None:
-        line = f"replayed {self.done} of {self._count} sessions ... {monotonic() - self._begun:.0f} s, Ctrl+C to stop"
-        self._shown = max(self._shown, len(line))
-        self._write(line.ljust(self._shown) + "\r")
-
-    def _write(self, text: str) -> None:
-        if text and sys.stderr.isatty():
-            sys.stderr.write("\r" + text)
-            sys.stderr.flush()
 
 
 def _json(report: "Report") -> str:

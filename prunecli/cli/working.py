@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import TextIO
@@ -13,10 +13,13 @@ STEP_SECONDS = 0.5
 
 
 @contextmanager
-def working(words: str, out: TextIO | None = None, first: float = FIRST_SECONDS) -> Iterator[None]:
+def working(
+    words: str | Callable[[], str], out: TextIO | None = None, first: float = FIRST_SECONDS
+) -> Iterator[None]:
     """Show a progress line on standard error (or `out`) after `first` seconds if it is a terminal.
 
-    The line is blank again at the end. It uses no escape sequences, so it works on a dumb terminal.
+    The line is blank again at the end. It uses no escape sequences, so it works on a dumb terminal. `words` may
+    change while it is shown.
     """
     out = out or sys.stderr
     if not out.isatty():
@@ -27,7 +30,9 @@ def working(words: str, out: TextIO | None = None, first: float = FIRST_SECONDS)
     def tell() -> None:
         line, wait = "", first
         while not over.wait(wait):
-            line, wait = f"{words} ... {monotonic() - begun:.0f} s, Ctrl+C to stop", STEP_SECONDS
+            now = words if isinstance(words, str) else words()
+            line = f"{now} ... {monotonic() - begun:.0f} s, Ctrl+C to stop".ljust(len(line))
+            wait = STEP_SECONDS
             out.write(f"\r{line}")
             out.flush()
         out.write(f"\r{' ' * len(line)}\r" if line else "")

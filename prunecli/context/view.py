@@ -33,7 +33,8 @@ class View:
     of the endpoint dropping it. `pending` are earlier strategies' edits by target; every answer takes them as
     applied. `memo` replaces the context's. `market` has the time and the prices; without a time, no strategy waits
     for a cold cache. `expectations` are the fitted numbers, None if they were not loaded. `losing()` tells whether
-    pruning has cost more than it saved in this session.
+    pruning has cost more than it saved in this session. `brief`: only the edits are wanted, so a strategy that makes
+    none need not work out what it says instead.
     """
 
     context: Context
@@ -46,6 +47,7 @@ class View:
     market: Market = Market()
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
+    brief: bool = False
 
     def after(self, edits: Sequence[Edit]) -> "View":
         """The view with these edits applied."""

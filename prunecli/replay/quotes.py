@@ -21,10 +21,9 @@ _MOST_SOURCES = 64
 
 
 class Match(NamedTuple):
-    """A source's part that a response repeats: characters `start` to `end` of the text `said`, folded."""
+    """A source's part that a text of a response repeats: its characters from `start` to `end`, folded."""
 
     source: int
-    said: int
     start: int
     end: int
 
@@ -39,10 +38,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Quoting:
-    """The texts of one response, and what they repeat, the newest source first."""
+    """The texts of one response that repeat something, each with what it repeats, the newest source first."""
 
-    said: tuple[Said, ...]
-    matches: tuple[Match, ...]
+    said: tuple[tuple[Said, tuple[Match, ...], frozenset[int]], ...]
     sources: frozenset[int]
 
 
@@ -95,13 +93,17 @@ class _Index:
                 del known[0]
 
     def quoting(self, said: tuple[Said, ...]) -> Quoting | None:
-        matches = {match for number, one in enumerate(said) for match in self._matches(number, one.text)}
-        if not matches:
-            return None
-        newest = sorted(matches, key=lambda match: (-match.source, match.said, match.start))
-        return Quoting(said, tuple(newest), frozenset(match.source for match in matches))
+        found: list[tuple[Said, tuple[Match, ...], frozenset[int]]] = []
+        for one in said:
+            if matches := sorted(
+                set(self._matches(one.text)), key=lambda match: (-match.source, match.start)
+            ):
+                found.append((one, tuple(matches), frozenset(match.source for match in matches)))
+        return (
+            Quoting(tuple(found), frozenset().union(*(sources for *_, sources in found))) if found else None
+        )
 
-    def _matches(self, number: int, text: str) -> Iterator[Match]:
+    def _matches(self, text: str) -> Iterator[Match]:
         reached: dict[tuple[int, int], int] = {}
         places = self._places
         for at in range(len(text) - _BLOCK + 1):
@@ -113,7 +115,7 @@ class _Index:
                 start, end = _extended(text, its, at, place)
                 reached[diagonal] = end
                 if end - start >= LENGTH:
-                    yield Match(seq, number, start, end)
+                    yield Match(seq, start, end)
 
 
 def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:

@@ -108,24 +108,21 @@ class Regrets:
 
     def _missing(self, quoting: Quoting, fetched: Container[int], *, edits_only: bool) -> Iterator[int]:
         """The sources of quotes for which nothing newer is in the context, or what has been fetched."""
-        for number, said in enumerate(quoting.said):
-            if edits_only and not said.edits:
-                continue
-            matches = [one for one in quoting.matches if one.said == number]
-            if self.hidden.isdisjoint(one.source for one in matches):
+        for said, matches, sources in quoting.said:
+            if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
                 continue
             seen = [(one.start, one.end - LENGTH) for one in matches if one.source in fetched]
             for match in matches:
+                span = match.start, match.end - LENGTH
                 if match.source in fetched:
                     continue
                 if match.source not in self.hidden:
-                    seen.append((match.start, match.end - LENGTH))
-                    continue
-                here = list(self._visible(match, said.text))
-                seen += here
-                if not covered((match.start, match.end - LENGTH), seen):
-                    yield match.source
-                    seen.append((match.start, match.end - LENGTH))
+                    seen.append(span)
+                elif not covered(span, seen):
+                    seen += self._visible(match, said.text)
+                    if not covered(span, seen):
+                        yield match.source
+                        seen.append(span)
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
         """The places of a quote that are still shown of an edited or shortened source."""
@@ -169,11 +166,11 @@ def _is_dropped(context: Context, entry: Entry) -> bool:
 def needed(quoting: Quoting) -> set[int]:
     """The sources that a response quotes and of which no newer one has the same text."""
     found: set[int] = set()
-    for number in range(len(quoting.said)):
+    for _, matches, _ in quoting.said:
         seen: list[Span] = []
-        for match in quoting.matches:
+        for match in matches:
             span = match.start, match.end - LENGTH
-            if match.said == number and not covered(span, seen):
+            if not covered(span, seen):
                 found.add(match.source)
                 seen.append(span)
     return found
@@ -182,7 +179,9 @@ def needed(quoting: Quoting) -> set[int]:
 def covered(span: Span, seen: list[Span]) -> bool:
     """Whether the spans together hold all places of this one."""
     at, last = span
-    for start, end in sorted(seen):
+    if span in seen:
+        return True
+    for start, end in sorted(one for one in seen if one[1] >= at and one[0] <= last):
         if start > at:
             return False
         at = max(at, end + 1)

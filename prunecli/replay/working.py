@@ -1,6 +1,7 @@
 """Replays many sessions in as many processes as there are cores, one session at a time in each.
 
-A process holds one session, so memory is bounded by the largest ones. Results come in the order of the sessions.
+A process holds one session, so memory is bounded by the largest ones. Large files are begun first, so that none is
+left over for one process at the end; results come as they are ready.
 """
 
 import os
@@ -47,7 +48,7 @@ def each_session(
         return
     pool = get_context("spawn").Pool(count, _begin, (make, job))
     try:
-        yield from pool.imap(_one, _longest_first(paths))
+        yield from pool.imap_unordered(_one, _longest_first(paths))
         pool.close()
     finally:
         _stop(pool)

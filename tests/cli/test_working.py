@@ -53,3 +53,12 @@ def test_what_goes_wrong_inside_is_raised_when_the_line_is_blank_again() -> None
     with pytest.raises(KeyboardInterrupt):
         stopped()
     assert err.getvalue().endswith(" \r")
+
+
+def test_words_are_asked_for_when_they_are_shown() -> None:
+    err = Told(terminal=True)
+    done = [1]
+    with working(lambda: f"replayed {done[0]} of 5", err, 0.0):
+        done[0] = 2
+        assert err.said.wait(10)
+    assert err.getvalue().startswith(("\rreplayed 1 of 5 ... 0 s", "\rreplayed 2 of 5 ... 0 s"))

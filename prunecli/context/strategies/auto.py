@@ -49,11 +49,13 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), "the expectations were not loaded")
     if _done(view):
         return Proposal((), "what was worth clearing is cleared", lambda _: "expected to be worth keeping")
+    still = cold(view.context, market) or market.now is None
+    near = not still and _near(view, market)
+    if view.brief and not (still or view.forced or near):
+        return Proposal((), "waits until the cache is cold")
     edits = _worth(view, market.rates_for(view.context.counts.context_tokens), numbers)
     freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
-    still = cold(view.context, market) or market.now is None
-    near = not still and _near(view, market)
     if edits and (still or view.forced or (near and not view.losing())):
         return Proposal(tuple(edits), f"{results}: unlikely to be needed again", _why(view, numbers))
     if not edits or still:
