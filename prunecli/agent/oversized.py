@@ -21,12 +21,12 @@ def checked(words: str, window: int) -> str:
     way = "save it to a file and name the file, or send only the relevant part"
     if size > MAX_BODY_BYTES - PREAMBLE_BYTES:
         raise PromptTooLarge(
-            f"Prompt not sent: it has {megabytes(size)}, the limit is {megabytes(MAX_BODY_BYTES)}",
+            f"Prompt not sent: {megabytes(size)} is over the limit of {megabytes(MAX_BODY_BYTES)}",
             way,
         )
     if (tokens := size // BYTES_PER_TOKEN) > window:
         raise PromptTooLarge(
-            f"Prompt not sent: it has about {short(tokens)} tokens, the model takes {short(window)}",
+            f"Prompt not sent: about {short(tokens)} tokens, more than the model's window of {short(window)}",
             way,
         )
     return words

@@ -55,7 +55,7 @@ def _heading(entry: Entry) -> str:
 
 
 def withheld(context: "Context", seqs: Iterable[int]) -> list[Entry]:
-    """The entries that the next request does not contain whole, in order.
+    """The entries that the next request does not contain in full, in order.
 
     They were edited, dropped, compacted, or too long to send whole. The answer of a dropped exchange represents all
     of it.
@@ -78,7 +78,7 @@ def _is_gone(context: "Context", entry: Entry) -> bool:
 
 
 def shown_in(context: "Context", seq: int) -> int:
-    """The seq of the entry in which a `/restore` shows this one whole, -1 if there is none."""
+    """The seq of the entry in which a `/restore` shows this one in full, -1 if there is none."""
     at = context.again.get(seq, -1)
     while at >= 0 and (not context.is_shown(at) or context.text_edit(at) is not None):
         at = context.again.get(at, -1)

@@ -43,7 +43,7 @@ State: TypeAlias = Literal[
 NUMBERED: tuple[NodeKind, ...] = ("turn", "prompt", "exchange", "result")
 """The node kinds that represent an entry; the others are parts of one."""
 PRUNED: tuple[State, ...] = ("dropped", "cleared", "trimmed", "repaired")
-"""The states of nodes that the next request does not contain whole."""
+"""The states of nodes that the next request does not contain in full."""
 Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool, input) -> a one-line description, "" for an unknown tool."""
 
@@ -117,7 +117,7 @@ def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
 
 def summary_label(entry: Entry) -> str:
     """The label of a summary, including whether the endpoint made it."""
-    return f"summary{' by the endpoint' if entry.block else ''} of what was compacted"
+    return f"summary{' by the endpoint' if entry.block else ''} of compacted messages"
 
 
 def state(context: Context, key: Key) -> State:

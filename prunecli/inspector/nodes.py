@@ -25,7 +25,7 @@ class Node:
     """One line of the tree.
 
     `pruned` of `results` results in it are edited or dropped; `restored` were restored by an undo. `again` is the
-    entry in which a `/restore` shows this one whole, -1 if none. `held` tokens of it were never sent. `known` is
+    entry in which a `/restore` shows this one in full, -1 if none. `held` tokens of it were never sent. `known` is
     false for a turn not measured yet.
     """
 

@@ -10,9 +10,9 @@ WINDOW = 200_000
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("x" * 31_000_000, "Prompt not sent: it has 31.0 MB, the limit is 24.0 MB"),
-        ("ä" * 15_000_000, "it has 30.0 MB"),
-        ("x" * 20_000_000, "it has about 5.0M tokens, the model takes 200K"),
+        ("x" * 31_000_000, "Prompt not sent: 31.0 MB is over the limit of 24.0 MB"),
+        ("ä" * 15_000_000, "30.0 MB is over"),
+        ("x" * 20_000_000, "about 5.0M tokens, more than the model's window of 200K"),
     ],
 )
 def test_it_is_refused_with_its_size_and_what_to_do(words: str, said: str) -> None:

@@ -38,7 +38,7 @@ class Place:
 
 
 def absolute(given: str, cwd: Path) -> str:
-    """The absolute path for a path by the model: `~` is the home folder, others start at `cwd`.
+    """The absolute path for a path from the model: `~` is the home folder, other paths start at `cwd`.
 
     Nothing else is expanded or normalized: the system resolves `..`. Raises ToolError for a path that no file can
     have.

@@ -170,7 +170,7 @@ class Document:
             self._fed.add(key)
 
     def flush(self) -> bool:
-        """Lay out fed text, a large amount only in part (see `waiting`); False if there was none."""
+        """Lay out fed text, only a part of it if there is much (see `waiting`); False if there was none."""
         fed = list(self._fed)
         for key in fed:
             item = self._items[key]
