@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from prunecli.agent.permissions.git_config import repository_doubt
-from prunecli.agent.permissions.harmless_commands import FORMS, Form, Words
+from prunecli.agent.permissions.harmless_commands import CHANGING, FORMS, RUNNING, Form, Words
 from prunecli.agent.permissions.harmless_git import (
     GIT_FORMS,
     READS_WORKTREE,
@@ -82,10 +82,17 @@ def read_command(words: Words, around: Surroundings) -> Reading:
             return _find(words, around)
         form = FORMS.get(words[0])
         if form is None:
-            raise Doubt(f"`{words[0]}` can change files")
+            raise Doubt(_unlisted(words[0]))
         return _listed(words[0], form, read_options(form, words[1:]), around)
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
+
+
+def _unlisted(program: str) -> str:
+    name = program.rpartition("/")[2]
+    if CHANGING.fullmatch(name):
+        return f"`{program}` can change files"
+    return f"`{program}` {'runs another program' if RUNNING.fullmatch(name) else 'may do more than read'}"
 
 
 def is_listed(program: str) -> bool:
