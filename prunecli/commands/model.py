@@ -24,7 +24,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         thinking = thinking_cost(runtime, SettingChanged("model.name", arguments))
         info = runtime.set_model(arguments)
         known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
-        back = " They come back with the model before." if thinking.startswith(" Drops") else ""
+        back = " They return if you switch back." if thinking.startswith(" Drops") else ""
         said = Say(
             f"Model: {info.name} ({known}). The next request starts with a cold cache.{thinking}{back}"
         )

@@ -28,4 +28,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     for event in events:
         runtime.emit(replace(event, reason="the user asked for it"))
     thinking = f" This {found.thinking}." if found.thinking else ""
-    return [Say(f"Pruned {amount}.{thinking} /undo to restore them.")]
+    return [Say(f"Pruned {amount}.{thinking} /undo to restore {'it' if results == 1 else 'them'}.")]

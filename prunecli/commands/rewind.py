@@ -70,7 +70,8 @@ def _counts(outlook: Outlook) -> str:
     if not outlook.changes:
         return ""
     files = len(outlook.changes)
-    return f"{files} file{'s' * (files > 1)} +{outlook.added} −{outlook.removed}"
+    lines = f" +{outlook.added} −{outlook.removed}" if outlook.added or outlook.removed else ""
+    return f"{files} file{'s' * (files > 1)}{lines}"
 
 
 def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:

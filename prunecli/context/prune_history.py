@@ -18,6 +18,7 @@ from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
     CompactionApplied,
+    Event,
     PrunApplied,
     PrunReverted,
     Record,
@@ -115,6 +116,7 @@ class PruneHistory:
         self._pending: list[int] = []
         self._reported = 0
         self._before = self._first = self._known = 0
+        self._unsent: dict[int, int] = {}
         self._heads: list[int] = []
         self._withheld = NOTHING
         self._out: set[int] = set()
@@ -170,8 +172,8 @@ class PruneHistory:
         self, record: Record, context: "Fold", said: tuple[str, str, str], *, undone: bool = False
     ) -> None:
         before, after = self._before, context.counts.context_tokens
-        behind = context.items[self._first : self._known]
-        self._known = min(self._known, self._first)
+        is_moot = undone and self._take_back(record.event)
+        behind = [] if is_moot else context.items[self._first : min((self._known, *self._unsent.values()))]
         last = context.last_response
         self.rows[record.seq] = PruneStats(
             record.seq,
@@ -186,11 +188,26 @@ class PruneHistory:
             idle_ms=None if last is None else record.timestamp - last,
             withheld=context.counts.withheld_of(self._heads).minus(self._withheld),
         )
-        self._pending.append(record.seq)
         self.news.append(record.seq)
+        if not is_moot:
+            self._pending.append(record.seq)
+            self._unsent[record.seq] = self._first
+
+    def _take_back(self, event: Event) -> bool:
+        """Whether only prunes are undone that went into no request: then neither they nor the undo cost anything."""
+        seqs = event.seqs if isinstance(event, PrunReverted) else ()
+        if not seqs or any(seq not in self._unsent for seq in seqs):
+            return False
+        for seq in seqs:
+            del self._unsent[seq]
+            self._pending.remove(seq)
+            self.rows[seq] = replace(self.rows[seq], rewritten=0)
+            self.news.append(seq)
+        return True
 
     def _sent(self, record: Record, context: "Fold") -> None:
         self._known = len(context.items)
+        self._unsent.clear()
         last = context.last_response
         for seq in self._pending:
             self.rows[seq] = replace(

@@ -93,10 +93,10 @@ class Unseen:
     def told(self, model: str) -> list[str]:
         """The notice for losses that the newest response reports; `model` is its model."""
         why = {
-            EDITED: "the context before them was edited",
-            MODEL: f"{model} can't read them",
-            ACCOUNT: "they belong to another account",
-            PERSON: "they belong to another user",
+            EDITED: "the context before was edited",
+            MODEL: f"{model} can't read such thinking",
+            ACCOUNT: "made for another account",
+            PERSON: "made for another user",
         }
         found = ((loss, self.sum(list(loss.answers))) for loss in self.losses)
         return [f"The endpoint dropped {lost}: {why.get(one.reason, one.reason)}" for one, lost in found]

@@ -135,7 +135,7 @@ def sheet_lines(sheet: Sheet) -> list[str]:
         lines.append(f"Reason: {ours(sheet.reason)}")
     lines.append("y to allow once")
     if sheet.rule:
-        lines.append(f"a to allow for this session, with the rule {sheet.rule}")
+        lines.append(f"a to allow until you quit, with the rule {sheet.rule}")
     lines.append("n to deny; any other text denies and goes to the model")
     return lines
 

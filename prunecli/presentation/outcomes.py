@@ -99,6 +99,8 @@ def _outcome(result: ToolResult) -> str:
         return f"+{details['added']} −{details['removed']}"
     if "exit_code" in details:
         return _command_outcome(details, text)
+    if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):
+        return counted(len(promised["exchanges"]), "exchange")  # the line of the prune itself says its tokens
     if result.is_error or "prun" in details:
         return _brief(text.split("\n", 1)[0])
     for key, one in (("matches", "match"), ("paths", "path"), ("names", "name")):

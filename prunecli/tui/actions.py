@@ -131,7 +131,7 @@ class Actions:
         """Ask before switching to auto mode, so that one key too many does not turn all questions off."""
         from prunecli.tui.widgets.long_question import choice
 
-        answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
+        answers = (("Yes", "until you change the mode"), ("No", f"back to {MODES[0]} mode"))
         self._auto_question = choice(
             "Run everything without asking (auto mode)?",
             answers,

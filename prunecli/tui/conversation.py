@@ -324,7 +324,11 @@ class Conversation:
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Show a notice in the transcript or, while the session is empty, below the welcome if there is room."""
+        """Show a notice in the transcript, below what the session said before.
+
+        While the session is empty, it stands below the welcome if there is room.
+        """
+        self.wake()
         self.feed.say(text, level)
         welcome = self.frame.welcome
         if not (welcome.display and welcome.tell(text, level)):

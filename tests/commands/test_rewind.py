@@ -151,3 +151,11 @@ async def test_the_tree_shows_each_session_under_the_one_it_was_copied_from(tmp_
     assert [choice.label for choice in tree.choices] == ["make a file", "├ the copy", "└ make a file"]
     assert [choice.current for choice in tree.choices] == [False, False, True]
     assert "copied at" in tree.choices[1].detail
+
+
+async def test_a_changed_file_without_lines_is_no_plus_and_minus_nothing(tmp_path: Path) -> None:
+    script = [calls(ToolUse("t1", "bash", {"command": r"printf '\000\001' > made.bin"})), says("made")]
+    runtime = start(tmp_path, script, sets=("permissions.mode=auto",))
+    await runtime.submit("make a file")
+    (choice,) = chosen(done(runtime, "/rewind")).choices
+    assert choice.detail.endswith("· 1 file")

@@ -88,6 +88,22 @@ def test_the_next_request_measures_what_was_written_again() -> None:
     assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 100
 
 
+def test_a_prune_that_is_undone_before_a_request_costs_nothing_and_its_redo_does() -> None:
+    talk, (first, _) = warm(tokens(500), tokens(500))
+    prun = talk.edit("clear", first, "[gone]")
+    undo = talk.add(PrunReverted((prun,)))
+    again = talk.edit("clear", first, "[gone]")
+    gone = row(talk, again).tokens_before - row(talk, again).tokens_after
+    estimated = row(talk, again).rewritten
+    respond(talk, read=100, written=2_000 - gone - 100)
+    assert estimated > 450
+    assert [row(talk, seq).cache_cost(price, TTL)[0] for seq in (prun, undo, again)] == [
+        0,
+        0,
+        2_000 - gone - 100,
+    ]
+
+
 def test_an_attempt_without_an_answer_measures_what_it_wrote_again() -> None:
     talk, (first, _) = warm(tokens(500), tokens(500))
     prun = talk.edit("clear", first, "[gone]")

@@ -93,10 +93,10 @@ def test_an_edit_while_the_answer_is_out_does_not_move_the_places_that_are_repor
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("prefix_binding_mismatch", "the context before them was edited"),
-        ("model_binding_mismatch", f"{OPUS} can't read them"),
-        ("organization_binding_mismatch", "they belong to another account"),
-        ("end_user_binding_mismatch", "they belong to another user"),
+        ("prefix_binding_mismatch", "the context before was edited"),
+        ("model_binding_mismatch", f"{OPUS} can't read such thinking"),
+        ("organization_binding_mismatch", "made for another account"),
+        ("end_user_binding_mismatch", "made for another user"),
         ("a_new_one", "a_new_one"),
     ],
 )

@@ -179,7 +179,7 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
         note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]
         assert "Pruning cost 5 thinking blocks (~" in note
         other = said(run_line(runtime, "/model sonnet"))
-        assert re.search(r"Drops \d thinking blocks .*come back with the model before", other)
+        assert re.search(r"Drops \d thinking blocks .*return if you switch back", other)
         assert "Brings back" in said(run_line(runtime, "/model opus"))
     assert endpoint.rejected == []
 
@@ -229,7 +229,7 @@ async def test_headless_a_loss_is_told_once_also_after_a_resume(tmp_path: Path, 
         told = "The endpoint dropped 3 thinking blocks"
         assert sum(told in line for line in err) == 1
         assert sum(told in line for line in out) == (form == "stream-json")
-        assert any("the context before them was edited" in line for line in err)
+        assert any("the context before was edited" in line for line in err)
         async with session(tmp_path, endpoint, continue_last=True) as runtime:
             out, err = await print_run(runtime)
         assert not [line for line in [*out, *err] if "thinking block" in line]

@@ -105,7 +105,7 @@ def test_always_adds_the_rule_that_was_shown(tmp_path: Path, runner: asyncio.Run
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     printed = talked(runner, runtime, "go", "a")
     (rule,) = runtime.gatekeeper.rules.allow
-    assert f"a to allow for this session, with the rule {rule}" in printed
+    assert f"a to allow until you quit, with the rule {rule}" in printed
 
 
 def test_ctrl_c_at_a_question_interrupts_the_run(tmp_path: Path, runner: asyncio.Runner) -> None:

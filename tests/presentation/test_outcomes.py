@@ -76,6 +76,13 @@ def test_a_failure_says_its_first_line_and_never_more_than_fits() -> None:
     assert len(outcome_of(result("x" * 500, name="read", error=True))) == 200
 
 
+def test_a_prun_says_how_many_exchanges_go_and_leaves_the_tokens_to_the_line_of_the_prune() -> None:
+    promised = {"exchanges": [4, 11], "tokens": 945, "memo": None}
+    text = "Will remove 2 exchanges (entries 4-19), ~556 tokens, before the next turn."
+    assert outcome_of(result(text, name="prun", prun=promised)) == "2 exchanges"
+    assert outcome_of(result("Nothing to remove.", name="prun", prun=None)) == "Nothing to remove."
+
+
 def test_of_a_denied_call_the_reason_is_shown() -> None:
     said = result("The user did not allow this. They said: later", error=True, denied=True, reason="later")
     assert body_of(said) == Output("later")

@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 
 from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
+from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import Level, Notice
-from prunecli.providers.scripted import says
+from prunecli.providers.scripted import calls, says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
@@ -29,6 +30,19 @@ async def test_words_are_shown_as_notices_of_their_level(tmp_path: Path) -> None
         effects(s).perform([Say("fine"), Say("[b]careful[/]", "warning")])
         assert s.entries == [Notice("fine"), Notice("[b]careful[/]", Level.WARNING)]
         await s.until_shown("[b]careful[/]")
+
+
+async def test_what_a_command_did_stands_above_what_it_says_of_it(tmp_path: Path) -> None:
+    use = ToolUse("t1", "read", {"path": "a.txt"})
+    sets = ("pruning.pi.prune_protect=0", "pruning.pi.protected_turns=0")
+    async with shown(tmp_path, [calls(use), says("read"), says("more")], sets=sets) as s:
+        (s.runtime.setup.cwd / "a.txt").write_text("words of a file\n" * 400)
+        for words in ("go", "on"):
+            await s.type(words, "enter")
+            await s.idle()
+        s.conversation.command("/prune")
+        said = [entry.text for entry in s.entries if isinstance(entry, Notice)]
+        assert [text[:8] for text in said] == ["✂ pruned", "Pruned 1"]
 
 
 async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> None:

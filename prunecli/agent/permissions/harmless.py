@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prunecli.agent.permissions.git_reading import read_git
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
-from prunecli.agent.permissions.harmless_commands import FORMS, Form, Words
+from prunecli.agent.permissions.harmless_commands import CHANGING, FORMS, RUNNING, Form, Words
 from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
@@ -85,7 +85,7 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
             raise Doubt("it would run outside the workspace")
         words = _expanded(words, around)
         if not is_listed(words[0]):
-            raise Doubt(f"`{words[0]}` can change files")
+            raise Doubt(_unlisted(words[0]))
         _check_programs(words, around)
         if words[0] == "git":
             return read_git(words, around, by_rule=by_rule)
@@ -95,6 +95,13 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
         return _listed(words[0], form, read_options(form, words[1:]), around)
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
+
+
+def _unlisted(program: str) -> str:
+    name = program.rpartition("/")[2]
+    if CHANGING.fullmatch(name):
+        return f"`{program}` can change files"
+    return f"`{program}` {'runs another program' if RUNNING.fullmatch(name) else 'may do more than read'}"
 
 
 def is_listed(program: str) -> bool:

@@ -219,7 +219,8 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
             if item.pulse and item.pulse.tail:
                 yield TAIL, TextPart("\n".join(item.pulse.tail))
             elif item.folded and (lines := last_lines(entry)):
-                yield TAIL, ExcerptPart(lines)
+                is_reason = isinstance(entry, ToolCall) and entry.state is ToolState.DENIED
+                yield TAIL, ExcerptPart(lines, is_reason)
         case Notice():
             yield 0, NoticePart(entry)
         case Divider():

@@ -219,9 +219,10 @@ class ArgumentPart(TextPart):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ExcerptPart(Part):
-    """The end of folded output, a row for each line. Not searched: the output itself is."""
+    """The end of folded output, a row for each line or, if `whole`, all of it. Not searched: the output itself is."""
 
     lines: tuple[str, ...]
+    whole: bool = False
 
     def guess(self, width: int) -> int:  # noqa: ARG002
         """One row for each line."""
@@ -232,8 +233,9 @@ class ExcerptPart(Part):
         gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
         out: list[Row] = []
         for line in self.lines:
-            text = clip(one_line(line), max(1, sheet.width - gutter.cells))
-            flow([(text, sheet.inks.muted)], sheet.width, out, gutter, gutter, hard=True)
+            text = one_line(line)
+            text = text if self.whole else clip(text, max(1, sheet.width - gutter.cells))
+            flow([(text, sheet.inks.muted)], sheet.width, out, gutter, gutter, hard=not self.whole)
         return out
 
 

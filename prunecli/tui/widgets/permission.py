@@ -34,7 +34,7 @@ class PermissionPanel(LongQuestion):
         rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
         kinds = ["once", "deny"]
         if sheet.rule:
-            rule = "Yes, and don't ask again for ", (_short(sheet.rule), "$code"), " in this session"
+            rule = "Yes, and don't ask again for ", (_short(sheet.rule), "$code"), " until you quit"
             rows.insert(1, Row("2a", rule))
             kinds.insert(1, "always")
         else:

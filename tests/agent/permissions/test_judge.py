@@ -67,6 +67,20 @@ def test_each_mode_lets_pass_what_it_says(here: Scene, name: str) -> None:
         assert here.judge(tool, given, mode=mode, trusted=False).kind == untrusted, mode
 
 
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("rm x", "`rm` can change files"),
+        ("/bin/touch x", "`/bin/touch` can change files"),
+        ("env A=1 make", "`env` runs another program"),
+        ("sleep 3", "`sleep` may do more than read"),
+        ("../venv/bin/python -m pytest", "`../venv/bin/python` may do more than read"),
+    ],
+)
+def test_a_reason_says_no_more_of_a_program_than_is_known(here: Scene, command: str, why: str) -> None:
+    assert here.bash(command).reason == why
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_every_verdict_gives_its_reason_and_only_a_question_offers_a_rule(here: Scene, name: str) -> None:
     for mode in MODES:

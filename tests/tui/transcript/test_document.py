@@ -152,6 +152,12 @@ def test_a_failing_call_shows_its_last_three_lines_without_being_unfolded() -> N
     assert sum("two" in text for text in texts(made)) == 1
 
 
+def test_the_reason_of_a_denial_is_shown_to_its_end() -> None:
+    reason = "Plan mode is read-only: `rm` can change files; Shift+Tab to change the mode"
+    shown = texts(document(call(ToolState.DENIED, body=Output(reason)), width=40))
+    assert " ".join(row.replace("│", "").strip() for row in shown[1:]) == reason
+
+
 @pytest.mark.parametrize("state", [ToolState.INTERRUPTED, ToolState.DENIED])
 @pytest.mark.parametrize("text", ["step 1", "\n".join(f"step {n}" for n in range(9))])
 def test_a_call_that_was_cut_or_denied_shows_what_was_said_without_being_unfolded(
