@@ -110,7 +110,9 @@ class Bench:
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def tool_context(self, *, approved: bool = False, reads: bool = False) -> ToolContext:
+    def tool_context(
+        self, *, approved: bool = False, granted: bool = False, reads: bool = False
+    ) -> ToolContext:
         return ToolContext(
             Path("/w"),
             Path("/w"),

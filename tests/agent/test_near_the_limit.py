@@ -153,4 +153,4 @@ def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited(
 def test_what_was_refused_as_too_long_is_pruned_with_its_price() -> None:
     (event,) = COSTLY.make_room(turns(8).context)
     assert isinstance(event, PrunApplied)
-    assert event.reason.startswith("the endpoint refused the request as too long; costs ~$")
+    assert event.reason.startswith("the endpoint rejected the request as too long; costs ~$")
