@@ -1,8 +1,8 @@
 """Compares this checkout with another: a start, the first byte of the first headless request, and a turn.
 
-`python -m tests.benchmarks.compare OTHER [rounds]`, where OTHER is a folder with the other commit, as `git worktree
-add OTHER COMMIT` makes it. Both run with this interpreter and in turns, so that a busy machine is as bad for
-both. Each figure is the median of the rounds; the last column is the change.
+`python -m tests.benchmarks.compare OTHER [rounds]`; OTHER is a folder with the other commit, made by `git worktree
+add OTHER COMMIT`. Both run with this interpreter and in turns, so that a busy machine is as bad for both. Each figure
+is the median of the rounds; the last column is the change.
 """
 
 import compileall

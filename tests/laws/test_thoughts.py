@@ -106,7 +106,10 @@ class Play:
         prompt = self.context.counts.context_tokens
         chars = 3 if prefix.digest else 0
         origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, self.model, "", chars)
-        content: tuple[Text | Thinking | ToolUse, ...] = (Thinking("hm", sign("hm", origin)), Text("so"))
+        words = Text(
+            f"so {self.count}"
+        )  # no two answers are alike: the endpoint compares content, not entries
+        content: tuple[Text | Thinking | ToolUse, ...] = (Thinking("hm", sign("hm", origin)), words)
         call = ToolUse(f"t{self.count}", "read", {"path": "a"})
         said = (*content, call) if calling else content
         thought = 7 if self.count % 2 else None
