@@ -9,11 +9,8 @@ import pytest
 from prunecli.agent.permissions.judge import Rules
 from tests.agent.judged import Scene, corpus, scene
 
-HERE = Path(__file__).parent
 HOSTILE = [*corpus("permissions/hostile_lines.txt"), *corpus("bypass_corpus.txt")]
-HARMLESS = [
-    line for line in (HERE / "harmless_lines.txt").read_text().split("\n") if line[:1] not in ("", "#")
-]
+HARMLESS = corpus("permissions/harmless_lines.txt")
 EVERYDAY = Rules(
     allow=(
         *("bash(git log *)", "bash(git diff *)", "bash(git status)", "bash(git show *)", "bash(git grep *)"),
@@ -32,23 +29,30 @@ EVERYDAY = Rules(
 )
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """A repository with a tracked .npmrc, the configuration that husky, git-lfs and a helper write, and a .env."""
-    made = scene(tmp_path_factory.mktemp("scene"))
-    env = {"PATH": os.environ["PATH"], "HOME": str(made.home), "GIT_CONFIG_NOSYSTEM": "1"}
-    (made.workspace / ".gitignore").write_text("out\nkey\nloop\n.env\ndeploy\n")
-    for words in (
-        ["init", "-q"],
-        ["add", "."],
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one"],
-        ["config", "core.hooksPath", ".husky/_"],
-        ["config", "filter.lfs.clean", "git-lfs clean -- %f"],
-        ["config", "filter.lfs.required", "true"],
-        ["config", "credential.helper", "!gh auth git-credential"],
-    ):
-        subprocess.run(["git", *words], cwd=made.workspace, env=env, check=True)
-    return made
+HUSKY = (
+    ("core.hooksPath", ".husky/_"),
+    ("filter.lfs.clean", "git-lfs clean -- %f"),
+    ("filter.lfs.required", "true"),
+    ("credential.helper", "!gh auth git-credential"),
+)
+"""The configuration that husky, git-lfs and a credential helper write."""
+
+
+def project(folder: Path, *, env: bool, husky: bool) -> Scene:
+    """A committed repository without secrets; with `env` there is an ignored .env."""
+    here = Scene(folder / "ws", folder / "outside", folder / "home")
+    for path in (here.workspace / "src", here.outside, here.home):
+        path.mkdir(parents=True)
+    for name, text in (("src/a.py", "a = 1\n"), ("README.md", "# A\n"), (".gitignore", ".env\n")):
+        (here.workspace / name).write_text(text)
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one")
+    settings = HUSKY if husky else ()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(here.home), "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (("init", "-q"), ("add", "."), commit, *(("config", *setting) for setting in settings)):
+        subprocess.run(["git", *words], cwd=here.workspace, env=environ, check=True)
+    if env:
+        (here.workspace / ".env").write_text("KEY=secret\n")
+    return here
 
 
 def test_the_corpora_have_the_size_they_claim() -> None:
@@ -57,15 +61,22 @@ def test_the_corpora_have_the_size_they_claim() -> None:
 
 
 @pytest.mark.parametrize("rules", [Rules(), EVERYDAY], ids=["no rules", "everyday rules"])
-def test_no_hostile_line_runs_without_a_question(here: Scene, tmp_path: Path, rules: Rules) -> None:
+def test_no_hostile_line_runs_without_a_question(tmp_path: Path, rules: Rules) -> None:
     plain = scene(tmp_path)  # without a repository nothing is ignored
     for line in HOSTILE:
         for mode, kind in (("ask", "ask"), ("edits", "ask"), ("plan", "deny")):
             assert plain.bash(line, mode=mode, rules=rules).kind == kind, (mode, line)
 
 
-@pytest.mark.parametrize("deny", [(), ("read(.env)",)], ids=["no rule", "deny read(.env)"])
-def test_nine_of_ten_lines_of_real_sessions_pass(here: Scene, deny: tuple[str, ...]) -> None:
-    """With a .env present, a repository that husky, git-lfs and a credential helper configured, and a deny rule."""
-    asked = [line for line in HARMLESS if here.bash(line, rules=Rules(deny=deny)).kind != "allow"]
-    assert len(asked) * 10 <= len(HARMLESS), asked
+@pytest.mark.parametrize(
+    ("env", "husky", "floor"),
+    [(False, False, 180), (True, False, 175), (False, True, 180), (True, True, 175)],
+    ids=["plain", "env", "husky", "env and husky"],
+)
+def test_most_lines_of_real_sessions_pass(tmp_path: Path, env: bool, husky: bool, floor: int) -> None:
+    """`floor`: how many of the 200 pass. Where there is a .env, read(.env) is denied too."""
+    here = project(tmp_path, env=env, husky=husky)
+    rules = Rules(deny=("read(.env)",) if env else ())
+    lines = [line.replace("{workspace}", str(here.workspace)) for line in HARMLESS]
+    asked = [line for line in lines if here.bash(line, rules=rules).kind != "allow"]
+    assert len(lines) - len(asked) >= floor, asked
