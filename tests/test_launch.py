@@ -10,6 +10,7 @@ from prunecli.launch import demo_launch
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
+from prunecli.sandbox import landlock
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
@@ -75,6 +76,7 @@ def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
     assert runtime.model_name == "demo"
 
 
+@pytest.mark.skipif(landlock.version() >= landlock.NEEDED_VERSION, reason="Landlock works here without bwrap")
 def test_where_a_sandbox_is_required_and_there_is_none_nothing_starts(tmp_path: Path) -> None:
     asked = Launch(cwd=tmp_path, sets=("sandbox.mode=require",))
     with pytest.raises(UsageError, match="'require', but bwrap: it is not installed") as refused:

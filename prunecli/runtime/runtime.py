@@ -275,10 +275,7 @@ class Runtime:
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
-        """The context of the next tool call by the model.
-
-        The user `approved` this very call; a rule, the mode or the user `granted` it; it only `reads`.
-        """
+        """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
         confine = self.sandbox.confine(granted=granted)
         return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)

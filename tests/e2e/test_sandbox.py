@@ -3,19 +3,29 @@
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.e2e.test_twenty_turns import DEADLINE, environment
 from tests.endpoint import Call, Reply, serve
 from tests.sandbox.confining import needs_bubblewrap
 
 
-def test_a_headless_run_says_its_sandbox_and_what_that_blocked(tmp_path: Path) -> None:
+@pytest.fixture
+def outside() -> Iterator[Path]:
+    """A path in a folder of the disk: one below /tmp would be written to the private /tmp inside."""
+    with tempfile.TemporaryDirectory(prefix=".prunecli-test-", dir=Path.home()) as folder:
+        yield Path(folder, "outside.txt")
+
+
+def test_a_headless_run_says_its_sandbox_and_what_that_blocked(tmp_path: Path, outside: Path) -> None:
     needs_bubblewrap()
     work = tmp_path / "project"
     work.mkdir()
     (work / ".env").write_text("KEY=hush\n")
-    outside = Path("/usr/prunecli-outside.txt")  # not below /tmp, of which the sandbox has its own
     replies = [
         Reply([Call("bash", {"command": f"echo in > in.txt; echo out > {outside}"})]),
         Reply([Call("bash", {"command": "cat .env"})]),

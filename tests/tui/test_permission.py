@@ -234,7 +234,7 @@ async def test_the_timeout_of_a_command_is_no_line_of_it(tmp_path: Path) -> None
 
 
 async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) -> None:
-    command = "python3 tests/run_everything.py --verbose --until-the-line-is-broken --twice " + "x" * 30
+    command = "make run_everything VERBOSE=1 UNTIL=the-line-is-broken REPEAT=twice OPTION=" + "x" * 30
     async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": command}))) as s:
         await asked(s)
         await s.until_shown("2 Yes, and don't ask again")
