@@ -15,7 +15,7 @@ def test_a_headless_run_says_its_sandbox_and_what_that_blocked(tmp_path: Path) -
     work = tmp_path / "project"
     work.mkdir()
     (work / ".env").write_text("KEY=hush\n")
-    outside = tmp_path / "outside.txt"
+    outside = Path("/etc/prunecli-outside.txt")
     replies = [
         Reply([Call("bash", {"command": f"echo in > in.txt; echo out > {outside}"})]),
         Reply([Call("bash", {"command": "cat .env"})]),
