@@ -14,7 +14,7 @@ from prunecli.config import Config
 from prunecli.errors import UsageError
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import ToolUse, plain_text
-from prunecli.providers.scripted import Scripted
+from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rules_as_walls import make_walls
 from prunecli.runtime.shell import shell
@@ -62,7 +62,7 @@ def walled(
 
 def bash(command: str, **more) -> list[Scripted]:
     """One call, then the end."""
-    return [Scripted(calls=(ToolUse("a", "bash", {"command": command, **more}),)), Scripted("done")]
+    return [calls(ToolUse("a", "bash", {"command": command, **more})), says("done")]
 
 
 async def result(runtime: Runtime) -> str:
