@@ -46,7 +46,7 @@ ACTIONS: tuple[Action, ...] = (
 """All actions, in the order of the key list."""
 
 NONE = "none"
-"""Written in place of a key: the action has no key."""
+"""The value that leaves an action without a key."""
 
 _SHOWN = {
     "escape": "Esc",

@@ -41,7 +41,7 @@ def parser() -> "MarkdownIt":
 
 
 def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
-    """Keeps the underscores of a Python name: `pkg/__init__.py:3` is a path, not a strong `init`."""
+    """Keep the underscores of Python names: `pkg/__init__.py:3` is a path, not a strong `init`."""
     found = _DUNDER.match(state.src, state.pos)
     if found is None:
         return False

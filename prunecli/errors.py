@@ -108,7 +108,7 @@ class Overloaded(ProviderError):
 
 
 class NoSummaryNow(Overloaded):
-    """The endpoint can't make a summary, or read one that it made, for the moment."""
+    """The endpoint temporarily cannot make a summary or read one that it made."""
 
 
 class ConnectionLost(ProviderError):
@@ -140,7 +140,7 @@ class FieldRefused(BadRequest):
 
 
 class SummaryRejected(BadRequest):
-    """The endpoint does not take back a summary that it made."""
+    """The endpoint rejects a summary that it made."""
 
 
 class InvalidRequest(BadRequest):

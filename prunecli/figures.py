@@ -2,11 +2,15 @@
 
 
 def short(tokens: int) -> str:
-    """Tokens in at most five characters: 812, 45.2K, 1.3M."""
-    for size, unit in ((1_000_000, "M"), (1_000, "K")):
-        if abs(tokens) >= size:
-            return f"{tokens / size:.1f}{unit}"
-    return str(tokens)
+    """Tokens in at most five characters and a sign: 812, 45.2K, 128K, 1.3M."""
+    if abs(tokens) < 1_000:
+        return str(tokens)
+    value, unit = next(
+        (tokens / size, unit)
+        for size, unit in ((1_000, "K"), (1_000_000, "M"), (1_000_000_000, "G"))
+        if abs(tokens) < 999.5 * size or unit == "G"
+    )
+    return f"{value:.1f}{unit}" if abs(value) < 99.95 else f"{value:.0f}{unit}"
 
 
 def budget(tokens: int) -> str:

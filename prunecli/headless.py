@@ -1,6 +1,6 @@
 """Headless runs: one run per prompt, printed as text, json or stream-json, then an exit code.
 
-Reads the session's event stream like the screen does; never asks the user anything.
+Reads the session's event stream as the screen does. Never asks the user anything.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     PrunApplied,
     Record,
@@ -81,7 +82,7 @@ class Printer:
                     type="system", subtype="api_retry", attempt=attempt, delay_s=seconds, error=reason
                 )
             case SummaryStarted():
-                self.err("summarising the older part of the session …")
+                self.err("summarizing the older part of the session …")
             case _:
                 pass
         if notice := notice_of(event, self.runtime):
@@ -100,6 +101,8 @@ class Printer:
                 self.usage.append(event.usage)
                 self.calls |= {call.id: call for call in tool_uses(event.content)}
                 self._message("assistant", content_to_json(event.content), model=event.model)
+            case AttemptBilled(usage=usage):
+                self.usage.append(usage)
             case ToolResult():
                 if event.details.get("denied"):
                     self._denied(event)

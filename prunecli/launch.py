@@ -117,7 +117,7 @@ def _piped() -> str:
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code of an error at start. 141 is what a shell reports for a closed pipe."""
+    """The exit code for an error at startup. Shells report 141 for a closed pipe."""
     if isinstance(error, OutputFailed):
         return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2

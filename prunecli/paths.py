@@ -14,7 +14,7 @@ from zlib import crc32
 
 PACKAGE = Path(__file__).resolve().parent
 _NOWHERE = Path("/nonexistent")
-"""Stands for the home of a user without one: nothing exists there and nothing can be written."""
+"""The home directory of a user without one: nothing exists there and nothing can be written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Makes text from models, tools, files and servers safe for a terminal.
 
-Replaces every code point that moves the cursor, changes the writing direction or is invisible with a visible one. The
-length stays the same, so offsets stay valid. prunecli adds its own colours and cursor movement afterwards.
+Replaces code points that move the cursor, change the writing direction or are invisible with visible ones. The length
+stays the same, so offsets stay valid. prunecli adds its own colors and cursor movement afterwards.
 """
 
 import re
@@ -9,7 +9,7 @@ from functools import cache
 
 # Control (Cc), format (Cf), surrogates (Cs), line and paragraph separators, code points without a glyph
 # (Unicode's Default_Ignorable_Code_Point) and non-characters. Includes the tab but not the line feed. Whether a
-# joiner or variation selector may stay depends on its neighbours; see below.
+# joiner or variation selector may stay depends on its neighbors; see below.
 _HIDDEN_BASIC = (
     "\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff"
@@ -62,7 +62,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Replace everything in `text` that acts or hides; the length stays the same.
+    """Replace all active and invisible characters in `text`; the length stays the same.
 
     Line feeds stay. Other ASCII controls, including the tab, become their Unicode symbol (ESC: ␛). C1 controls,
     bidirectional and invisible code points, tags, lone surrogates and non-characters become U+FFFD. Joiners and

@@ -24,6 +24,7 @@ ASYNC_ALLOWED = (
     "providers",
     "tools",
     "sandbox",
+    "agent/attempts.py",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
@@ -36,7 +37,7 @@ ASYNC_ALLOWED = (
     "library.py",
 )
 """headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/user_code.py": 1, "tools/tool.py": 1}
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "tools/tool.py": 1}
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 
 

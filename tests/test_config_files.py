@@ -70,7 +70,7 @@ def test_a_directory_a_pipe_and_a_socket_are_no_files(here):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_without_permission_is_named(here):
     here.user("").chmod(0)
-    with pytest.raises(ConfigError, match=r"config\.toml: can't be read: Permission denied"):
+    with pytest.raises(ConfigError, match=r"cannot read config\.toml: Permission denied"):
         here.load()
 
 

@@ -83,7 +83,7 @@ async def test_a_summary_is_announced_and_is_no_answer(tmp_path: Path) -> None:
     err: list[str] = []
     await run_headless(runtime, ("a", "b", "c", "d"), form="text", out=out.append, err=err.append)
     assert out[-1] == "Go."
-    assert err == ["summarising the older part of the session …"]
+    assert err == ["summarizing the older part of the session …"]
 
 
 async def test_retries_are_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the sanitiser lets through, and what it never does."""
+"""What the sanitizer lets through, and what it never does."""
 
 import unicodedata
 
@@ -14,7 +14,7 @@ text_with_anything = st.text(st.characters(codec=None), max_size=60)
 
 
 def hides_or_acts(char: str) -> bool:
-    if char in "\n\u200c\u200d\ufe0e\ufe0f":  # judged by their neighbours, in tests of their own
+    if char in "\n\u200c\u200d\ufe0e\ufe0f":  # judged by their neighbors, in tests of their own
         return False
     code = ord(char)
     return (
@@ -109,7 +109,7 @@ def test_text_of_any_script_is_left_alone():
         assert visible(text) == text
 
 
-def test_source_normalises_line_ends_and_tabs():
+def test_source_normalizes_line_ends_and_tabs():
     assert source("a\r\nb\r\n") == "a\nb\n"
     assert source("a\tb\n\tc") == "a   b\n    c"
 

@@ -1,7 +1,7 @@
 """Assemble the next request from the context: messages, cache marks, hash; and validate it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prunecli.context.compaction import CompactionPlan
 from prunecli.context.state import Context
@@ -39,19 +39,11 @@ class ModelSettings:
 def assemble(context: Context, model: ModelSettings) -> Request:
     """Build the next request. Raises InvalidRequest if it breaks an invariant."""
     messages = context.messages()
-    request = Request(
-        model.name,
-        model.max_tokens,
-        context.preamble,
-        messages,
-        cache_marks(context.wire, messages),
-        thinking_for(messages, model.thinking),
-        model.cache_ttl,
-        _betas(model, messages),
-        context.counts.context_tokens,
-        context.sha256(),
-        model.effort,
-        model.context_management,
+    request = replace(
+        _request(context, model, messages, messages),
+        tokens=context.counts.context_tokens,
+        sha256=context.sha256(),
+        context_management=model.context_management,
     )
     validate(request, context.wire.unchanged, paused=paused(context))
     return request
@@ -104,17 +96,8 @@ def summary_request(
         asked = WireMessage.of("user", (*last.blocks, question), (*last.seqs, -1))
     else:
         asked = WireMessage.of("user", (question,), (-1,))
-    marks = cache_marks(context.wire, tuple(messages))
-    request = Request(
-        model.name,
-        model.max_tokens,
-        context.preamble,
-        (*messages, asked),
-        marks,
-        thinking_for((*messages, asked), model.thinking),
-        model.cache_ttl,
-        _betas(model, messages),
-        effort=model.effort,
+    request = replace(
+        _request(context, model, (*messages, asked), tuple(messages)),
         context_management=model.context_management,
     )
     validate(request)
@@ -128,20 +111,34 @@ def compaction_request(context: Context, model: ModelSettings, plan: CompactionP
     """
     kept = next(item for item in context.items if item.kind != "summary" and item.seq >= plan.tail_start)
     messages = context.messages()[: context.group_of(kept.seq)]
-    request = Request(
-        model.name,
-        model.max_tokens,
-        context.preamble,
-        messages,
-        cache_marks(context.wire, messages),
-        thinking_for(messages, model.thinking),
-        model.cache_ttl,
-        _betas(model, messages, summarizes=True),
-        effort=model.effort,
+    request = replace(
+        _request(context, model, messages, messages, summarizes=True),
         compaction={"type": "summarize", "instructions": plan.instructions()},
     )
     validate(request)
     return request
+
+
+def _request(
+    context: Context,
+    model: ModelSettings,
+    messages: tuple[WireMessage, ...],
+    marked: tuple[WireMessage, ...],
+    *,
+    summarizes: bool = False,
+) -> Request:
+    """A request of these messages in the session's settings, with cache breakpoints in the `marked` ones."""
+    return Request(
+        model.name,
+        model.max_tokens,
+        context.preamble,
+        messages,
+        cache_marks(context.wire, marked),
+        thinking_for(messages, model.thinking),
+        model.cache_ttl,
+        _betas(model, messages, summarizes=summarizes),
+        effort=model.effort,
+    )
 
 
 def _betas(

@@ -133,7 +133,7 @@ class Executor:
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
 
-        Each call is parsed and judged once, just before it runs. When cancelled, finished results are
+        Each call is parsed and judged once, just before it runs. When canceled, finished results are
         kept; the loop answers the rest as interrupted.
         """
         beside: list[_Ready] = []
@@ -212,7 +212,7 @@ class Executor:
     def _record_finished(
         self, waiting: Sequence[tuple[ToolUse, asyncio.Task[tuple[ToolOutput, int]]]]
     ) -> None:
-        """Record the calls that finished before the others were cancelled. Raises StorageFailed after the last."""
+        """Record the calls that finished before the others were canceled. Raises StorageFailed after the last."""
         failed: StorageFailed | None = None
         for call, task in waiting:
             if not task.cancelled() and task.exception() is None:

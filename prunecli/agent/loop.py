@@ -17,6 +17,7 @@ from prunecli.agent.assemble import (
     sent,
     summary_request,
 )
+from prunecli.agent.attempts import Attempts
 from prunecli.agent.decide import (
     Act,
     Compact,
@@ -30,10 +31,10 @@ from prunecli.agent.decide import (
 )
 from prunecli.agent.execute import Executor
 from prunecli.agent.journal import Journal
+from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
-from prunecli.context.oversize import way_around
 from prunecli.context.repair import (
     leave_out_images,
     named_entry,
@@ -59,25 +60,19 @@ from prunecli.model.events import (
     PrunApplied,
     RunEnded,
 )
-from prunecli.model.messages import Text, Usage, plain_text
+from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import (
     Notice,
-    RetryScheduled,
-    StreamDiscarded,
-    StreamStarted,
     SummaryEnded,
     SummaryStarted,
-    TextDelta,
 )
-from prunecli.providers.provider import Begun, Provider, Response
+from prunecli.providers.provider import Provider, Response
 
 LARGE_BODY_BYTES = 8_000_000
 """Above this size, a request refused as too long is taken to be refused for its images."""
 
 NOT_READ = "this model does not accept summaries by the endpoint, so it is sent as text"
-SUMMARY_TRIES = 3
-"""How often to ask an endpoint that can't make a summary at the moment."""
 
 
 @dataclass(slots=True)
@@ -100,9 +95,18 @@ class Run:
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
-    _partial: list[str] = field(default_factory=list)
-    _begun: Usage = Usage()
     _complained: set[str] = field(default_factory=set)
+    _attempts: Attempts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._attempts = Attempts(
+            self.session,
+            self.provider,
+            self.retry,
+            lambda seconds: self.sleep(seconds),
+            self.jitter,
+            self._spend,
+        )
 
     async def run(self) -> Done:
         """Run until there is nothing to do, and record why it ended.
@@ -113,7 +117,7 @@ class Run:
         try:
             done = await self._steps()
         except asyncio.CancelledError:
-            self._keep_partial()
+            self._attempts.stopped()
             await self._end("interrupted")
             return Done("interrupted")
         except ProviderError:
@@ -145,12 +149,6 @@ class Run:
         self.session.answer_open_calls()
         self.session.keep(RunEnded(reason))
         await asyncio.to_thread(self.session.commit)
-
-    def _keep_partial(self) -> None:
-        text = "".join(self._partial)
-        self._partial.clear()
-        if text.strip():
-            self.session.keep(AssistantMessage((Text(text),), self.model().name, "interrupted", self._begun))
 
     # The model's turn ----------------------------------------------------------------------------------------
 
@@ -234,10 +232,8 @@ class Run:
         begun = monotonic()
         request, response = await self._answered(self._next)
         duration = round((monotonic() - begun) * 1000)
-        self._partial.clear()
-        self.limits = replace(
-            self.limits, turns=self.limits.turns + 1, cost=self.limits.cost + self.cost(response.usage)
-        )
+        self._spend(response.usage)
+        self.limits = replace(self.limits, turns=self.limits.turns + 1)
         self.session.keep(
             AssistantMessage(
                 response.content,
@@ -254,6 +250,9 @@ class Run:
         for loss in self.session.context.unseen.told(request.model):
             self.session.tell(Notice(loss, "warning"))
 
+    def _spend(self, usage: Usage) -> None:
+        self.limits = replace(self.limits, cost=self.limits.cost + self.cost(usage))
+
     async def _next(self) -> Request:
         """Assemble the next request and record it."""
         request = assemble(self.session.context, self.model())
@@ -261,7 +260,9 @@ class Run:
         await asyncio.to_thread(self.session.commit)
         return request
 
-    async def _answered(self, make: Callable[[], Awaitable[Request]]) -> tuple[Request, Response]:
+    async def _answered(
+        self, make: Callable[[], Awaitable[Request]], *, summary: bool = False
+    ) -> tuple[Request, Response]:
         """Send a request and return it with its response.
 
         It is resent without optional fields that the endpoint refuses, and without thinking that it refuses: first
@@ -275,7 +276,7 @@ class Run:
                 self.session.emit(stale)
             request = await make()
             try:
-                return request, await self._stream_until_answered(request)
+                return request, await self._attempts.until_answered(request, summary=summary)
             except FieldRefused as refused:
                 field = next((name for name in refused.fields if name in request.optional_fields), "")
                 if not field or not self.forgo(field):
@@ -302,7 +303,7 @@ class Run:
         return self.policy().view(self.session.context)
 
     async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
-        """Ask for a summary and record it. A failed, cancelled or useless one changes nothing.
+        """Ask for a summary and record it. A failed, canceled or useless one changes nothing.
 
         `short` leaves the messages that stay out of the request, because the whole is too long.
         """
@@ -311,26 +312,27 @@ class Run:
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
 
         try:
-            event = await self._summarised(plan, short=short)
+            event = await self._summarized(plan, short=short)
         except ProviderError as error:
             self.session.tell(Notice(f"compaction failed: {error}", "warning"))
             return
         finally:
-            self._partial.clear()
+            self._attempts.stopped_summary()
             self.session.tell(SummaryEnded())
-        if event is None or event.tokens_after >= event.tokens_before:
+        if event is None:
             self.session.tell(
                 Notice("compaction failed: the summary would not make the context smaller", "warning")
             )
             return
         self.session.keep(event)
 
-    async def _summarised(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
+    async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
         """The event of a summary by the endpoint, or by the model if the plan says so or the endpoint makes none.
 
-        None for an empty summary. Its usage covers all attempts.
+        None for a summary that is empty or makes nothing smaller. An attempt that is not used is recorded with
+        its usage.
         """
-        context, spent = self.session.context, Usage()
+        context = self.session.context
 
         async def ask() -> Request:
             nonlocal plan
@@ -342,56 +344,24 @@ class Run:
 
         while True:
             try:
-                _, response = await self._answered(ask)
+                _, response = await self._answered(ask, summary=True)
             except (BadRequest, ContextOverflow, NoSummaryNow) as refused:
                 if not plan.by_endpoint:
                     raise
                 why = refused.message
             else:
-                self.limits = replace(self.limits, cost=self.limits.cost + self.cost(response.usage))
-                spent = spent.plus(response.usage)
                 block = signed_summary(response.content) if plan.by_endpoint else None
                 text = str(block["content"]) if block else plain_text(response.content)
+                if (block or not plan.by_endpoint) and text.strip():
+                    event = plan.event(context, text, block)
+                    if event.tokens_after < event.tokens_before:
+                        self._spend(response.usage)
+                        return replace(event, model=self.model().name, usage=response.usage)
+                self._attempts.bill("summary", response.usage)
                 if block or not plan.by_endpoint:
-                    event = plan.event(context, text, block) if text.strip() else None
-                    return event and replace(event, model=self.model().name, usage=spent)
+                    return None
                 why = f"the endpoint made no summary ({response.stop_reason})"
                 if response.content:
                     self.forgo(COMPACTION)  # it ignored the field and answered normally
-            self._partial.clear()
             self.session.tell(Notice(f"{why}; the model writes one instead"))
             plan = self.policy().instead(context, plan, short=short)
-
-    async def _stream_until_answered(self, request: Request) -> Response:
-        attempt = 1
-        while True:
-            streamed = False
-            try:
-                self._begun = Usage()
-                self.session.tell(StreamStarted())
-                async for event in self.provider.stream(request):
-                    if isinstance(event, Response):
-                        return event
-                    if isinstance(event, Begun):
-                        self._begun = event.usage
-                        continue
-                    streamed = True
-                    if isinstance(event, TextDelta):
-                        self._partial.append(event.text)
-                    self.session.tell(event)
-                raise AssertionError("a provider's stream ended without a response")
-            except ProviderError as error:
-                self._partial.clear()
-                if streamed:
-                    self.session.tell(StreamDiscarded())
-                wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
-                if request.compaction and isinstance(error, NoSummaryNow) and attempt >= SUMMARY_TRIES:
-                    wait = None
-                if wait is None:
-                    error.hint = self.retry.hint(error)
-                    raise
-                if attempt == 1 and error.hint:
-                    self.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
-                self.session.tell(RetryScheduled(attempt, wait, error.message))
-                await self.sleep(wait)
-                attempt += 1

@@ -1,4 +1,4 @@
-"""The retry policy for failed requests. Retries are visible and can be cancelled."""
+"""The retry policy for failed requests. Retries are visible and can be canceled."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -56,9 +56,7 @@ def context(
     estimator: Annotated[
         str | None, Option("--estimator", help="Token estimator: tiktoken or chars4.")
     ] = None,
-    no_recall: Annotated[
-        bool, Option("--no-recall", help="Leave recall handles out of placeholders.")
-    ] = False,
+    no_recall: Annotated[bool, Option("--no-recall", help="Omit recall handles from placeholders.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the context of the next request: with recorded edits, or with what a strategy proposes."""

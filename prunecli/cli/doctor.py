@@ -13,7 +13,7 @@ from prunecli.sanitize import one_line
 def doctor(ctx: typer.Context) -> None:
     """Check the terminal, configuration, key, endpoint, sandbox, rg and session folder.
 
-    Exits with 1 if something has to be fixed.
+    Exits with 1 if there is a problem.
     """
     from prunecli.runtime.checkup import MARKS, checkup, patient_of
 

@@ -73,15 +73,14 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarised.")
+        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarized.")
     ] = False,
     keep_secrets: Annotated[
         bool, typer.Option("--keep-secrets", help="Keep text that looks like a key or token.")
     ] = False,
 ) -> None:
     """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
-    from prunecli.session.exporters.formats import exported
-    from prunecli.session.exporters.output import write_new
+    from prunecli.session.exporters.formats import exported, write_new
 
     path = Path(session) if Path(session).is_file() else _store().find(session)
     source = _read(path)

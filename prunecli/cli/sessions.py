@@ -74,7 +74,7 @@ def _parent(member: Member) -> dict[str, object] | None:
 
 @app.command("search")
 def search(
-    words: Annotated[list[str], typer.Argument(help="Words that one message or output must all contain.")],
+    words: Annotated[list[str], typer.Argument(help="Words to find, all in one message or output.")],
     here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -102,12 +102,7 @@ def search(
 
 @app.command("show")
 def show(
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
-        ),
-    ],
+    session: Readable,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records, one per line.")] = False,
 ) -> None:
     """Show the conversation of a session."""
@@ -122,14 +117,7 @@ def show(
 
 
 @app.command("verify")
-def verify(
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
-        ),
-    ],
-) -> None:
+def verify(session: Readable) -> None:
     """Check every line and recompute the hash of every request from the log alone."""
     path = _path(session)
     with working("verifying"):
@@ -143,12 +131,7 @@ def verify(
 @app.command("audit")
 def audit_(
     ctx: typer.Context,
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="Session id, unique prefix or name, or a file.", autocompletion=completions.sessions
-        ),
-    ],
+    session: Readable,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show estimated, reported and cached tokens and the cost of each request."""

@@ -116,7 +116,7 @@ class GoOn:
 
 @dataclass(frozen=True, slots=True)
 class CompactNow:
-    """Summarise the older part of the session, with this focus."""
+    """Summarize the older part of the session, with this focus."""
 
     focus: str = ""
 
@@ -208,8 +208,8 @@ RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command; `name` has no slash, `help` is one line. A `stand_in` names what to use
-    instead of a command of other agents."""
+    """A slash command; `name` has no slash, `help` is one line. A `stand_in` stands for a command of other agents and
+    names the replacement."""
 
     name: str
     help: str
@@ -234,7 +234,7 @@ def load(name: str) -> Command:
 
 
 def all_commands() -> tuple[Command, ...]:
-    """Every command, for the menu and /help: those that do something first."""
+    """Every command, for the menu and /help; stand-ins come last."""
     return tuple(sorted(map(load, command_names()), key=lambda command: command.stand_in))
 
 
@@ -266,7 +266,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:
-    """The effects of switching sessions: messages still queued in the old one go back into the prompt, except entries
-    to restore there."""
+    """The effects of switching sessions. Messages still queued in the old session return to the prompt, except
+    entries to restore there."""
     said = [words for words in unheard if not words.startswith("/restore ")]
     return [SwitchSession(), *([FillPrompt("\n\n".join(said))] if said else [])]

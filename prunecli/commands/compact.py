@@ -1,15 +1,15 @@
-"""/compact: summarise the older part of the session."""
+"""/compact: summarize the older part of the session."""
 
 from collections.abc import Sequence
 
 from prunecli.commands.command import CompactNow, Effect, Say
 from prunecli.model.messages import Json
 from prunecli.runtime import Runtime
-from prunecli.runtime.thinking_cost import thinking_cost
+from prunecli.runtime.entry_numbers import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Summarise the older part of the session, with an optional focus: /compact the parser."""
+    """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [Say("The agent is working. Esc to stop it.", "warning")]
     plan = runtime.policy.plan_compaction(runtime.session.context, arguments)

@@ -37,7 +37,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     books = pruning(responses, tracked, choices.known_price, runtime.policy.market.ttl_ms)
     note = _note(books, responses)
     if (lost := context.unseen.cost_of_edits()).blocks:
-        note += f"\nEdits cost {lost}."
+        note += f"\nPruning cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
 
 
@@ -69,7 +69,7 @@ def _total(responses: Sequence[Paid]) -> str:
 
 def _when(one: Paid, zone: tzinfo | None) -> str:
     when = datetime.fromtimestamp(one.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S")
-    return when + (" summary" if one.summary else "")
+    return when + ("" if one.kind == "answer" else f" {one.kind}")
 
 
 def _note(found: Pruning, responses: Sequence[Paid]) -> str:

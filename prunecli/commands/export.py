@@ -5,8 +5,7 @@ from pathlib import Path
 
 from prunecli.commands.command import Effect, Say
 from prunecli.runtime import Runtime
-from prunecli.session.exporters.formats import ENDINGS, exported, format_named
-from prunecli.session.exporters.output import write_new
+from prunecli.session.exporters.formats import ENDINGS, exported, format_named, write_new
 from prunecli.tools.files.workspace import seen_from
 
 

@@ -15,7 +15,7 @@ _KEYS = (
     ("show_keys", "for all keys"),
 )
 _IN_LINES = (
-    "Enter to send · end a line with \\ to continue it · !command runs in the shell and is shown to the model, "
+    "Enter to send · end a line with \\ for a new line · !command runs in the shell and is shown to the model, "
     "!!command is not · Tab to complete a command · Ctrl+C to interrupt · Ctrl+D to quit"
 )
 

@@ -7,22 +7,22 @@ from prunecli.commands.command import Effect, Say, Submit
 from prunecli.runtime import Runtime
 
 _WRITE = """\
-Write AGENTS.md in this directory: what a coding agent has to know to work here and can't see at a glance.
+Write AGENTS.md in this directory: what a coding agent must know to work here and cannot see at a glance.
 
 Look first: the manifest and lock files, the README, the CI configuration, the layout, typical sources and tests.
-Then write, at most 60 lines:
+Then write at most 60 lines:
 
-- how to build it, run all tests, run one test, lint and type-check: commands that you found in the project
-- how it is laid out, in a few lines, and what depends on what
-- conventions that are followed here and differ from what is usual
-- traps: what must not be edited, what is generated, what needs a service
+- how to build it, run all tests, run one test, lint and type-check: only commands that you found in the project
+- the layout in a few lines, and which parts depend on which
+- conventions that differ from common practice
+- pitfalls: files that must not be edited, generated files, tests that need a service
 
-Nothing that holds for every project, no praise, nothing that you did not see."""
+Leave out advice that fits any project, praise, and anything you did not verify."""
 
 _IMPROVE = """\
-Read {name} in this directory and check it against the project: are the commands right, is the layout as described, \
-what is missing, what is no longer true? Then edit it with the smallest changes. Keep what people wrote where it \
-still holds, and keep it below 60 lines where you can."""
+Read {name} in this directory and check it against the project: are the commands and the layout correct, what is \
+missing, what is out of date? Then update it with the smallest changes. Keep what people wrote if it is still true, \
+and stay below 60 lines if you can."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -17,7 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
     def keep(key: str) -> Sequence[Effect]:
         if not key.strip():
-            return [Say("No key entered, nothing changed.")]
+            return [Say("No key entered; nothing changed.")]
         keys = runtime.config.providers.keys(runtime.config.model.provider)
         file = save_key(places, key, keys)
         notices = runtime.reload()

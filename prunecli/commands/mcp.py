@@ -6,7 +6,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.runtime import Runtime
 
 STAND_IN = True
-"""It only says what to use here, so it is listed last."""
+"""Marks a command that only names a replacement, so it is listed last."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -12,7 +12,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     folder = runtime.setup.cwd
     paths = [folder / name for name in INSTRUCTION_FILES]
     path = next((path for path in paths if path.is_file()), paths[0])
-    said = (
-        f"Sessions read {path.name} when they start: /new to use your changes. /init lets the agent write it."
-    )
+    said = f"New sessions load {path.name}: /new to use your changes. /init lets the agent write it."
     return [Say(said), EditFile(path)]

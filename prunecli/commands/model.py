@@ -11,7 +11,7 @@ from prunecli.providers.models import ALIASES as MODEL_ALIASES
 from prunecli.providers.models import ModelInfo, ModelTable
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import offered, patient_of
-from prunecli.runtime.thinking_cost import thinking_cost
+from prunecli.runtime.entry_numbers import thinking_cost
 
 _OFFERED = "--offered"
 

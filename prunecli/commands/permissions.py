@@ -1,4 +1,4 @@
-"""/permissions: the permission mode and the rules in force."""
+"""/permissions: choose the permission mode; shows the rules in force."""
 
 from collections.abc import Sequence
 

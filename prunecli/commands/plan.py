@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say, Submit
+from prunecli.model.messages import plain_text
+from prunecli.model.notes import plan_in
 from prunecli.runtime import Runtime
 
 
@@ -12,3 +14,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments:
         return [Submit(arguments)]
     return [Say("Plan mode: the agent only reads, then proposes a plan to approve or deny.")]
+
+
+def plan_of(runtime: Runtime) -> str:
+    """The plan at the end of the last answer in plan mode, or ""."""
+    context = runtime.session.context
+    last = context.items[-1] if context.items else None
+    if runtime.gatekeeper.mode != "plan" or runtime.running or last is None or last.kind != "assistant":
+        return ""
+    return plan_in(plain_text(getattr(last.event, "content", ())))

@@ -1,4 +1,4 @@
-"""/prune-stats: what pruning did so far: the ledger, and the cost of each prune and undo."""
+"""/prune-stats: the ledger, and the cost of each prune and undo."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo

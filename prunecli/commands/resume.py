@@ -54,6 +54,6 @@ def _offer(locked: SessionLocked) -> Choose:
         "resume",
         (
             Choice(f"{id_} --fork", "Open a copy", "continue from here in a separate session"),
-            Choice(f"{id_} --view", "Look at it", "read-only"),
+            Choice(f"{id_} --view", "View it", "read-only"),
         ),
     )

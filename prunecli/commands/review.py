@@ -6,11 +6,11 @@ from prunecli.commands.command import Effect, Say, Submit
 from prunecli.runtime import Runtime
 
 _TASK = """\
-Review {what}. Read the diff first, then as much of the code around it as you need to judge it. Change nothing.
+Review {what}. Read the diff first, then as much of the surrounding code as you need. Change nothing.
 
-Report only what you would ask to be changed, the most serious first: bugs, lost data, security, broken callers, \
-missing tests. For each: file and line, what goes wrong and when, and the smallest fix. If nothing needs to be \
-changed, say so in one line."""
+Report only problems that should be fixed, most serious first: bugs, data loss, security, broken callers, missing \
+tests. For each, give the file and line, what goes wrong and when, and the smallest fix. If there are none, say so \
+in one line."""
 _UNCOMMITTED = "the uncommitted changes in this repository, staged, unstaged and untracked"
 
 

@@ -36,7 +36,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
-    """The file changes of a rewind to each point, and why they are unknown or impossible ("" if neither)."""
+    """The file changes that a rewind to each point would make, and why files cannot be restored ("" if they can)."""
     if runtime.files.off:
         return [Outlook() for _ in seqs], runtime.files.off
     try:

@@ -7,7 +7,7 @@ from prunecli.errors import UsageError
 from prunecli.figures import short
 from prunecli.model.events import PrunReverted
 from prunecli.runtime import Runtime
-from prunecli.runtime.thinking_cost import thinking_cost
+from prunecli.runtime.entry_numbers import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

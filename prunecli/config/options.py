@@ -151,7 +151,7 @@ class Pruning(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compaction(Section):
-    """When to summarise the middle of a long session, and what to keep."""
+    """When to summarize the middle of a long session, and what to keep."""
 
     enabled: Annotated[bool, "Compact automatically. /compact works either way."] = True
     max_context_tokens: Annotated[

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from prunecli.config.effective import Config
-from prunecli.config.user_code import ForeignFailed, called
+from prunecli.config.strategies import ForeignFailed, called
 from prunecli.context.strategy import Chosen, FunctionFailed, Proposal
 from prunecli.context.view import View
 

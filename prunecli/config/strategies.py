@@ -1,22 +1,29 @@
 """The pruning strategies and their options. A file's name is the strategy's name.
 
-Listing imports nothing; a module is imported when its options are needed.
+Listing imports nothing; a module is imported when its options are needed. Every exception of the user's code becomes
+a ForeignFailed, so it cannot end the program.
 """
 
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
 
-from prunecli.config.user_code import ForeignFailed, called
+import prunecli
 from prunecli.errors import ConfigError
 from prunecli.paths import PACKAGE, Places, names_in
 
 AUTO = "auto"
 """The default policy: always a valid name, with or without a file."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_NOT_THEIRS = {Path(module.__file__ or "").parent for module in (prunecli, importlib)}
 
 Importer = Callable[[str], ModuleType]
 """A function from a strategy's name to its module."""
@@ -117,3 +124,22 @@ def import_file(path: Path) -> ModuleType:
         del sys.modules[module_name]
         raise
     return module
+
+
+class ForeignFailed(Exception):
+    """The user's code raised an exception; the text describes it."""
+
+
+def called(function: Callable[P, R], *given: P.args, **more: P.kwargs) -> R:
+    """Call the function and return its result. Raises ForeignFailed for any exception."""
+    try:
+        return function(*given, **more)
+    except Exception as error:
+        raise ForeignFailed(f"{type(error).__name__}: {error}{_where(error)}") from error
+
+
+def _where(error: Exception) -> str:
+    """The last line of the user's code in the traceback; "" if it never ran."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename[:1] != "<"]
+    theirs = [frame for frame in frames if _NOT_THEIRS.isdisjoint(Path(frame.filename).parents)]
+    return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RequestSent
+from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
+
+_BILLED = AssistantMessage | AttemptBilled | CompactionApplied
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Totals so far; `cost` in USD.
+    """Totals so far, of answers and of attempts that were billed without one; `cost` in USD.
 
     The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the one used last, "" if
     nothing was sent from here (an imported session). `model_read` of its
@@ -32,7 +34,7 @@ class Bill:
         event = record.event
         if isinstance(event, RequestSent) and event.model != self.model:
             return replace(self, model=event.model, model_read=0, model_prompt=0)
-        if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
+        if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
         return replace(

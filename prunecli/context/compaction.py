@@ -5,7 +5,7 @@ is separate from pruning, which goes first.
 
 If the endpoint offers it, it makes the summary itself (`by_endpoint`) and signs it. The thinking of the kept turns
 then stays valid, but only if nothing precedes the signed block and nothing comes between it and those turns. So the
-first turns are summarised too, the range ends where a user message follows an answer, and the user's messages are
+first turns are summarized too, the range ends where a user message follows an answer, and the user's messages are
 sent where the compaction happened, after the kept turns.
 """
 
@@ -44,7 +44,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """The range to summarise: after entry `head_end` and before `tail_start`, both kept.
+    """The range to summarize: after entry `head_end` and before `tail_start`, both kept.
 
     `words` are the user's messages in that range, kept verbatim as far as they fit. With `by_endpoint` the endpoint
     makes the summary.
@@ -104,7 +104,7 @@ def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
 def plan_compaction(
     context: Context, options: Options, window: int, focus: str = "", *, by_endpoint: bool = False
 ) -> CompactionPlan | None:
-    """The range to summarise: the middle user turns, or the older exchanges of one long turn.
+    """The range to summarize: the middle user turns, or the older exchanges of one long turn.
 
     None if there is nothing in between. With `by_endpoint`, everything before the recent turns if the conditions
     hold. The range never includes the exchange in progress and never partly overlaps an earlier one.
@@ -148,7 +148,7 @@ def _between_turns(context: Context, options: Options) -> tuple[int, int] | None
 
 
 def _before_recent(context: Context, options: Options, threshold: int) -> tuple[int, int] | None:
-    """The range before the recent turns that the endpoint can summarise with their thinking valid.
+    """The range before the recent turns that the endpoint can summarize with their thinking valid.
 
     None if there is no such range or if the rest would be too large. The range ends where a user message follows an
     answer: otherwise the endpoint would merge the messages on both sides of the cut. A model turn that the endpoint

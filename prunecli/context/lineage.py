@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from prunecli.model.events import (
+    AttemptBilled,
     FilesSaved,
     Record,
     RequestSent,
@@ -18,7 +19,7 @@ from prunecli.model.events import (
     SettingChanged,
 )
 
-_ASIDE = (FilesSaved, RequestSent, RunEnded, SessionStarted, SettingChanged)
+_ASIDE = (AttemptBilled, FilesSaved, RequestSent, RunEnded, SessionStarted, SettingChanged)
 """Events that belong to no branch: rewinds do not affect them."""
 
 

@@ -12,6 +12,7 @@ from prunecli.context.wire_calls import wire_ids
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -29,7 +30,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 
-_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, RunEnded, FilesSaved)
+_OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded, FilesSaved)
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
@@ -233,7 +234,7 @@ def _assistant(
 
 
 class _Messages:
-    """Messages under construction: results come first, neighbours of one role are merged."""
+    """Messages under construction: results come first, neighbors of one role are merged."""
 
     def __init__(self) -> None:
         self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []

@@ -15,6 +15,7 @@ from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
@@ -104,9 +105,9 @@ class PruneHistory:
             case PrunApplied() | PrunReverted():
                 self._before = context.counts.context_tokens
                 self._first = self._first_of(record.event, context)
-            case AssistantMessage(usage=usage) | CompactionApplied(usage=usage) if (
-                self._pending and usage.prompt_tokens
-            ):
+            case (
+                AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
+            ) if self._pending and usage.prompt_tokens:
                 self._measure(record.event, context)
             case _:
                 pass
@@ -179,7 +180,7 @@ class PruneHistory:
                 self.rows[seq], idle_ms=None if last is None else record.timestamp - last
             )
 
-    def _measure(self, event: AssistantMessage | CompactionApplied, context: "Fold") -> None:
+    def _measure(self, event: AssistantMessage | AttemptBilled | CompactionApplied, context: "Fold") -> None:
         """Compare with the cache reads the endpoint reported.
 
         The part that was not read is split among the prunes since the last request, in proportion to their estimates.

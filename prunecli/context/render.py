@@ -26,9 +26,11 @@ from prunecli.model.requests import COMPACTION
 NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
 """Sent before a conversation that would otherwise begin with the assistant."""
-SUMMARISED = "[Earlier messages were replaced by this summary.]"
+SUMMARIZED = "[Earlier messages were replaced by this summary.]"
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
 """The result of a call that has none, because of a crash or Esc."""
+NOT_RUN = "[interrupted before the call started: nothing was run]"
+"""The same for a call that is known not to have started."""
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -182,7 +184,7 @@ def summary(words: str, beside: str = "") -> str:
     `beside` are the user's own messages.
     """
     said = f"<user-words>\n{beside}\n</user-words>\n" if beside else ""
-    return f"{SUMMARISED}\n{said}<summary>\n{words.strip()}\n</summary>"
+    return f"{SUMMARIZED}\n{said}<summary>\n{words.strip()}\n</summary>"
 
 
 def users_words(words: str) -> str:

@@ -33,6 +33,7 @@ from prunecli.model.claude import is_bound
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     FilesSaved,
     Pinned,
@@ -209,8 +210,8 @@ class Context:
             case SessionStarted() as started:
                 self.started = started
                 self.counts.model(started.model)
-            case FilesSaved() | RunEnded():
-                pass  # about files or the run, so it belongs to no branch
+            case AttemptBilled() | FilesSaved() | RunEnded():
+                pass  # about files, the bill or the run, so it belongs to no branch
             case _:
                 self._lineage.append(record)
                 self._fold(record)
@@ -253,8 +254,10 @@ class Context:
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
                 self._compact(record, event)
-            case SessionStarted() | SettingChanged() | FilesSaved() | RunEnded() | Rewound() | Unknown():
+            case SessionStarted() | SettingChanged() | FilesSaved() | RunEnded() | Rewound():
                 pass  # not part of the conversation
+            case AttemptBilled() | Unknown():
+                pass  # nor are these
             case _:
                 assert_never(record.event)
         self.memo.forget(self, touched)

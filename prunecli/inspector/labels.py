@@ -1,13 +1,14 @@
-"""Labels for outline nodes: name, state and reason, read from the fold on demand."""
+"""Labels for outline nodes, read from the fold on demand, and the price of a change in words."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.again import shown_in
+from prunecli.context.economics import Break
 from prunecli.context.exchange import Entry, call_argument
 from prunecli.context.state import RESTORED, Context
-from prunecli.figures import short
+from prunecli.figures import money, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
@@ -265,3 +266,30 @@ def prune_in_words(event: PrunApplied, told: Callable[[int], int] = lambda raw: 
     if event.thinking_blocks and "thinking block" not in event.reason:
         text += f" · drops {event.thinking_blocks} thinking block{'s' * (event.thinking_blocks > 1)}"
     return text + (f"\nIts memo: {event.memo}" if event.memo else "")
+
+
+def cache_forms(change: Break) -> tuple[str, ...]:
+    """What happens to the cache, longest form first."""
+    if change.at_end:
+        return ("cache unchanged", "no cache lost", "")
+    if change.cold:
+        return (f"cache unchanged ({change.cold})", "no cache lost", "")
+    if change.rewritten <= 0:
+        return ("no more cache lost: it is already broken here", "no more cache lost", "")
+    again = f"{short(change.rewritten)} of cache rewritten"
+    return (f"{again} ({change.warm})", again, f"cache −{short(change.rewritten)}")
+
+
+def bill_forms(change: Break) -> list[str]:
+    """What the change costs and saves, longest form first."""
+    if change.cost is None or change.gain is None:
+        return ["$ unknown: no price for this model", "$ unknown"]
+    now = f"~{money(change.cost)} now" if change.cost else "$0 now"
+    if change.gain < 0:
+        return [f"{now}, adds ~{money(-change.gain)} a request", now]
+    if not change.gain:
+        return [now]
+    even = f"pays off after {change.even_after} request{'s' * (change.even_after != 1)}"
+    if not change.cost:
+        return [f"{now}, saves ~{money(change.gain)} a request", f"{now}, saves ~{money(change.gain)}", now]
+    return [f"{now}, saves ~{money(change.gain)} a request: {even}", f"{now}, {even}", now]

@@ -6,12 +6,15 @@ with the whole previous request in the cache, if it was warm. The difference in 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.lineage import Lineage
 from prunecli.context.prune_history import PruneStats
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    BilledReason,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
@@ -21,17 +24,19 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Usage
 
+Kind: TypeAlias = Literal["answer"] | BilledReason
 Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """One response; `cost` in USD, None for an unknown price.
+    """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
     `withheld`: tokens that pruning kept out of its request. `edited`: a prune or a revert came since the request
-    before. `idle_ms`: time from the previous response to this request, None for the first one. `cleared`: the part of
-    the withheld tokens that the endpoint cleared itself.
+    before. `idle_ms`: time from the previous response to this request, None for the first one. `kind`: an answer, a
+    summary, or why an attempt has no answer. `cleared`: the part of the withheld tokens that the endpoint cleared
+    itself.
     """
 
     seq: int
@@ -42,7 +47,7 @@ class Paid:
     withheld: int = 0
     edited: bool = False
     idle_ms: int | None = None
-    summary: bool = False
+    kind: Kind = "answer"
     cleared: int = 0
 
 
@@ -73,7 +78,7 @@ def paid(
     told: Callable[[int], int] = lambda raw: raw,
     thinking: Callable[[int], int] = lambda _: 0,
 ) -> list[Paid]:
-    """Every response with a usage, oldest first.
+    """Every response and every attempt with a usage, oldest first.
 
     `told` converts the raw tokens recorded by prunes into the endpoint's, `thinking` gives those of the thinking that
     edits kept out of a response's request. Costs O(records).
@@ -89,17 +94,21 @@ def paid(
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
             sent, edited = (live.tokens, record.timestamp, edited), False
-        if not isinstance(event, AssistantMessage | CompactionApplied) or not event.usage.prompt_tokens:
+        if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
+            continue
+        if not event.usage.prompt_tokens:
             continue
         withheld, at, changed = sent or (live.tokens, record.timestamp, edited)
         if sent is None:
             edited = False
-        sent = None
-        summary = isinstance(event, CompactionApplied)
+        kind = _kind(event)
+        sent = (
+            (withheld, record.timestamp, False) if kind == "cut" else None
+        )  # the same request is sent once more
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
             changed = changed or cleared != before
-        else:
+        elif isinstance(event, CompactionApplied):
             cleared = 0
         found.append(
             Paid(
@@ -108,15 +117,25 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if summary else max(0, told(withheld)) + thinking(record.seq) + cleared,
+                0 if kind == "summary" else max(0, told(withheld)) + thinking(record.seq) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
-                summary,
+                kind,
                 cleared,
             )
         )
         last = record.timestamp
     return found
+
+
+def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
+    match event:
+        case AttemptBilled(reason=reason):
+            return reason
+        case CompactionApplied():
+            return "summary"
+        case AssistantMessage():
+            return "answer"
 
 
 def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:

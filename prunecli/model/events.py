@@ -15,6 +15,8 @@ Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "impor
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
 EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
 
+BilledReason: TypeAlias = Literal["cut", "stopped", "summary"]
+
 SavedMoment: TypeAlias = Literal["before", "after"]
 SavedReason: TypeAlias = Literal["tools", "rewind"]
 
@@ -172,6 +174,20 @@ class RequestSent:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptBilled:
+    """Usage that the endpoint reported for an attempt whose answer is not in the log.
+
+    `cut`: the stream broke off and is tried again, or failed. `stopped`: the user stopped it before any text.
+    `summary`: a summary that was not used. The prompt was billed in full; `usage.output_tokens` is what had been
+    reported by then, which most endpoints do only at the end of an answer.
+    """
+
+    model: str
+    usage: Usage
+    reason: BilledReason = "cut"
+
+
+@dataclass(frozen=True, slots=True)
 class FilesSaved:
     """A snapshot of the workspace's files; never sent. `tree` names it in the snapshots of the directory `root`.
 
@@ -227,6 +243,7 @@ Event: TypeAlias = (
     | Rewound
     | CompactionApplied
     | RequestSent
+    | AttemptBilled
     | FilesSaved
     | SettingChanged
     | RunEnded

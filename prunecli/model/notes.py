@@ -1,4 +1,4 @@
-"""Notes: text for the model that prunecli adds after the user's words in a prompt.
+"""Notes: text for the model that prunecli adds after the user's words in a prompt, among them plan mode's.
 
 They are part of the message, so they are sent, hashed and rewound with it. Readers that show what was typed omit
 them.
@@ -13,7 +13,18 @@ from prunecli.model.messages import Block, Text, plain_text
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 
+PLAN_NOTE = Text(
+    f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
+    'this is a task, end with a section headed "## Plan": the steps, the files and how it will be checked, short '
+    "enough to be approved at a glance. Do not ask whether to go on: the program does."
+)
+"""Follows the user's text in a prompt sent in plan mode. The program wrote it, not the user."""
+
+APPROVED = "The plan is approved. Carry it out."
+"""The prompt sent when the user approves."""
+
 _FILE = re.compile(r'^<instructions file="([^"\n]*)">$', re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE)
 
 
 def is_note(text: str) -> bool:
@@ -46,3 +57,9 @@ def change_in_words(content: tuple[Block, ...]) -> str:
         if named
         else ""
     )
+
+
+def plan_in(answer: str) -> str:
+    """The plan at the end of an answer, from its heading on, or ""."""
+    headings = list(_HEADING.finditer(answer))
+    return answer[headings[-1].start() :].strip() if headings else ""

@@ -18,6 +18,8 @@ from prunecli.model.codec import (
 from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    BilledReason,
     CompactionApplied,
     EndReason,
     Event,
@@ -125,6 +127,8 @@ def _payload(event: Event) -> dict[str, Json]:
             made = {name: fields.pop(name) for name in ("block", "words")}
             made = {name: value for name, value in made.items() if value}
             return {**fields, "usage": usage_to_json(event.usage), **made}
+        case AttemptBilled(model, usage, reason):
+            return {"model": model, "usage": usage_to_json(usage), "reason": reason}
         case Unknown(_, payload):
             return dict(payload)
         case _:
@@ -210,6 +214,9 @@ _READERS: dict[str, _Read] = {
         fields.whole(p, "tokens"),
         fields.text(p, "sha256"),
         fields.wholes(p, "cache_marks"),
+    ),
+    "AttemptBilled": lambda p: AttemptBilled(
+        fields.text(p, "model"), fields.usage(p), cast("BilledReason", fields.text(p, "reason", "cut"))
     ),
     "FilesSaved": lambda p: FilesSaved(
         fields.text(p, "tree"),

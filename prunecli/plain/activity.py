@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from prunecli.plain.talk import Talk
 
 
-class Doing:
+class CurrentActivity:
     """Runs commands and carries out their effects."""
 
     def __init__(self, talk: "Talk") -> None:
@@ -73,7 +73,7 @@ class Doing:
                 case RewindNow():
                     self._rewind(effect)
                 case SetTheme(name):
-                    talk.out(f"Theme {name} is set, but plain output has no colours.")
+                    talk.out(f"Theme {name} is set, but plain output has no colors.")
                 case SetMouse() | Reconfigured():
                     pass
                 case _:

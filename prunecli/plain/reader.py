@@ -55,7 +55,7 @@ class PlainReader:
         match event:
             case SummaryStarted(tokens):
                 self._summary = 0
-                self._say(f"(summarising the older part of about {short(tokens)} tokens; Ctrl+C to stop)")
+                self._say(f"(summarizing the older part of about {short(tokens)} tokens; Ctrl+C to stop)")
             case SummaryEnded():
                 self._summary = None
             case TextDelta(text) if self._summary is not None:

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from prunecli import __version__
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
+from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
-from prunecli.model.planning import APPROVED
-from prunecli.plain.activity import Doing
+from prunecli.model.notes import APPROVED
+from prunecli.plain.activity import CurrentActivity
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.presentation import prompt_history as history
@@ -23,7 +24,6 @@ from prunecli.presentation.questions import sheet_of
 from prunecli.runtime import Runtime, outside
 from prunecli.runtime.counting import teller
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.plan import plan_of
 from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source
@@ -49,7 +49,7 @@ class Talk:
         self.proposed = ""
         self._runner = runner
         self._task: asyncio.Task[Any] | None = None
-        self._doing = Doing(self)
+        self._doing = CurrentActivity(self)
         self._can_go_on = False
         self._leave_session: Callable[[], object] = lambda: None
         runtime.asker = self._ask

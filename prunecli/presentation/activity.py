@@ -15,10 +15,10 @@ from prunecli.model.signals import (
 )
 
 WAITING = "Waiting for the model"
-SUMMARISING = "Summarising the older part"
+SUMMARIZING = "Summarizing the older part"
 
 
-class Doing:
+class CurrentActivity:
     """The current words. `retry` is (seconds, reason) from the moment a retry was scheduled, else None."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Doing:
 
     def _summary(self, written: int) -> None:
         self._written = written
-        self._say(SUMMARISING + (f" · {short(written)} characters" if written else ""))
+        self._say(SUMMARIZING + (f" · {short(written)} characters" if written else ""))
 
     def _say(self, words: str) -> None:
         self.words, self.retry = words, None

@@ -1,6 +1,6 @@
 """The kinds of transcript entries: small frozen values.
 
-Text is raw: it is sanitised when laid out. `pruned` is the mark of an entry pruned from the context (such as "pruned
+Text is raw: it is sanitized when laid out. `pruned` is the mark of an entry pruned from the context (such as "pruned
 ~4.1K"); the widget adds "restore".
 """
 

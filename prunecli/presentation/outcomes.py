@@ -10,10 +10,12 @@ from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
 from prunecli.presentation.entries import Diff, Output, ToolState
 
-Summarise: TypeAlias = Callable[[str, Mapping[str, Json]], str]
+Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
 
-OUTCOME_CHARS = 60
+OUTCOME_CHARS = 200
+"""Longer outcomes are cut whatever the width; the screen cuts them to the room there is."""
+NOT_RUN = "not run"
 
 _LANGUAGES = {
     "yml": "yaml",
@@ -29,14 +31,14 @@ _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from out
 _FRAMES = "=-_*# \t"
 
 
-def argument_of(name: str, given: Mapping[str, Json], summarise: Summarise) -> str:
+def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> str:
     """Return the argument that identifies a call: its command, else the tool's summary, else the input."""
     command = given.get("command")
     if isinstance(command, str):
         return command
     if INVALID_INPUT in given:
         return str(given[INVALID_INPUT])
-    return summarise(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
+    return summarize(name, given) or (json.dumps(dict(given), ensure_ascii=False) if given else "")
 
 
 def state_of(result: ToolResult) -> ToolState:
@@ -68,7 +70,7 @@ def outcome_of(result: ToolResult) -> str:
     details, text = result.details, text_of(result.content)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
-        return ""
+        return NOT_RUN if details.get("started") is False else ""
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
     if "exit_code" in details:

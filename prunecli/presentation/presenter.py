@@ -10,6 +10,7 @@ from prunecli.figures import short
 from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -46,9 +47,9 @@ from prunecli.model.signals import (
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
 from prunecli.presentation.marks import Marks, label
-from prunecli.presentation.outcomes import Summarise
+from prunecli.presentation.outcomes import Summarize
 from prunecli.presentation.streaming import NOTHING, Streaming
-from prunecli.presentation.summaries import Summarising
+from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
 from prunecli.session.log import LOST_WORDS
 
@@ -76,21 +77,21 @@ class Presenter:
 
     def __init__(
         self,
-        summarise: Summarise,
+        summarize: Summarize,
         tokens: Callable[[int], int | None],
         told: Callable[[int], int] = lambda raw: raw,
         *,
         open_thinking: bool = False,
     ) -> None:
         self.board = Board()
-        self._summarise = summarise
+        self._summarize = summarize
         self._tokens = tokens
         self._told = told
         self._prunes: dict[int, PrunApplied] = {}  # by slot
         self._fold_thinking = not open_thinking
         self._marks = Marks()
         self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
-        self._summarising = Summarising(self.board)
+        self._summarizing = Summarizing(self.board)
         self._slots_of: dict[int, list[int]] = {}
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
@@ -105,10 +106,10 @@ class Presenter:
         """Return the changes for a record or a signal."""
         match event:
             case SummaryStarted(tokens, focus):
-                return self._summarising.begin(tokens, focus)
+                return self._summarizing.begin(tokens, focus)
             case SummaryEnded():
-                return self._summarising.end()
-            case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarising.now:
+                return self._summarizing.end()
+            case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarizing.now:
                 return self._summary(event)
             case TextDelta(text):
                 return self._streaming.grow("text", text)
@@ -136,9 +137,9 @@ class Presenter:
         """Return the changes while a summary streams: its text is not an answer."""
         match event:
             case TextDelta(text):
-                return self._summarising.grow(text)
+                return self._summarizing.grow(text)
             case StreamDiscarded():
-                return self._summarising.again()
+                return self._summarizing.again()
             case ThinkingDelta() | ToolCallDelta():
                 return []
             case _:
@@ -179,7 +180,9 @@ class Presenter:
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
                 return ended
-            case SessionStarted() | Pinned() | RequestSent() | FilesSaved() | SettingChanged() | Unknown():
+            case AttemptBilled() | SessionStarted() | Pinned() | RequestSent() | FilesSaved():
+                return []
+            case SettingChanged() | Unknown():
                 return []
             case _:
                 assert_never(event)
@@ -220,7 +223,7 @@ class Presenter:
             case Thinking(words) if words.strip():
                 entry = shown.Thinking(words, folded=self._fold_thinking)
             case ToolUse(id_, name, given):
-                argument = outcomes.argument_of(name, given, self._summarise)
+                argument = outcomes.argument_of(name, given, self._summarize)
                 entry = shown.ToolCall(name, argument, shown.ToolState.WAITING)
                 change = self._streaming.show(part, entry, "") if part else self._add(entry)
                 self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
@@ -233,7 +236,7 @@ class Presenter:
         return [self._streaming.show(part, entry, words)]
 
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
-        argument = outcomes.argument_of(name, given, self._summarise)
+        argument = outcomes.argument_of(name, given, self._summarize)
         entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
         if id_ in self._calls:
             return [self.board.put(self._calls[id_][0], entry)]

@@ -9,7 +9,7 @@ TAIL_CHARS = 300
 """Trailing characters of the summary shown."""
 
 
-class Summarising:
+class Summarizing:
     """The entry of one summary at a time."""
 
     def __init__(self, board: Board) -> None:

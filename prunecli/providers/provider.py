@@ -17,7 +17,7 @@ __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The response begins; `usage` is billed even if it is stopped now. Sent if the endpoint reports it."""
+    """What the response has cost so far: billed even if it is stopped now. Sent whenever the endpoint reports it."""
 
     usage: Usage
 
@@ -60,9 +60,9 @@ class Provider(Protocol):
     """A source of responses."""
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Send the request once. Yields a `Begun` if possible, deltas, and exactly one `Response`, last.
+        """Send the request once. Yields `Begun` where usage is reported, deltas, and exactly one `Response`, last.
 
-        Never retries (the loop does, visibly). Cancelling closes the connection. Raises a `ProviderError`: a
+        Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`: a
         stream that ends before its end is `ConnectionLost`, an error event in mid-stream its own kind.
         """
         ...

@@ -180,7 +180,7 @@ class _SilenceWatch:
         self._expired = False
 
     async def at_most(self, seconds: float, awaited: Awaitable[_T]) -> _T:
-        """What is awaited. Raises TimeoutError when it takes longer; it is cancelled then."""
+        """What is awaited. Raises TimeoutError when it takes longer; it is canceled then."""
         self._deadline = self.now() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self.stop()

@@ -104,7 +104,7 @@ class Assembly:
         self._model = ""
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
-        self._summarising: dict[str, int] = {}
+        self._summarizing: dict[str, int] = {}
         self._transformations: tuple[Mapping[str, Json], ...] | None = None
         self._thinking_tokens: int | None = None
         self._applied_edits: tuple[Mapping[str, Json], ...] | None = None
@@ -142,6 +142,7 @@ class Assembly:
                 self._merge_usage(event.get("usage"))
                 self._transformed(event.get("input_transformations"))
                 self._edited(event.get("context_management"))
+                return [Begun(usage_from_json(self._usage))] if event.get("usage") else []
             case "message_stop":
                 self.complete = True
         return []
@@ -157,7 +158,7 @@ class Assembly:
         return Response(
             content,
             self._stop_reason or ("tool_use" if calls else "end_turn"),
-            usage_from_json(_sum(self._usage, self._summarising)),
+            usage_from_json(_sum(self._usage, self._summarizing)),
             self._model,
             self._request_id,
             self._transformations,
@@ -229,7 +230,7 @@ class Assembly:
             if type(count) is int and count >= 0:
                 self._usage[key] = max(count, self._usage.get(key, 0))
         if isinstance(passes := usage.get("iterations"), list):
-            self._summarising = _summarising(passes)
+            self._summarizing = _summarizing(passes)
         details = usage.get("output_tokens_details")
         thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
         if type(thought) is int and thought >= 0:
@@ -267,7 +268,7 @@ class Assembly:
                 return _opaque(made)
 
 
-def _summarising(passes: Sequence[Json]) -> dict[str, int]:
+def _summarizing(passes: Sequence[Json]) -> dict[str, int]:
     """What the summaries that the endpoint made took: they are billed, and no part of the other counts."""
     found: dict[str, int] = {}
     for one in passes:

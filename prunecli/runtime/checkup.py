@@ -1,7 +1,7 @@
 """The checks of `doctor`: terminal, configuration, credential, endpoint, sandbox, rg, session folder.
 
-Each gives one line. The machine comes in as a `Patient`, so that each answer can be tested. Run them in a thread: one
-waits for the endpoint.
+Each check gives one line. A `Patient` describes the machine, so that every result can be tested. Run the checks in a
+thread, because one waits for the endpoint.
 """
 
 import asyncio
@@ -104,7 +104,7 @@ def _terminal(patient: Patient) -> Finding:
     if patient.size is None:
         return Finding("terminal", "warning", "none: stdin or stdout is not a terminal", "use -p")
     columns, rows = patient.size
-    said = f"{term or 'TERM is unset'}, {columns}x{rows}, {_colours(patient.environ)}"
+    said = f"{term or 'TERM is unset'}, {columns}x{rows}, {_colors(patient.environ)}"
     if term in ("", "dumb"):
         return Finding("terminal", "warning", said, "use --plain here")
     if columns < NARROW or rows < LOW:
@@ -112,12 +112,12 @@ def _terminal(patient: Patient) -> Finding:
     return Finding("terminal", "ok", said)
 
 
-def _colours(environ: Mapping[str, str]) -> str:
+def _colors(environ: Mapping[str, str]) -> str:
     if environ.get("NO_COLOR"):
-        return "no colours (NO_COLOR)"
+        return "no colors (NO_COLOR)"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
-        return "16M colours"
-    return "256 colours" if "256color" in environ.get("TERM", "") else "16 colours, try the theme prune-16"
+        return "16M colors"
+    return "256 colors" if "256color" in environ.get("TERM", "") else "16 colors, try the theme prune-16"
 
 
 def _configuration(patient: Patient, config: Config) -> Finding:

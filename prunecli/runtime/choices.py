@@ -40,10 +40,10 @@ AUTO = ("pi",)
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices in force. `settings` are those that the session's log records; they win. `now` is in unix ms;
-    `caches` says whether the endpoint reports what it caches. `asked` is the model that the command line names,
-    `kept` the one that a resumed session had; "" for none. `refused_by` gives the optional fields that the endpoint
-    refuses for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
+    """The options in force. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
+    `caches` says whether the endpoint reports its cache use. `asked` is the model named on the command line, `kept`
+    the model of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects
+    for a model; `prompt_tokens` is the size of the next request, on which prices may depend."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -58,7 +58,7 @@ class Choices:
 
     @property
     def refused(self) -> frozenset[str]:
-        """The optional fields that the endpoint refuses for the session's model."""
+        """The optional fields that the endpoint rejects for the session's model."""
         return self.refused_by(self.model.name)
 
     @property
@@ -96,7 +96,8 @@ class Choices:
 
     @property
     def _context_edits(self) -> list[Json]:
-        """Edits that strategies leave to the endpoint; none while pruning is off or if the endpoint refuses."""
+        """The edits that strategies leave to the endpoint; none while pruning is off or if the endpoint rejects
+        them."""
         if not self.pruning or CONTEXT_MANAGEMENT in self.refused:
             return []
         return [edit for one in self._chosen() if (edit := one.context_edit)]

@@ -25,7 +25,7 @@ def warm(estimator: str) -> None:
 
 
 def refold(session: Session, context: Context, tell: Sequence[Callable[[Session], None]]) -> None:
-    """Goes over to an empty context with another counter: folds all records into it, then tells these readers."""
+    """Fold all records into an empty context with another counter, then pass it to these readers."""
     for record in session.records:
         context.apply(record)
     session.context = context

@@ -1,4 +1,4 @@
-"""Find entries by the numbers that /context shows, and restore them."""
+"""Manual edits by command: find entries by the numbers that /context shows, restore them, and name the cost."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -55,3 +55,9 @@ def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:
             runtime.emit(event)
         elif event not in runtime.mailbox.steering:
             runtime.mailbox.steering.append(event)
+
+
+def thinking_cost(runtime: Runtime, *events: Event) -> str:
+    """The sentence, with a leading space, that says what the events do to thinking; "" if nothing."""
+    words = impact(runtime.session.context, events, runtime.policy.market).thinking
+    return f" {words[:1].upper()}{words[1:]}." if words else ""

@@ -58,7 +58,7 @@ class FileSaver:
 
     @property
     def off(self) -> str:
-        """Why files can't be restored, or ""."""
+        """Why files cannot be restored, or ""."""
         if not self._config().tools.snapshots:
             return "tools.snapshots is false"
         if not self._keeps:
@@ -131,7 +131,7 @@ class FileSaver:
             self._session().tell(Notice(text, "warning"))
 
     def save(self, seconds: float | None = None) -> Saved:
-        """Saves the files as they are now; may block. Raises SnapshotFailed."""
+        """Save the files as they are now. May block. Raises SnapshotFailed."""
         if isinstance(self.snapshots, Copies):
             root = str(self.snapshots.workspace)
             self.snapshots.know(trees_after(tuple(self._session().records), -1, root))

@@ -1,4 +1,4 @@
-"""A guide: prompts that Enter on an empty input sends, one after the other."""
+"""The guide of a tour: prompts that Enter on an empty input sends, one after the other."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from prunecli.model.events import ToolResult
 
 
 class Guide:
-    """Proposes its lines in order; starts over if the work stopped on the way."""
+    """Offers its lines in order, and starts over if a call of the last turn failed."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._lines = tuple(lines)

@@ -1,6 +1,6 @@
-"""Looking at the context of a session and editing it by hand: what the inspector asks and does.
+"""The context inspector without a screen: browse the context of a session and edit it by hand.
 
-Nothing here has a screen. An edit is planned anew when it is carried out, so that what happens is what holds then.
+An edit is planned again when it is carried out, because the session may have changed since the preview.
 """
 
 from collections.abc import Iterator
@@ -69,14 +69,14 @@ class Inspecting:
         return True
 
     def node(self, key: Key) -> Node | None:
-        """The node of a key, None once it is gone: the agent may have gone on since the rows were laid out."""
+        """The node of a key; None if it is gone, because the agent may have worked since the rows were laid out."""
         try:
             return self.outline.node(key)
         except KeyError:
             return None
 
     def why(self, key: Key) -> str:
-        """Why a live result stays, by the strategies in force; "" for one that would go, and for anything else."""
+        """Why the strategies in force keep a live result; "" if they would prune it, and for other nodes."""
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
 
     def largest(self) -> Key | None:
@@ -92,7 +92,7 @@ class Inspecting:
         return [Key("turn", turn.seq), *([Key("exchange", head.seq)] if head else [])]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """Plan an edit as it would happen now, or say why it is not possible."""
+        """Plan an edit in the present state, or say why it is impossible."""
         if act != "undo" and self.node(key) is None:
             return refused("this entry is gone")
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
@@ -102,7 +102,8 @@ class Inspecting:
         return impact(self._session.context, planned.events, self._runtime.policy.market)
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """Record the edit, planned anew; a plan without events does nothing. Raises StorageFailed, SessionTooNew."""
+        """Plan the edit again and record it; a plan without events does nothing. Raises StorageFailed,
+        SessionTooNew."""
         planned = self.plan(act, key, memo)
         carry_out(self._runtime, planned.events)
         self.refresh()

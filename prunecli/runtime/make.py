@@ -33,7 +33,7 @@ DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type 
 STAND_IN = "demo"
 """The model used without an API key."""
 NO_KEY = "no API key"
-"""The origin of the model's name when nobody chose it."""
+"""The source of the model's name if nobody chose it."""
 NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
 
 
@@ -140,7 +140,7 @@ def _open(runtime: Runtime, asked: Launch) -> None:
 
 
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
-    """Resume a session. With a screen, one that another process is writing is offered as a copy."""
+    """Resume a session. With a screen, offer a copy of one that another process is writing to."""
     try:
         (runtime.open_session if asked.headless else runtime.resume)(path, fork=asked.fork)
     except SessionLocked:

@@ -39,7 +39,7 @@ def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
         case Notice(text):
             return text
         case FileMoved(why, path):
-            return f"The session's file {why}. It goes on in {runtime.setup.places.shown(path)}."
+            return f"The session file {why}. Now writing to {runtime.setup.places.shown(path)}."
         case Record(_, _, PrunApplied() as prune):
             return prune_in_words(prune, runtime.session.context.counts.told_raw)
         case Record(_, _, UserMessage(content)):

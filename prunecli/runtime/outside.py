@@ -47,7 +47,7 @@ async def edit_text(text: str, env: Mapping[str, str], cwd: Path) -> str:
         await edit_file(path, env, cwd)
         edited = await asyncio.to_thread(path.read_bytes)
     finally:
-        path.unlink(missing_ok=True)  # immediately, even when cancelled
+        path.unlink(missing_ok=True)  # immediately, even when canceled
     shown = edited.decode("utf-8", "replace")
     return shown if text.endswith("\n") else shown.removesuffix("\n")
 

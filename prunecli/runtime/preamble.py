@@ -26,8 +26,8 @@ _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULT
 
 _FILE = re.compile(r'<instructions file="([^"\n]*)">')
 
-_REPLACES = f"{CHANGED} This replaces what the system prompt says of the same:"
-_AS_BEFORE = f"{CHANGED} What the system prompt says holds again, without later changes."
+_REPLACES = f"{CHANGED} This replaces the corresponding part of the system prompt:"
+_AS_BEFORE = f"{CHANGED} The system prompt applies again, without later changes."
 
 
 def preamble(

@@ -1,7 +1,7 @@
 """The pruning log: the data of `/prune-stats` as lines of JSON, for later analysis.
 
 `$PRUNECLI_HOME/logs/prunecli.log`, mode 0600; it never contains text of the conversation. At `MOST_BYTES` it is
-renamed to `prunecli.log.1` and a new one starts. A disk that can't be written to only costs log lines.
+renamed to `prunecli.log.1` and a new one starts. If the disk cannot be written, only log lines are lost.
 """
 
 import json
@@ -29,8 +29,8 @@ MOST_BYTES = 1_000_000
 
 
 class PruningLog:
-    """Writes a line for each prune and undo, one more when its cache cost was measured or a re-read came, and the
-    ledger at the end of each run of a session that pruned."""
+    """Writes a line for each prune and undo, another one when its cache cost is measured or pruned content is read
+    again, and the ledger at the end of each run of a session with prunes."""
 
     def __init__(self, path: Path, runtime: Runtime) -> None:
         self._path: Path | None = path

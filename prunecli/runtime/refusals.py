@@ -1,7 +1,7 @@
-"""Remember the optional request fields that an endpoint refuses, by address and model.
+"""Remember the optional request fields that an endpoint rejects, by address and model.
 
 They are kept in a file in the data folder, for thirty days, because gateways are updated. Delete the file to forget
-them. A file that can't be read or written is ignored.
+them. A file that cannot be read or written is ignored.
 """
 
 import json
@@ -12,14 +12,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
-from prunecli.session.clock import Clock
+from prunecli.session.completing import Clock
 
 LASTS_MS = 30 * 24 * 3600 * 1000
-"""How long a refusal is remembered."""
+"""How long a rejected field is remembered."""
 
 
 class Refusals:
-    """The refusals of all endpoints; `address` returns the one in use, "" for the default API."""
+    """The rejected fields of all endpoints; `address` returns the endpoint in use, "" for the default API."""
 
     def __init__(self, path: Path, clock: Clock, address: Callable[[], str]) -> None:
         self._path = path
@@ -28,14 +28,14 @@ class Refusals:
         self._known: dict[str, dict[str, int]] | None = None
 
     def of(self, model: str) -> frozenset[str]:
-        """The fields that the endpoint in use refuses for this model."""
+        """The fields that the endpoint in use rejects for this model."""
         since = self._clock() - LASTS_MS
         return frozenset(
             field for field, when in self._all().get(self._key(model), {}).items() if when > since
         )
 
     def add(self, model: str, field: str) -> bool:
-        """Remember a refusal. Always True: `of` includes it even if the file can't be written."""
+        """Remember a rejected field. Always True: `of` includes it even if the file cannot be written."""
         self._known = {**self._read(), **self._all()}
         self._known.setdefault(self._key(model), {})[field] = self._clock()
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.model.events import Record
-from prunecli.runtime.leftovers import clear_half_done
+from prunecli.errors import ToolError
+from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted
+from prunecli.model.touches import named
 from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
+from prunecli.tools.files.atomic_write import clear_leftovers
 
 if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
 
 
 class Resuming:
-    """Reads one session file. The lock is taken when it is made, unless it is to be copied (`fork`).
+    """Reads one session file. Takes the lock at once, except for a copy (`fork`).
 
     Raises SessionLocked, StorageFailed, OSError.
     """
@@ -91,3 +93,31 @@ class Resuming:
         self._steps.close()
         if self._session is not None:
             self._session.close()
+
+
+def clear_half_done(session: Session, cwd: Path) -> None:
+    """Remove temporary files and undo half-written ones of calls without a result. Failures become notices of the
+    session. Does nothing for a read-only session."""
+    for given in () if session.read_only else _half_done(session):
+        try:
+            clear_leftovers(given, cwd, cwd)
+        except ToolError as error:
+            session.notices.append(str(error))
+
+
+def _half_done(session: Session) -> list[str]:
+    """The paths of edits and writes in the last turn that have no result."""
+    cut: set[str] = set()
+    found: list[str] = []
+    for record in reversed(session.records):
+        match record.event:
+            case ToolResult(tool_use_id, details={"interrupted": True}):
+                cut.add(tool_use_id)
+            case ToolStarted(tool_use_id, name, given, touches) if tool_use_id in cut:
+                touches = touches or named(name, given)
+                found += touches.changes if touches else ()
+            case AssistantMessage():
+                break
+            case _:
+                pass
+    return found

@@ -38,7 +38,7 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
         if lost := [context.entries[one] for one in sorted(context.unseen.dropped - before)]:
             words = f"{context.unseen.sum(lost)} of this branch no longer fit and will be dropped"
             runtime.session.tell(Notice(words, "warning"))
-        runtime.files_seen = FilesSeen()  # the model may no longer know what it read
+        runtime.files_seen = FilesSeen()  # the model may have to read files again before editing them
         await asyncio.to_thread(runtime.session.commit)
     return restored
 

@@ -30,7 +30,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text
-from prunecli.model.planning import PLAN_NOTE
+from prunecli.model.notes import PLAN_NOTE
 from prunecli.model.signals import SessionEvent
 from prunecli.providers.models import ModelInfo, token_factor
 from prunecli.providers.provider import Provider
@@ -42,10 +42,9 @@ from prunecli.runtime.counting import WARM_SECONDS, count_content, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.leftovers import clear_half_done
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
-from prunecli.runtime.resuming import Resuming
+from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status
 from prunecli.session.loading import LONG_BYTES
@@ -127,7 +126,8 @@ class Runtime:
         return session
 
     def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
-        """As `open_session`, but the front end loads a long one, through `resuming`. Raises SessionError, OSError."""
+        """As `open_session`, but leaves loading a long session to the front end, through `resuming`. Raises
+        SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
             self.open_session(path, writable=writable, fork=fork)
@@ -141,7 +141,7 @@ class Runtime:
             self.resuming = None
 
     def switch(self, session: Session, bill: Bill | None = None) -> None:
-        """Switch to another loaded session; `bill` saves summing it up again."""
+        """Switch to another loaded session; `bill` is its bill if known."""
         self.session.close()
         self.resuming = None
         self.mailbox = Mailbox()
@@ -187,7 +187,7 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Cancelling interrupts.
+        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
@@ -273,7 +273,7 @@ class Runtime:
         parts = self.setup, self.session, self.files_seen, lambda: self.choices, approved
         return toolbox.tool_context(*parts, self.sandbox.confine(granted=granted))
 
-    # What holds now ------------------------------------------------------------------------------------------
+    # In force now --------------------------------------------------------------------------------------------
 
     @property
     def choices(self) -> Choices:
@@ -315,7 +315,7 @@ class Runtime:
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
         return standing.status(*parts, self.bill, self.running, self.sandbox.word)
 
-    # What commands do ----------------------------------------------------------------------------------------
+    # Called by commands --------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
         """Record an event by the user: a setting, an undo, a pin."""

@@ -8,10 +8,10 @@ from prunecli.session.session import Session
 
 
 class SessionModel:
-    """What beside configuration and settings decides over the model.
+    """The model that the command line or a resumed session asks for.
 
-    `asked` is the model that the command line names: it wins over that of a resumed session, and is recorded with it.
-    `kept` is the one that the present session was begun with, where it was resumed. Both "" for none.
+    `asked` is the model named on the command line; it takes precedence over that of a resumed session and is recorded
+    there. `kept` is the model that a resumed session was started with. Both are "" for none.
     """
 
     def __init__(self, info_of: Callable[[str], ModelInfo]) -> None:
@@ -20,10 +20,10 @@ class SessionModel:
         self._info_of = info_of
 
     def resumed(self, session: Session, config: Config) -> None:
-        """This session is gone on with. A model that can't be kept is said among its notices.
+        """Take the model of a resumed session. A notice names a model that cannot be kept.
 
-        The demo model is not kept: it stands in for a model where there is no key. Neither is one that nothing is
-        known of (another agent's session was imported), unless the endpoint is the user's own.
+        The demo model is not kept, because it only replaces a model without a key. Neither is an unknown model (of a
+        session imported from another agent), unless the endpoint is the user's own.
         """
         context, self.kept = session.context, ""
         name = (context.started.model if context.started else "") or context.last_model
@@ -34,7 +34,7 @@ class SessionModel:
         elif not self.asked:
             answers = self._info_of(config.model.name).name
             session.notices.append(
-                f"This session used {name}, which is unknown here: {answers} goes on with it"
+                f"This session used {name}, which is unknown here: it continues with {answers}"
             )
 
     def unrecorded(self, session: Session) -> str:

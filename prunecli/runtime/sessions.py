@@ -15,7 +15,7 @@ from prunecli.session.store import Listed
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Prices sums of usage; the cache is taken to be written for five minutes."""
+    """Prices sums of usage, as if the cache was written for five minutes."""
 
     table: ModelTable
 
@@ -84,7 +84,7 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
 
 
 def line_of(one: Listed, costs: Costs) -> str:
-    """A session in a line."""
+    """A session as one line."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
     return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {one.label}  ({one.cwd})"

@@ -12,7 +12,7 @@ from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.paths import Places
-from prunecli.session.clock import Clock, system_clock
+from prunecli.session.completing import Clock, system_clock
 
 if TYPE_CHECKING:
     from prunecli.sandbox.walls import Walls
@@ -23,12 +23,13 @@ MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a runtime is made of.
+    """The parts of a runtime.
 
-    `child_env` is the whole environment of commands that nobody was asked about, `approved_env` of those that the
-    user saw (git's hooks run in it); neither holds a key. `load_config` reads the configuration again, for a
-    trusted directory or not. `zone` is that of the times shown, None the machine's. `environ` is the environment
-    of the start, keys and all: it goes to no child. `walls` makes the sandbox; without it there is none.
+    `child_env` is the environment of commands that run without a question, `approved_env` of those the user has
+    approved (git's hooks run in it); neither contains a key. `load_config` reads the configuration again, for a
+    trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
+    environment with keys; no child process gets it. `walls` makes the sandbox; without it
+    there is none.
     """
 
     places: Places
@@ -49,10 +50,10 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status bar shows, all from one ledger and one bill.
+    """The figures of the status bar, from one ledger and one bill.
 
-    `held` is why the gate holds a prune back, or ""; `estimated` that no request has been measured so far;
-    `waiting` what the user said that the agent has not heard yet; `sandbox` the word for it, "" while it is tried.
+    `held` says why the gate holds a prune back, or is ""; `estimated`: the endpoint has not reported a request yet;
+    `waiting` are the queued messages; `sandbox` is its word, "" until it was tried.
     """
 
     ledger: Ledger

@@ -23,8 +23,8 @@ async def shell(
 ) -> str:
     """Run the user's own command, outside the sandbox; the model sees it and its output unless `!!` was typed.
 
-    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it when it is cut. Cancelled,
-    the command is recorded with what it had printed. Raises ToolError where it can't be run, StorageFailed.
+    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it if it is interrupted. A
+    canceled command is recorded with its output so far. Raises ToolError if it cannot run, StorageFailed.
     """
     tool = runtime.tools.get("bash") or load_tools(("bash",))["bash"]
     session, key = runtime.session, f"!{command}"

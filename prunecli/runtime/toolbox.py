@@ -1,5 +1,5 @@
-"""Which tools the model gets (the enabled names, with `prun` standing for both of its calls), with what they may use,
-and how their calls are shown."""
+"""The model's tools by enabled name (`prun` stands for both of its calls), the context they run in, and the summaries
+of their calls."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -33,8 +33,8 @@ def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Too
 
 
 def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
-    """What a call's line says, by the tool's name and the input; "" for a tool that is not there. A path below the
-    working directory is shown relative to it."""
+    """A function that summarizes a call by tool name and input; "" for an unknown tool. Paths below the working
+    directory are shown relative to it."""
 
     def summary(name: str, given: Mapping[str, Json]) -> str:
         tool = tools.get(name)
@@ -65,8 +65,8 @@ def tool_context(
     approved: bool,
     confine: Confine,
 ) -> ToolContext:
-    """What tools may use now. One output takes a quarter of a small window at most (a byte for each of its tokens),
-    or a single result could never be sent."""
+    """The context of the next tool call. In a small window, one output takes a quarter of it at most (a byte for each
+    token); otherwise a single result might never fit into a request."""
     tools, window = choices().config.tools, choices().window
     return ToolContext(
         setup.cwd,

@@ -5,17 +5,20 @@ endpoint had seen before and so should have read from its cache.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from prunecli.context.state import Context
 from prunecli.figures import money, share, short
-from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RequestSent
+from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
 
 LEAST_CACHED = 1_024
 """Minimum tokens that endpoints cache."""
+
+
+_NO_ANSWER = ("cut", "stopped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class Row:
     """One request. Counts are tokens, None if not reported.
 
     `error` is (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log.
-    `estimated` is None for summary requests and for responses (kind "response") whose request another program sent.
+    `estimated` is None for summary requests, for responses (kind "response") whose request another program sent, and
+    for attempts that were billed without an answer (kinds "cut" and "stopped").
     """
 
     seq: int
@@ -59,7 +63,7 @@ class Audit:
         told = [row for row in self.rows if row.cache_read is not None and row.cache_expected is not None]
         return {
             "requests": len(self.rows),
-            "answered": sum(row.reported is not None for row in self.rows),
+            "answered": sum(row.reported is not None and row.kind not in _NO_ANSWER for row in self.rows),
             "not_proved": sum(not row.proved for row in self.rows),
             "error_median": _at(errors, 0.5),
             "error_p90": _at(errors, 0.9),
@@ -140,12 +144,21 @@ def audit(
             waiting = _sent(record, event, context, caches)
         elif isinstance(event, AssistantMessage) and event.usage.prompt_tokens:
             rows.append(
-                _answered(waiting, record, event, price, caches) if waiting else _alone(record, event, price)
+                _answered(waiting, record, event, price, caches)
+                if waiting
+                else _alone(record, event, "response", price)
             )
             waiting = None
+        elif isinstance(event, AttemptBilled) and event.usage.prompt_tokens:
+            if waiting and event.reason == "stopped":
+                rows.append(replace(_answered(waiting, record, event, price, caches), kind="stopped"))
+                waiting = None
+            else:
+                rows.append(_alone(record, event, event.reason, price))
+            if waiting and event.reason == "cut":
+                _cached(waiting, event.usage.prompt_tokens, record.timestamp, caches)
         elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
-            usage = _usage(event.usage, price(event.model, event.usage))
-            rows.append(Row(record.seq, record.timestamp, event.model, "summary", **usage))
+            rows.append(_alone(record, event, "summary", price))
         context.apply(record)
     if waiting:
         rows.append(Row(**waiting.row))
@@ -171,23 +184,33 @@ def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches)
 def _answered(
     sent: _Sent,
     record: Record,
-    event: AssistantMessage,
+    event: AssistantMessage | AttemptBilled,
     price: Callable[[str, Usage], float],
     caches: _Caches,
 ) -> Row:
-    """The row of a request. Records what is cached now: the tokens up to each breakpoint, by share of bytes."""
+    """The row of a request that was answered or stopped."""
     reported = event.usage.prompt_tokens
-    for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
-        tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
-        caches.known[sent.row["model"], sent.chain[end]] = tokens, record.timestamp
+    _cached(sent, reported, record.timestamp, caches)
     error = (sent.row["estimated"] - reported) / reported
     return Row(**sent.row, error=error, **_usage(event.usage, price(event.model, event.usage)))
 
 
-def _alone(record: Record, event: AssistantMessage, price: Callable[[str, Usage], float]) -> Row:
-    """The row of a response whose request is not in the log."""
+def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
+    """Note what the endpoint has cached now: the tokens up to each breakpoint, by share of bytes."""
+    for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
+        tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
+        caches.known[sent.row["model"], sent.chain[end]] = tokens, now
+
+
+def _alone(
+    record: Record,
+    event: AssistantMessage | AttemptBilled | CompactionApplied,
+    kind: str,
+    price: Callable[[str, Usage], float],
+) -> Row:
+    """The row of something billed whose request is not in the log, or is answered by a later attempt."""
     usage = _usage(event.usage, price(event.model, event.usage))
-    return Row(record.seq, record.timestamp, event.model, "response", **usage)
+    return Row(record.seq, record.timestamp, event.model, kind, **usage)
 
 
 def _usage(usage: Usage, cost: float) -> dict[str, Any]:
@@ -214,7 +237,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         f"{row.seq}{'' if row.proved else ' ✗'}",
         datetime.fromtimestamp(row.at / 1000).astimezone().strftime("%m-%d %H:%M:%S"),
-        "summary" if row.kind == "summary" else tokens(row.estimated),
+        row.kind if row.kind in ("summary", *_NO_ANSWER) else tokens(row.estimated),
         tokens(row.reported) if row.reported is not None else "no answer",
         "-" if row.error is None else f"{row.error:+.1%}",
         tokens(row.cache_expected),

@@ -1,11 +1,17 @@
-"""Completes new events before they are recorded."""
+"""Complete new events before they are recorded: valid text, the cost of a prune, and a timestamp."""
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from prunecli.context.state import Context
 from prunecli.model.codec import well_formed
 from prunecli.model.events import Event, PrunApplied, UserMessage
 from prunecli.model.messages import Text
+
+Clock: TypeAlias = Callable[[], int]
+"""A function that returns the time in unix milliseconds."""
 
 
 def completed(event: Event, context: Context) -> Event:
@@ -26,3 +32,13 @@ def _well_formed(event: UserMessage) -> UserMessage:
         return event
     clean = (Text(well_formed(one.text)) if isinstance(one, Text) else one for one in event.content)
     return replace(event, content=tuple(clean))
+
+
+def system_clock() -> int:
+    """The machine's time in unix milliseconds. It may go back; record times never do."""
+    return time.time_ns() // 1_000_000
+
+
+def next_timestamp(now: int, last: int) -> int:
+    """The next strictly increasing timestamp, whatever the clock does: `max(now, last + 1)`."""
+    return max(now, last + 1)

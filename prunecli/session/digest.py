@@ -11,6 +11,7 @@ from typing import Any
 
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Record,
     SessionStarted,
@@ -25,7 +26,9 @@ PROMPT_CHARS = 300
 LONG_PROMPT = 100_000
 """Prompt tokens above which some models have other prices."""
 _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15}),"type":"(\w{1,40})"')
-_TELLING = frozenset({b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied"})
+_TELLING = frozenset(
+    {b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied", b"AttemptBilled"}
+)
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
 
 
@@ -110,7 +113,7 @@ class Digest:
             case AssistantMessage(model=model, usage=usage):
                 self._spend(model, usage)
                 self.context = usage.prompt_tokens or self.context
-            case CompactionApplied(model=model, usage=usage):
+            case CompactionApplied(model=model, usage=usage) | AttemptBilled(model=model, usage=usage):
                 self._spend(model, usage)
             case SettingChanged(_, value):
                 self.name = str(value or "")

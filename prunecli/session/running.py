@@ -16,7 +16,7 @@ from pathlib import Path
 from prunecli.context import render
 from prunecli.context.exchange import Exchange
 from prunecli.model.codec import strict_loads, well_formed
-from prunecli.model.events import Event, Record, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
 
 SUFFIX = ".running"
@@ -73,7 +73,8 @@ class RunningOutput:
 
         These are results for calls in progress, and the user's command unless the records already contain its end.
         """
-        found: list[Event] = [*self._results(exchange, exchange.unanswered if exchange else ())]
+        calls = exchange.unanswered if exchange else ()
+        found: list[Event] = [*self._results(exchange, calls, ours=_is_ours(exchange, records))]
         said = (record.seq for record in reversed(records) if _is_said(record.event))
         if self.key.startswith(USER_COMMAND) and next(said, -1) <= self.since:
             printed = render.interrupted_text(self.text)
@@ -85,9 +86,17 @@ class RunningOutput:
         calls = exchange.unanswered if exchange else ()
         return self._results(exchange, [call for call in calls if exchange and call.id in exchange.started])
 
-    def _results(self, exchange: Exchange | None, calls: Sequence[ToolUse]) -> list[ToolResult]:
+    def _results(
+        self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
+    ) -> list[ToolResult]:
+        """Answer these calls as interrupted. If they are `ours`, those without a start did not run."""
         found: list[ToolResult] = []
         for call in calls:
+            if ours and exchange is not None and call.id not in exchange.started:
+                details = {"interrupted": True, "started": False}
+                content = (Text(render.NOT_RUN),)
+                found.append(ToolResult(call.id, call.name, content, is_error=True, details=details))
+                continue
             mine = call.id == self.key and exchange is not None and self.since >= exchange.seq
             content = (Text(render.interrupted_text(self.text if mine else "")),)
             details = {"interrupted": True}
@@ -110,6 +119,18 @@ class RunningOutput:
         if self.path is not None:
             with suppress(OSError):
                 self.path.unlink()
+
+
+def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
+    """Whether this program asked for the calls, and so recorded each start. Another agent's log has no starts."""
+    for record in reversed(records):
+        if exchange is None or record.seq >= exchange.seq:
+            continue
+        if isinstance(record.event, RequestSent):
+            return True
+        if isinstance(record.event, AssistantMessage | UserMessage):
+            return False
+    return False
 
 
 def _is_said(event: Event) -> bool:

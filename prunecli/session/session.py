@@ -24,8 +24,7 @@ from prunecli.model.messages import Json
 from prunecli.model.signals import FileMoved, SessionEvent
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
-from prunecli.session.clock import Clock, next_timestamp, system_clock
-from prunecli.session.completing import completed
+from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running import RunningOutput
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes

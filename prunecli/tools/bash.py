@@ -75,7 +75,7 @@ class Bash:
         return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
-        """Run the command until it ends, times out, or is cancelled.
+        """Run the command until it ends, times out, or is canceled.
 
         Raises ToolError if it cannot be started.
         """

@@ -12,9 +12,8 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.workspace import refusal
-from prunecli.tools.searching.folder import names_in
 from prunecli.tools.searching.gitignore import GIT, is_ignored, levels_at
-from prunecli.tools.searching.names import shown_name
+from prunecli.tools.searching.names import names_in, shown_name
 from prunecli.tools.searching.scope import scope_of
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 

@@ -19,7 +19,7 @@ from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
 from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
-from prunecli.tools.searching.folder import names_in
+from prunecli.tools.searching.names import names_in
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 
 DEFAULT_LINES = 2000

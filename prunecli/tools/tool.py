@@ -149,7 +149,7 @@ class Tool(Protocol):
         ...
 
     async def run(self, given: Any, context: ToolContext) -> ToolOutput:
-        """Run one call. Raises ToolError; leaves no process behind when cancelled."""
+        """Run one call. Raises ToolError; leaves no process behind when canceled."""
         ...
 
 

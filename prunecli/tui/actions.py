@@ -1,4 +1,4 @@
-"""What keys do that are not about typing."""
+"""The actions of keys that do not edit text."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question
 
 TWICE_SECONDS = 2.0
-"""A second press within it counts as twice."""
+"""Seconds within which a second press of a key counts as a repetition."""
 
 
 class Actions:
-    """The actions of one conversation, by their names in `keys.ACTIONS`."""
+    """The actions of one conversation, by their names in `bindings.ACTIONS`."""
 
     def __init__(self, runtime: Runtime, port: Port, frame: Frame, program: Program, runs: Runs) -> None:
         self._runtime = runtime
@@ -55,7 +55,7 @@ class Actions:
         }
 
     def do(self, name: str) -> bool:
-        """Does it; False for a name that is none of these."""
+        """Run an action; False if there is none of this name."""
         deed = self._deeds.get(name)
         if name not in self._pressed:
             self.forget()
@@ -64,11 +64,11 @@ class Actions:
         return deed is not None
 
     def forget(self) -> None:
-        """Something else was done: what was pressed before it does not count as the first press of two."""
+        """Forget the last key: after something else, the next press is a first one again."""
         self._pressed = {}
 
     def _again(self, name: str) -> bool:
-        """Whether this was pressed a moment ago too."""
+        """Whether this key was pressed a moment ago too."""
         now = monotonic()
         again = now - self._pressed.get(name, float("-inf")) < TWICE_SECONDS
         self._pressed = {} if again else {name: now}
@@ -111,7 +111,7 @@ class Actions:
     def _cycle_mode(self) -> None:
         runtime = self._runtime
         current, asked = runtime.gatekeeper.mode, self._auto_question
-        if asked is not None:  # pressed again: on to the mode after it
+        if asked is not None:  # pressed again while asking: skip auto mode
             self._auto_answered(allowed=False)
             return
         if current == "auto":
@@ -128,7 +128,7 @@ class Actions:
         self._port.hint(_MODE_HELP[mode])
 
     def _ask_for_auto(self) -> None:
-        """One key too many must not end all questions."""
+        """Ask before switching to auto mode, so that one key too many does not turn all questions off."""
         from prunecli.tui.widgets.question import choice
 
         answers = (("Yes", "for the rest of this session"), ("No", f"{MODES[0]}: ask first"))
@@ -155,7 +155,7 @@ class Actions:
             self._port.prompt.give_back(text)
 
     def _open_palette(self) -> None:
-        from prunecli.tui.screens.palette import palette
+        from prunecli.tui.screens.keys import palette
 
         frame = self._frame
 
@@ -180,7 +180,7 @@ class Actions:
         self._port.push_screen(keys_screen(self._frame.keys, ACTIONS))
 
     async def _edit(self) -> None:
-        """The prompt in the user's editor."""
+        """Open the prompt in the user's editor."""
         frame, cwd = self._frame, self._runtime.setup.cwd
         try:
             async with self._program.lent():

@@ -1,4 +1,4 @@
-"""The application around the frame: colours, terminal, signals, and everything after the first frame."""
+"""The application around the frame: colors, terminal, signals, and everything after the first frame."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
-from prunecli.tui.startup import Beginning
+from prunecli.tui.startup import Startup
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -79,7 +79,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.environ = environ
         self.has_few_colors = look.has_few_colors(environ)
         super().__init__(driver_class=terminal.TerminalDriver)
-        self._beginning = Beginning(self, make, prompt)
+        self._startup = Startup(self, make, prompt)
         self._places = places
         self._cwd = cwd
         self._chosen: Theme | None = None
@@ -115,12 +115,12 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def palette(self) -> "Palette":
-        """The transcript's colours."""
+        """The transcript's colors."""
         if self._chosen is None:
             raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
 
-    # Beginning -----------------------------------------------------------------------------------------------
+    # Startup -----------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
         """Start everything the first frame does not need, after the keys that are waiting."""
@@ -135,11 +135,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         sys.setswitchinterval(SWITCH_SECONDS)
         self._tell(terminal.KEEP_TITLE)
         self.show_state("")
-        self.run_worker(self._begin(self._beginning), group="begin")
+        self.run_worker(self._begin(self._startup), group="begin")
 
-    async def _begin(self, beginning: Beginning) -> None:
+    async def _begin(self, startup: Startup) -> None:
         try:
-            await beginning.run()
+            await startup.run()
         except PrunecliError as error:
             self.failure = error
             self.exit()
@@ -153,10 +153,10 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._driver.set_mouse(runtime.config.ui.mouse)
         self.frame.keys.use(runtime.config.ui.keys)
 
-    # Colours -------------------------------------------------------------------------------------------------
+    # Colors -------------------------------------------------------------------------------------------------
 
     def use_theme(self, name: str, *, configured: bool = False) -> None:
-        """Switch colours. A theme the user did not just choose is limited to the terminal's colours."""
+        """Switch colors. A theme the user did not just choose is limited to the terminal's colors."""
         from prunecli.tui import themes
 
         try:
@@ -167,7 +167,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
                 self.conversation.complain(error)
 
     def use_configured(self) -> None:
-        """Theme, mouse and keys as they are configured now."""
+        """Apply the configured theme, mouse and keys."""
         if self.runtime is not None:
             ui = self.runtime.config.ui
             self.use_theme(ui.theme, configured=True)
@@ -191,7 +191,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _wear(self, theme: TextualTheme) -> None:
         self.register_theme(theme)
         self.theme = theme.name
-        self.refresh_css(animate=False)  # needed even if only the colours of the same theme changed
+        self.refresh_css(animate=False)  # needed even if only the colors of the same theme changed
 
     def _wear_first(self, theme: TextualTheme) -> None:
         """Apply a theme while nothing is on the screen. Setting `theme` would parse the style sheets twice."""
@@ -288,7 +288,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     async def _settle(self, seconds: float) -> None:
         if self.conversation is not None:
             await self.conversation.runs.stopped(seconds)
-            await self.conversation.keeping.close()
+            await self.conversation.prompt_store.close()
 
     async def close(self) -> None:
         """Stop the work and close the session file, however the program ends."""
@@ -296,7 +296,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if self.runtime is not None:
             await self.runtime.close()
 
-    def signalled(self, number: int) -> None:
+    def signaled(self, number: int) -> None:
         """Handle a terminating signal: exit with the terminal restored."""
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
@@ -337,7 +337,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
 
 def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
-    """The look before any saved look or theme exists, and whenever the terminal has few colours."""
+    """The look before any saved look or theme exists, and whenever the terminal has few colors."""
     from prunecli.tui import themes
 
     return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
@@ -357,7 +357,7 @@ async def run(
     app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        loop.add_signal_handler(number, app.signalled, number)
+        loop.add_signal_handler(number, app.signaled, number)
     try:
         code = await app.run_async(mouse=app.mouse and not inline, inline=inline)
     finally:

@@ -1,15 +1,16 @@
-"""Asking the user in a panel above the prompt: whether a call may run, whether a plan is good, or whatever else has
-a few answers."""
+"""Questions in a panel above the prompt: whether a call may run, whether to carry out a plan, or a choice of a
+command."""
 
 import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.permissions.judge import Mode
 from prunecli.commands.command import Choose
-from prunecli.model.planning import APPROVED
+from prunecli.commands.plan import plan_of
+from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime, outside
-from prunecli.runtime.plan import plan_of
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.port import Port
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question
 
 
+_PLAN_ANSWERS: tuple[tuple[str, str, Mode | None], ...] = (
+    ("1y", "Yes, and ask before each change", "ask"),
+    ("2e", "Yes, and edit without asking", "edits"),
+    ("3n", "No, and say what to change", None),
+)
+"""Keys, label and the mode to continue in; None to keep planning."""
+
+
 class Asking:
-    """The questions of one conversation; cancelling one takes its panel away."""
+    """The questions of one conversation. Canceling a question removes its panel."""
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._cwd = runtime.setup.cwd
@@ -29,7 +38,7 @@ class Asking:
         self._answer: asyncio.Future[Answer] | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        """The answer of the user."""
+        """Ask whether a call may run, and return the user's answer."""
         from prunecli.presentation.questions import sheet_of
         from prunecli.tui.widgets.permission import PermissionPanel
 
@@ -48,13 +57,13 @@ class Asking:
             self._port.answered(panel)
 
     def answer(self, message: PermissionAnswered) -> None:
-        """What the panel says."""
+        """Take the answer from the panel."""
         if self._answer is not None and not self._answer.done():
             kind = cast("Literal['once', 'always', 'deny']", message.kind)
             self._answer.set_result(Answer(kind, message.word))
 
     def choose(self, choose: Choose) -> None:
-        """Has one of a few things chosen that allow something; the last of them is Esc's."""
+        """Ask for a choice that grants a permission. Esc chooses the last one."""
         from prunecli.tui.widgets.question import choice
 
         port = self._port
@@ -69,8 +78,8 @@ class Asking:
 
 
 class Planning:
-    """The question about a plan that is ready, one at a time. What the user does beside it, a prompt or another mode,
-    takes it away. `submit` says something to the agent."""
+    """The question whether to carry out a plan. It is withdrawn when the user sends a prompt or switches the mode.
+    `submit` sends a prompt."""
 
     def __init__(self, runtime: Runtime, port: Port, program: Program, submit: Callable[[str], None]) -> None:
         self._runtime = runtime
@@ -80,26 +89,27 @@ class Planning:
         self._panel: Question | None = None
 
     def offer(self) -> None:
-        """Asks about the plan, if the last answer ended in one."""
+        """Ask about the plan if the last answer ends with one."""
         if self._panel is not None or not plan_of(self._runtime):
             return
-        from prunecli.tui.widgets.plan_question import plan_question
+        from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
-        self._panel = plan_question(self._answered)
+        rows = [Row(keys, (label,)) for keys, label, _ in _PLAN_ANSWERS]
+        self._panel = Question(
+            "Carry out this plan?", rows, self._answered, for_text=2, leave=2, hints=KEYS_TEXT
+        )
         self._port.ask(self._panel)
         self._program.notify_user("has a plan ready")
 
     def withdraw(self) -> None:
-        """The question is not asked any more."""
+        """Remove the question."""
         panel, self._panel = self._panel, None
         if panel is not None:
             self._port.answered(panel)
 
     def _answered(self, row: int, text: str) -> None:
-        from prunecli.tui.widgets.plan_question import MODES
-
         self.withdraw()
-        if mode := MODES[row]:
+        if mode := _PLAN_ANSWERS[row][2]:
             self._runtime.set_mode(mode)
             self._port.show_status()
             self._submit(APPROVED)

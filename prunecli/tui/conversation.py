@@ -1,4 +1,4 @@
-"""The conversation: what the session tells is shown, and what the user does reaches the runtime."""
+"""The conversation: shows the events of the session, and passes the user's input to the runtime."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError, SessionNotFound
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved
-from prunecli.presentation.activity import Doing
+from prunecli.presentation.activity import CurrentActivity
 from prunecli.presentation.completion import is_command
 from prunecli.presentation.entries import Level
 from prunecli.presentation.presenter import Presenter
@@ -35,13 +35,13 @@ from prunecli.tui.messages import (
 )
 from prunecli.tui.port import T
 from prunecli.tui.program import Program
-from prunecli.tui.prompt_store import Keeping
+from prunecli.tui.prompt_store import PromptStore
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.slices import Pace, painted
 from prunecli.tui.token_counting import Figures
 from prunecli.tui.transcript.transcript_view import Transcript
-from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.activity import HINT_SECONDS
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDER
@@ -50,20 +50,20 @@ from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 if TYPE_CHECKING:
     from prunecli.runtime.resuming import Resuming
     from prunecli.tui.effects import Effects
-    from prunecli.tui.session_loading import Arriving
+    from prunecli.tui.session_loading import SessionLoading
     from prunecli.tui.widgets.question import Question
 
 READ_ONLY = "Read-only session. /resume ID --fork continues in a copy"
 LONG_SECONDS = 10.0
-"""Work that took longer is worth a notification of the desktop when it is done."""
+"""Seconds after which the end of a run is reported by a desktop notification."""
 
 
 NEED_NO_SESSION = frozenset({"/help", "/quit", "/exit", "/theme"})
-"""Commands that do not wait for the session to be read."""
+"""Commands that work before the session is fully loaded."""
 
 
 class Conversation:
-    """Between one runtime and the frame: makes the parts, and is the port of all of them."""
+    """Connects one runtime with the frame: makes the parts of the interface and is their `Port`."""
 
     def __init__(self, runtime: Runtime, frame: Frame, program: Program) -> None:
         self.runtime = runtime
@@ -72,30 +72,30 @@ class Conversation:
         setup, prompt = runtime.setup, frame.prompt
         self.prompt = prompt
         self.typed_at = monotonic()
-        self.stage = Stage(frame.transcript, self._presenter, frame.show_transcript)
+        self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
         self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
-        self.runs = Runs(runtime, self, self.stage, self._planning, self.completer)
+        self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
-        self.keeping = Keeping(
+        self.prompt_store = PromptStore(
             setup.places.history_file, setup.cwd, lambda: prompt.draft, frame.set_timer, self.warn_of
         )
         self._asking = Asking(runtime, self, program)
-        self._figures = Figures(runtime, frame, self.stage, self.runs, lambda: self.typed_at)
-        self._doing = Doing()
+        self._figures = Figures(runtime, frame, self.feed, self.runs, lambda: self.typed_at)
+        self._doing = CurrentActivity()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
         self.listening = False
 
     @cached_property
     def effects(self) -> "Effects":
-        """What runs commands."""
+        """The effects of commands, imported with the first command."""
         from prunecli.tui.effects import Effects
 
         parts = self.runs, self._asking, self.go_on_resuming
         return Effects(self.runtime, self, self._program, *parts)
 
     def begin(self) -> None:
-        """Shows the session and listens to it and to the user."""
+        """Show the session, and listen to it and to the user."""
         self.runtime.asker = self._asking.ask
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
@@ -118,7 +118,7 @@ class Conversation:
     # The session ---------------------------------------------------------------------------------------------
 
     def show_session(self, session: Session) -> None:
-        """Shows a session from its beginning, and follows it."""
+        """Show a whole session and follow it."""
         self._bridge.follow(session)
         self._show_all()
         for notice in session_notices(self.runtime, session):
@@ -130,25 +130,25 @@ class Conversation:
         self.show_status()
 
     def _show_all(self) -> None:
-        self.stage.show_all(self.runtime.session.records, running=self.runs.busy)
+        self.feed.show_all(self.runtime.session.records, running=self.runs.busy)
         self._show_stage()
 
     def go_on_resuming(self) -> None:
-        """Shows the end of the session that the runtime is resuming, and reads the rest."""
-        from prunecli.tui.session_loading import Arriving
+        """Show the end of the session that is being resumed, and load the rest."""
+        from prunecli.tui.session_loading import SessionLoading
 
         resuming = self.runtime.resuming
         if resuming is not None:
-            arriving = Arriving(resuming, self.stage, self._presenter, lambda: self.typed_at)
-            arriving.show_end()
+            loading = SessionLoading(resuming, self.feed, self._presenter, lambda: self.typed_at)
+            loading.show_end()
             self._show_stage()
-            self.runs.load(lambda: self._arrive(arriving, resuming))
+            self.runs.load(lambda: self._load(loading, resuming))
 
-    async def _arrive(self, arriving: "Arriving", resuming: "Resuming") -> None:
-        """Reads it all and hands it over. Raises PrunecliError; the runtime then keeps the session it has."""
+    async def _load(self, loading: "SessionLoading", resuming: "Resuming") -> None:
+        """Load the session and switch to it. Raises PrunecliError; the runtime then keeps its present session."""
         try:
             await painted(self.frame)
-            self.stage.prepared = await arriving.read(self.frame.activity.show)
+            self.feed.prepared = await loading.read(self.frame.activity.show)
             said = self.runs.take_all()
             resuming.finish()
             self.frame.call_later(self.hear_all, said)
@@ -160,18 +160,18 @@ class Conversation:
                 self.show_session(self.runtime.session)
                 self.say("Stopped opening the session. /resume to try again")
                 self._take_all_back()
-        self.run(Pace(lambda: self.typed_at).take(self.stage.put_above()), "begin")
+        self.run(Pace(lambda: self.typed_at).take(self.feed.put_above()), "begin")
 
     def _show_stage(self) -> None:
-        if self.stage.is_empty:
+        if self.feed.is_empty:
             is_demo = self.runtime.model_name == "demo"
             tour = "" if self.runtime.introduction else TOUR if is_demo else TOUR_IN_SHELL
             self.frame.show_welcome(tour)
-        elif self.stage.has_entries:
+        elif self.feed.has_entries:
             self.frame.show_transcript()
 
     def _presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
-        """Presents a session by its fold, by default the present one; without `figures` it shows no tokens."""
+        """A presenter for a session, by default the present one; without `figures` it shows no tokens."""
         tools, fold = self.runtime.tools, context or self.runtime.session.context
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
@@ -181,13 +181,13 @@ class Conversation:
         )
 
     def wake(self) -> None:
-        """Shows everything that the session told since the last time."""
+        """Show all events since the last call."""
         batch = self._bridge.batch()
         if not batch:
             return
-        if not self.stage.take(batch):
+        if not self.feed.take(batch):
             self._show_all()
-        elif self.stage.has_entries:
+        elif self.feed.has_entries:
             self.frame.show_transcript()
         other = False
         for event in batch:
@@ -203,30 +203,30 @@ class Conversation:
             self.runs.keep()
 
     def show_status(self) -> None:
-        """Brings the figures up to date; behind a large text as soon as its tokens are counted."""
+        """Update the figures. If a large text must be counted first, they follow later."""
         self._figures.show()
 
     def show_waiting(self) -> None:
-        """Shows what the agent has not heard yet."""
+        """Show the queued messages."""
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """The cache got older, and a disk may have space again."""
+        """Once a second: update the age of the cache, and retry a failed write."""
         self.runs.tick()
         self._figures.show_cache()
 
-    # What the user says --------------------------------------------------------------------------------------
+    # The user's input ----------------------------------------------------------------------------------------
 
     def hear(self, said: PromptSubmitted, *, waited: bool = False) -> None:
-        """A prompt, a command, a shell command, or Enter alone. `waited`: it was said when nobody could listen.
-        What needs the session waits until it is read."""
+        """Handle a prompt, a command, a shell command, or Enter on an empty prompt. `waited`: it was queued before.
+        While the session is loading, input that needs the session is queued."""
         text, follow_up = said.text, said.follow_up
         if not waited:
             self.actions.forget()
             if not text.strip():
                 self._go_on()
                 return
-            self.keeping.sent(text, self.runtime.setup.clock())
+            self.prompt_store.sent(text, self.runtime.setup.clock())
             self.frame.transcript.end()
         if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
             self.runs.queue(text, follow_up=follow_up)
@@ -240,7 +240,7 @@ class Conversation:
             self.runs.submit(text, follow_up=follow_up)
 
     def _go_on(self) -> None:
-        """Enter alone."""
+        """Handle Enter on an empty prompt."""
         if self.runs.can_go_on and not self.runs.busy:
             self.runs.go_on()
         elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
@@ -248,24 +248,24 @@ class Conversation:
             self.show_guide()
 
     def show_guide(self) -> None:
-        """What Enter alone says next stands in the empty prompt."""
+        """Show in the empty prompt what Enter would send."""
         line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
         self.prompt.placeholder = f"Enter: {line}" if line else PLACEHOLDER
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
-        """What was said while nobody could listen."""
+        """Handle queued input."""
         for text, follow_up in said:
             self.hear(PromptSubmitted(text, follow_up), waited=True)
 
     def _typed(self, _: Typed) -> None:
         self.typed_at = monotonic()
         self.actions.forget()
-        self.keeping.typed()
+        self.prompt_store.typed()
         self.frame.waiting.refresh()
 
     def _restore(self, message: Transcript.RestoreRequested) -> None:
-        """The user wants a pruned entry back."""
-        target = self.stage.target(message.key)
+        """Restore a pruned entry."""
+        target = self.feed.target(message.key)
         if target is None:
             return
         try:
@@ -278,17 +278,17 @@ class Conversation:
         self.hint(done if plan.allowed else plan.refusal)
         self.show_waiting()
 
-    # What runs need ------------------------------------------------------------------------------------------
+    # Called by runs ------------------------------------------------------------------------------------------
 
     def began(self, words: str) -> None:
-        """Work began."""
-        self._doing = Doing()
+        """Show that a run began."""
+        self._doing = CurrentActivity()
         self.frame.activity.begin(words)
         self.prompt.placeholder = PLACEHOLDER
         self._program.show_state("working")
 
     def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
-        """Work is over. After an interruption what still waited comes back into the prompt."""
+        """Show that a run ended. After an interruption, queued messages return to the prompt."""
         self._program.show_state("")
         self.wake()
         self.frame.activity.end()
@@ -301,7 +301,7 @@ class Conversation:
             self.frame.call_later(self._afterwards)
 
     def _afterwards(self) -> None:
-        """What was said to a shell command, or at the last moment, is heard now; a plan is asked about."""
+        """After a run: send queued messages, or else ask about a plan."""
         if self.runs.busy:
             return
         self.show_guide()
@@ -311,45 +311,45 @@ class Conversation:
             self._planning.offer()
 
     def _take_all_back(self) -> None:
-        """What waits comes back into the prompt."""
+        """Move all queued messages back to the prompt."""
         while any(self.runs.waiting()):
             self.actions.do("take_back")
 
     # The port ------------------------------------------------------------------------------------------------
 
     def warn(self, text: str) -> None:
-        """A banner that stays; "" takes it away."""
+        """Show a banner until it is replaced; "" removes it."""
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """A notice in the transcript; while the session is empty, below the welcome if there is room."""
-        self.stage.say(text, level)
+        """Show a notice in the transcript or, while the session is empty, below the welcome if there is room."""
+        self.feed.say(text, level)
         welcome = self.frame.welcome
         if not (welcome.display and welcome.tell(text, level)):
             self.frame.show_transcript()
 
     def warn_of(self, text: str) -> None:
-        """A notice that matters."""
+        """Show a warning."""
         self.say(text, Level.WARNING)
 
     def complain(self, error: PrunecliError) -> None:
-        """What went wrong, and the way out."""
+        """Show an error and its hint."""
         self.say(f"{error.message}\n{error.hint}".strip(), Level.ERROR)
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
-        """A few words above the prompt, for some seconds or (None) until others come; "" takes them away."""
+        """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""
         self.frame.activity.hint(text, style, seconds=seconds)
 
     def ask(self, panel: "Question") -> None:
-        """A question stands above the prompt."""
+        """Show a question above the prompt."""
         self.frame.ask(panel)
 
     def answered(self, panel: "Question") -> None:
-        """It was answered, or is not asked any more."""
+        """Remove a question that was answered or withdrawn."""
         self.frame.answered(panel)
 
     def command(self, line: str) -> None:
-        """Runs a slash command. Where the start asked for it, what waited for the answer is heard."""
+        """Run a slash command. The answer to the question about trust at the start releases queued prompts."""
         self.effects.run(line)
         if self.runs.deciding and line.startswith("/trust "):
             self.runs.deciding = False
@@ -357,11 +357,11 @@ class Conversation:
             self.show_waiting()
 
     def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
-        """Works in the background; `exclusive` ends what else works in this group."""
+        """Run work in the background; `exclusive` cancels other work of the group."""
         return self.frame.run_worker(work, group=group, exclusive=exclusive)
 
     def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Opens a screen above all; `then` is told what it gives."""
+        """Open a screen on top; `then` gets its result."""
         self.frame.app.push_screen(screen, then)
 
 

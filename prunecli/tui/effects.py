@@ -1,4 +1,4 @@
-"""What commands answer with, done on the screen. Imported with the first command."""
+"""Carries out the effects of commands on the screen. Imported with the first command."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ from prunecli.tui.runs import Runs
 
 
 class Effects:
-    """Runs commands of one runtime and does what they answer. `resume` shows the session that is being read."""
+    """Runs commands and carries out their effects. `resume` shows the session that is being loaded."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Effects:
         self._resume = resume
 
     def run(self, line: str) -> None:
-        """Runs a typed line such as `/model sonnet` and does what it answers."""
+        """Run a typed line such as `/model sonnet`."""
         self.perform(run_line(self._runtime, line))
         self._port.show_status()
 
     def perform(self, effects: Iterable[Effect]) -> None:
-        """Does effects in their order."""
+        """Carry out effects in order."""
         port = self._port
         for effect in effects:
             match effect:
@@ -91,12 +91,12 @@ class Effects:
                 case Quit():
                     self._program.leave()
                 case SwitchSession():
-                    self._resume()  # a short one is there: the runtime said so when it happened
+                    self._resume()  # a short session is shown already, when the runtime switches to it
                 case _:
                     assert_never(effect)
 
     def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
-        """What takes its time, and Esc stops."""
+        """Start work that takes time and that Esc stops."""
         runs = self._runs
         match effect:
             case GoOn():
@@ -107,7 +107,7 @@ class Effects:
                 runs.rewind(effect)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
-        """How it looks and what it listens to."""
+        """Change the theme, the mouse or the keys."""
         program = self._program
         match effect:
             case SetTheme(name):
@@ -118,7 +118,7 @@ class Effects:
                 program.use_configured()
 
     def _open(self, effect: Table | ShowContext | Choose | AskSecret | PickSession) -> None:
-        """What has a screen of its own."""
+        """Open a screen."""
         match effect:
             case Table():
                 self._table(effect)
@@ -129,12 +129,12 @@ class Effects:
             case AskSecret():
                 self._ask_secret(effect)
             case PickSession():
-                from prunecli.tui.session_picker import Picking
+                from prunecli.tui.session_picker import SessionPicker
 
-                Picking(self._runtime, self._port).begin()
+                SessionPicker(self._runtime, self._port).begin()
 
     def _copy(self, text: str, what: str) -> None:
-        """By OSC 52, which works over ssh too; nothing is written to a file."""
+        """Copy by OSC 52, which works over ssh too and writes no file."""
         self._program.copy_to_clipboard(text)
         self._port.say(f"Copied {what}: {counted(len(text), 'character')}.")
 
@@ -148,7 +148,7 @@ class Effects:
         self._port.push_screen(SecretScreen(asked.title), given)
 
     def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
-        """Does what is answered, or says what went wrong."""
+        """Carry out the effects of an answer, or show its error."""
         try:
             effects = answer()
         except PrunecliError as error:
@@ -182,12 +182,10 @@ class Effects:
         from prunecli.tui.screens.context import ContextScreen
 
         program, prompt = self._program, self._port.prompt
-        self._port.push_screen(
-            ContextScreen(self._runtime, lambda: program.palette, lambda: prompt.question is not None)
-        )
+        self._port.push_screen(ContextScreen(self._runtime, lambda: program.palette, prompt))
 
     def _choose(self, choose: Choose) -> None:
-        """A list to choose from; themes are tried on while one looks through them."""
+        """Show a list of choices. A marked theme is previewed."""
         from prunecli.tui.screens.choose import ChooseScreen
 
         program, before = self._program, self._program.theme

@@ -32,7 +32,7 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """Report that the terminal can be handed over for a while."""
+        """Whether the terminal can be handed over: always."""
         return True
 
     def suspend_application_mode(self) -> None:

@@ -1,4 +1,4 @@
-"""The look of the first frame: the last colours used, kept in a small file.
+"""The look of the first frame: the last colors used, kept in a small file.
 
 Reading the theme and the configuration takes longer than everything else the first frame needs. They are read right
 after it, and the frame is redrawn if they differ.
@@ -20,14 +20,14 @@ _COLORS = (
 
 
 class Look(NamedTuple):
-    """Colours, and whether the mouse is captured."""
+    """Colors, and whether the mouse is captured."""
 
     theme: Theme
     mouse: bool
 
 
 def has_few_colors(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal has at most sixteen colours, by the variables Rich checks; False if none are set."""
+    """Whether the terminal has at most sixteen colors, by the variables Rich checks; False if none are set."""
     term = environ.get("TERM", "").strip().lower()
     if not term or environ.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return False

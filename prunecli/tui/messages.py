@@ -1,4 +1,4 @@
-"""Messages between the parts of the screen: small values without behaviour.
+"""Messages between the parts of the screen: small values without behavior.
 
 Defined without `eq` and `repr`, which nothing uses: that takes a third of the time, and every start waits for it.
 """
@@ -9,7 +9,7 @@ from textual.message import Message
 
 
 class Told(Message):
-    """Something that the main screen hands on to whoever listens, once somebody does."""
+    """A message from a widget to the conversation, delivered once the conversation listens."""
 
 
 @dataclass(eq=False, repr=False)
@@ -27,7 +27,7 @@ class PromptSubmitted(Told):
 
 @dataclass(eq=False, repr=False)
 class ActionAsked(Told):
-    """A key asked for one of `keys.ACTIONS` that is not about what is typed."""
+    """A key requested one of `bindings.ACTIONS` that does not edit text."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""What the parts of the conversation can have done on the screen, without knowing who wires them."""
+"""The port: what parts of the conversation can do on the screen."""
 
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -18,38 +18,38 @@ T = TypeVar("T")
 
 
 class Port(Protocol):
-    """The verbs that all parts share. `conversation.Conversation` has them."""
+    """The interface that all parts share, implemented by `conversation.Conversation`."""
 
     @property
     def prompt(self) -> Prompt:
-        """Where the user types."""
+        """The prompt."""
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """A notice in the transcript."""
+        """Show a notice in the transcript."""
 
     def complain(self, error: PrunecliError) -> None:
-        """What went wrong, and the way out."""
+        """Show an error and its hint."""
 
     def warn(self, text: str) -> None:
-        """A banner that stays; "" takes it away."""
+        """Show a banner until it is replaced; "" removes it."""
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
-        """A few words above the prompt, for some seconds or (None) until others come; "" takes them away."""
+        """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""
 
     def show_status(self) -> None:
-        """Brings the figures up to date."""
+        """Update the figures."""
 
     def ask(self, panel: "Question") -> None:
-        """A question stands above the prompt."""
+        """Show a question above the prompt."""
 
     def answered(self, panel: "Question") -> None:
-        """It was answered, or is not asked any more."""
+        """Remove a question that was answered or withdrawn."""
 
     def command(self, line: str) -> None:
-        """Runs a slash command."""
+        """Run a slash command."""
 
     def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
-        """Works in the background; `exclusive` ends what else works in this group."""
+        """Run work in the background; `exclusive` cancels other work of the group."""
 
     def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Opens a screen above all; `then` is told what it gives."""
+        """Open a screen on top; `then` gets its result."""

@@ -1,4 +1,4 @@
-"""The application as the parts see that it runs in; it imports them."""
+"""The application's interface for the parts of the screen, which it imports."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -9,43 +9,43 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """What `app.PrunecliApp` does for the parts: the terminal, the colours, the end."""
+    """What `app.PrunecliApp` offers the parts: the terminal, the colors, and the way to exit."""
 
     theme: str
-    """The name of the theme that is worn."""
+    """The name of the current theme."""
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """What the user's editor gets."""
+        """The environment for the user's editor."""
 
     @property
     def palette(self) -> "Palette":
-        """The colours of the transcript."""
+        """The transcript's colors."""
 
     @property
     def keys_wait(self) -> bool:
-        """Whether keys were pressed that are not even read."""
+        """Whether keys were pressed that have not been read yet."""
 
     def leave(self) -> None:
-        """Ends the program: the work first leaves everything in order."""
+        """Exit, after the work has shut down cleanly."""
 
     def lent(self) -> AbstractAsyncContextManager[None]:
-        """The terminal belongs to another program for a while. Raises PrunecliError where it can't."""
+        """Hand the terminal to another program. Raises PrunecliError if that is impossible."""
 
     def show_state(self, what: str) -> None:
-        """The window's title with what the agent does, "" for nothing."""
+        """Show the agent's state in the window title; "" for none."""
 
     def notify_user(self, what: str) -> None:
-        """A notification of the desktop, unless the user is looking."""
+        """Send a desktop notification, unless the terminal has the focus."""
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By OSC 52."""
+        """Copy by OSC 52, which works over ssh too."""
 
     def use_theme(self, name: str) -> None:
-        """Other colours from now on."""
+        """Switch to a theme."""
 
     def use_mouse(self, on: bool) -> None:
-        """Listens to the mouse from now on, or leaves it to the terminal."""
+        """Capture the mouse, or leave it to the terminal."""
 
     def use_configured(self) -> None:
-        """Theme, mouse and keys as they are configured now."""
+        """Apply the configured theme, mouse and keys."""

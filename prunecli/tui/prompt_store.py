@@ -11,7 +11,7 @@ DRAFT_SECONDS = 0.5
 """Minimum seconds between two writes of the draft."""
 
 
-class Keeping:
+class PromptStore:
     """The prompt files of one directory. `later` calls back after a delay; `complain` reports the first failure."""
 
     def __init__(

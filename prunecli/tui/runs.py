@@ -1,4 +1,4 @@
-"""Runs: what the user says becomes work of the agent, one piece at a time, which Esc stops."""
+"""Runs: prompts and commands start work, one run at a time, which Esc stops."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -14,7 +14,7 @@ from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageF
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
 from prunecli.presentation import file_list as files
-from prunecli.presentation.activity import SUMMARISING
+from prunecli.presentation.activity import SUMMARIZING
 from prunecli.presentation.entries import Level
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
@@ -22,46 +22,46 @@ from prunecli.runtime.shell import shell
 from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port
-from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.completer import Completer
 
 if TYPE_CHECKING:
     from prunecli.commands.command import RewindNow
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again"
-GOES_ON = "Then resumes by itself; Enter on an empty prompt to try now, Esc to stop waiting"
+GOES_ON = "Resumes automatically; Enter on an empty prompt to retry now, Esc to stop waiting"
 SAY_AGAIN = "Enter to send again"
 
 
 class Front(Port, Protocol):
-    """What runs need beside the port of whoever shows them."""
+    """What runs need from the conversation in addition to the port."""
 
     def wake(self) -> None:
-        """Shows everything that the session told since the last time."""
+        """Show all events since the last call."""
 
     def began(self, words: str) -> None:
-        """Work began."""
+        """Show that a run began."""
 
     def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
-        """Work is over; `well`: nothing stopped it, so that what waits can follow."""
+        """Show that a run ended; `well`: nothing stopped it, so queued messages may follow."""
 
     def show_waiting(self) -> None:
-        """Shows what the agent has not heard yet."""
+        """Show the queued messages."""
 
 
 class Runs:
-    """Starts and stops the work of one runtime. What is shown beside the log goes onto the stage."""
+    """Starts and stops the runs of one runtime. Output that is not in the log goes to `feed`."""
 
     def __init__(
-        self, runtime: Runtime, front: Front, stage: Stage, planning: Planning, completer: Completer
+        self, runtime: Runtime, front: Front, feed: TranscriptFeed, planning: Planning, completer: Completer
     ) -> None:
         self._runtime = runtime
         self._front = front
-        self._stage = stage
+        self._feed = feed
         self._planning = planning
         self._completer = completer
         self.deciding = "/trust" in runtime.opening
-        """Whether the start is to ask what the agent may do and read here: prompts wait for the answer."""
+        """Whether the question about trust at the start is open; prompts wait for its answer."""
         self._worker: Worker[None] | None = None
         self.can_go_on = False
         self._stalled = False
@@ -71,13 +71,13 @@ class Runs:
 
     @property
     def busy(self) -> bool:
-        """Whether something runs."""
+        """Whether a run is in progress."""
         return self._worker is not None and not self._worker.is_finished
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
-        """Says something to the agent; while it works it is steered, or hears it when it is done."""
+        """Send a prompt. During a run it steers the agent, or with `follow_up` waits for the end of the run."""
         text = files.as_paths(text, str(self._runtime.setup.cwd))
-        if self.deciding:  # the start asks what the agent may do here, and what it reads
+        if self.deciding:  # the question about trust is still open
             self.queue(text, follow_up=follow_up)
         elif not self.busy:
             self._begin(self._run("Waiting for the model", None, said=text))
@@ -90,7 +90,7 @@ class Runs:
         self.submit(await self._completer.completed(text), follow_up=follow_up)
 
     def queue(self, text: str, *, follow_up: bool) -> None:
-        """Says something that the agent hears later."""
+        """Queue a message for the agent."""
         try:
             (self._runtime.follow_up if follow_up else self._runtime.steer)(text)
         except PromptTooLarge as error:
@@ -99,11 +99,11 @@ class Runs:
         self._front.show_waiting()
 
     def go_on(self) -> None:
-        """Goes on from where the session is."""
+        """Continue the session."""
         self._start("Waiting for the model", self._runtime.go_on)
 
     def load(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Reads a session; what is said meanwhile is heard when it is there."""
+        """Load a session. Messages sent meanwhile are queued."""
 
         async def run() -> None:
             self.loading = True
@@ -115,22 +115,22 @@ class Runs:
         self._start("Reading the session", run)
 
     def compact(self, focus: str) -> None:
-        """Has the model summarise the older part of the session."""
+        """Summarize the older part of the session."""
 
         async def run() -> Done | None:
             await self._runtime.compact(focus)
             return None
 
-        self._start(SUMMARISING, run)
+        self._start(SUMMARIZING, run)
 
     def rewind(self, asked: "RewindNow") -> None:
-        """Goes back or forward, and fills the prompt with what was said there."""
+        """Rewind to another point of the session, and fill the prompt with the prompt sent there."""
         from prunecli.runtime.rewinding import rewind
 
         async def run() -> Done | None:
             conversation, files = asked.conversation, asked.files
             restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
-            self._front.wake()  # what is said now stands below what the rewind shows
+            self._front.wake()  # so that the notices below come after what the rewind shows
             if files:
                 self._front.say(restored.words)
             for path, why in restored.left:
@@ -142,10 +142,10 @@ class Runs:
         self._start("Rewinding", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
-        """Runs a command of the user's own."""
+        """Run a shell command that the user typed."""
 
         async def run() -> Done | None:
-            live = LiveCommand(self._stage, command, show_model=show_model)
+            live = LiveCommand(self._feed, command, show_model=show_model)
             try:
                 text = await shell(
                     self._runtime,
@@ -179,7 +179,7 @@ class Runs:
     async def _run(
         self, words: str, work: Callable[[], Awaitable[Done | None]] | None, said: str = ""
     ) -> None:
-        """Does the work and says how it went wrong, if it did; `said` is said to the agent where there is no work."""
+        """Run the work, or submit the prompt `said` if there is none, and show any error."""
         begun = monotonic()
         interrupted = failed = False
         self._idle.clear()
@@ -205,7 +205,7 @@ class Runs:
             why = error.message.removeprefix(f"{path}: ") if path else error.message
             way = error.hint or "check the disk"
             self._front.warn(
-                f"Cannot write the session: {why}. Paused until it can: {way}. "
+                f"Cannot write the session: {why}. Paused: {way}. "
                 + (GOES_ON if self._stalled else SAY_AGAIN)
             )
         except PrunecliError as error:
@@ -219,7 +219,7 @@ class Runs:
 
     @contextmanager
     def _returned(self, said: str) -> Iterator[None]:
-        """What can't be recorded was not said: it comes back into the prompt."""
+        """Put the prompt back if it could not be recorded."""
         before = len(self._runtime.session.records)
         try:
             yield
@@ -230,13 +230,13 @@ class Runs:
             raise
 
     def _record_says(self) -> bool:
-        """Whether the last answer shows by itself how it ended."""
+        """Whether the last answer itself shows how it ended."""
         items = self._runtime.session.context.items
         last = items[-1].event if items else None
         return isinstance(last, AssistantMessage) and last.stop_reason in STOPPED
 
     def keep(self) -> None:
-        """Makes durable what was decided while nothing runs; work does that for itself."""
+        """Write decisions made between runs to disk; a run does that itself."""
         if not self.busy:
             self._front.run(self._keep(), "keep")
 
@@ -247,7 +247,7 @@ class Runs:
             self._front.complain(error)
 
     def interrupt(self) -> bool:
-        """Stops the work; False if there is none."""
+        """Stop the run; False if there is none."""
         if self._worker is None or self._worker.is_finished:
             stalled, self._stalled = self._stalled, False
             if stalled:
@@ -257,7 +257,7 @@ class Runs:
         return True
 
     def tick(self) -> None:
-        """Looks whether a session that could not be written can be by now."""
+        """Try again to write a session that could not be written."""
         if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
             self._looking = self._front.run(self._look(), "mend")
 
@@ -270,29 +270,29 @@ class Runs:
             self.go_on()
 
     async def stopped(self, seconds: float) -> None:
-        """Stops the work and waits until it has left everything in order, at most so long."""
+        """Stop the run and wait for its clean end, for at most so many seconds."""
         if self.interrupt():
             try:
                 await asyncio.wait_for(self._idle.wait(), seconds)
             except TimeoutError:
-                pass  # it does not end: leaving matters more
+                pass  # exit anyway
 
-    # What waits ----------------------------------------------------------------------------------------------
+    # Queued messages -----------------------------------------------------------------------------------------
 
     def waiting(self) -> tuple[list[str], list[str]]:
-        """What was said and is not heard yet: steering, and what waits for the end."""
+        """The queued messages: steering, and follow-ups."""
         mailbox = self._runtime.mailbox
         return [typed(one) for one in mailbox.steering], [typed(one) for one in mailbox.follow_ups]
 
     def take_all(self) -> list[tuple[str, bool]]:
-        """Takes all that waits out, in order; with each whether it waits for the end."""
+        """Remove all queued messages and return them in order, each with whether it is a follow-up."""
         steering, follow_ups = self.waiting()
         self._runtime.mailbox.steering.clear()
         self._runtime.mailbox.follow_ups.clear()
         return [(text, False) for text in steering] + [(text, True) for text in follow_ups]
 
     def take_back(self) -> str | None:
-        """Takes the last message that waits out again; None if none waits."""
+        """Remove the last queued message and return it; None if there is none."""
         mailbox = self._runtime.mailbox
         for queue in (mailbox.follow_ups, mailbox.steering):
             if queue:

@@ -1,6 +1,6 @@
-"""A long session comes onto the screen: its end at once, the rest while the keyboard goes on working.
+"""Loads a long session onto the screen: its end at once, the rest while the keyboard stays responsive.
 
-It is read, folded and presented in slices of a few milliseconds; who types is given way.
+It is read, folded and presented in slices of a few milliseconds, with longer pauses while the user types.
 """
 
 import asyncio
@@ -13,33 +13,33 @@ from prunecli.presentation.presenter import Presenter, present_of
 from prunecli.presentation.transcript_changes import Anew
 from prunecli.runtime.resuming import Resuming
 from prunecli.tui.slices import Pace
-from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.transcript_feed import TranscriptFeed
 
 AT_A_TIME = 100
-"""Records that are presented anew in one step."""
+"""Records presented in one step."""
 
 
-class Arriving:
-    """Brings the session that the runtime is resuming onto a stage. `presenter` is for a context, with or without
-    `figures`; `typed_at`: when the user typed last."""
+class SessionLoading:
+    """Shows the session that the runtime is resuming. `presenter` makes a presenter for a context, with or without
+    `figures`; `typed_at` returns the time of the last key."""
 
     def __init__(
         self,
         resuming: Resuming,
-        stage: Stage,
+        feed: TranscriptFeed,
         presenter: Callable[..., Presenter],
         typed_at: Callable[[], float],
     ) -> None:
         self._resuming = resuming
-        self._stage = stage
+        self._feed = feed
         self._presenter_of = presenter
         self._typed_at = typed_at
         self._presenter = presenter(resuming.context)
         self._rewound = False
 
     def show_end(self) -> None:
-        """Shows the end of the file, without tokens: how the endpoint counts is known when all is read. Where it
-        can't be read nothing is shown: reading the rest will say why."""
+        """Show the end of the file. Without tokens, because the endpoint's scale is known only once all is read. If
+        the end cannot be read, show nothing: reading the rest will report the error."""
         try:
             records = self._resuming.tail()
         except OSError:
@@ -47,10 +47,10 @@ class Arriving:
         context = Context(Chars4())
         for record in records:
             context.apply(record)
-        self._stage.show_end(self._presenter_of(context, figures=False), records)
+        self._feed.show_end(self._presenter_of(context, figures=False), records)
 
     async def read(self, say: Callable[[str], None]) -> Presenter:
-        """Reads it all; what presents it. Raises PrunecliError, OSError."""
+        """Read the whole session and return its presenter. Raises PrunecliError, OSError."""
         await self._read(say)
         await self._present_again()
         self._presenter.abandon()
@@ -74,7 +74,7 @@ class Arriving:
             self._rewound = self._rewound or any(isinstance(change, Anew) for change in changes)
 
     async def _present_again(self) -> None:
-        """After a rewind only what leads to the present is shown."""
+        """Present the session again after a rewind, without the abandoned branch."""
         if self._rewound:
             self._presenter = self._presenter_of(self._resuming.context)
             await Pace(self._typed_at).take(self._presented(self._presenter))

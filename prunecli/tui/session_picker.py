@@ -1,4 +1,4 @@
-"""Picking a session: what the list on the screen reads and does, in threads, so that no key waits for a disk."""
+"""The session picker: reads and changes sessions for the list, in threads, so that no key waits for the disk."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 TRASH = "trash"
 SHOW_SECONDS = 0.1
-"""What was found is shown so often while more is looked for."""
+"""Seconds between updates of the list while a search runs."""
 
 
-class Picking:
-    """Opens the list of sessions, and the session that is chosen from it."""
+class SessionPicker:
+    """Opens the list of sessions, and then the chosen session."""
 
     def __init__(self, runtime: Runtime, port: Port) -> None:
         self._runtime = runtime
         self._port = port
 
     def begin(self) -> None:
-        """Opens the list."""
+        """Open the list."""
         from prunecli.runtime.sessions import Costs
         from prunecli.tui.screens.sessions import SessionsScreen
 
@@ -40,18 +40,18 @@ class Picking:
     def _chosen(self, chosen: "Chosen | None") -> None:
         if chosen is not None and (chosen.fork or chosen.path != self.current):
             how = " --fork" if chosen.fork else ""
-            self._port.command(f"/resume {chosen.path.stem}{how}")  # it knows what to offer for a locked one
+            self._port.command(f"/resume {chosen.path.stem}{how}")  # it offers a copy of a locked session
 
-    # What the screen asks for --------------------------------------------------------------------------------
+    # Called by the screen ------------------------------------------------------------------------------------
 
     @property
     def current(self) -> Path | None:
-        """The file of the session that is open."""
+        """The file of the open session."""
         return self._runtime.session.path
 
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:
-        """Tells `show` the sessions of a directory, or all, the last changed first: what is there so far, and at the
-        end everything."""
+        """Pass the sessions of a directory, or all, to `show`: those found so far, and at the end all, newest
+        first."""
         found: list[Listed] = []
 
         def read() -> None:
@@ -63,9 +63,9 @@ class Picking:
     async def search(
         self, among: Sequence[Listed], query: str, show: Callable[[Sequence[Hit], float], None]
     ) -> None:
-        """Tells `show` what is found in these sessions, and which share of them was looked through, 0 to 1.
+        """Pass the hits in these sessions to `show`, with the share searched so far, from 0 to 1.
 
-        Cancelled, it stops.
+        Canceling stops the search.
         """
         found: list[Hit] = []
         total = max(1, sum(one.size for one in among))
@@ -95,7 +95,7 @@ class Picking:
         task.result()
 
     def rename(self, path: Path, name: str) -> str:
-        """Gives a session another name; what went wrong, or ""."""
+        """Rename a session; return the error, or ""."""
         try:
             if path == self.current and self._runtime.session.records:
                 self._runtime.emit(SettingChanged("session.name", name))
@@ -107,7 +107,7 @@ class Picking:
         return ""
 
     def remove(self, path: Path) -> str:
-        """Moves a session into the trash; what went wrong, or ""."""
+        """Move a session to the trash; return the error, or ""."""
         if path == self.current:
             return "this session is open"
         try:
@@ -118,6 +118,6 @@ class Picking:
 
     @property
     def trash(self) -> str:
-        """Where removed sessions go, as people write it."""
+        """The trash folder, with ~ for the home directory."""
         places = self._runtime.setup.places
         return places.shown(places.data / TRASH)

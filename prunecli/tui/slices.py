@@ -13,9 +13,9 @@ REST_SECONDS = 0.002
 """Seconds to rest between slices: a key passes through several queues before it is echoed."""
 
 PACE_SECONDS = 0.004
-"""So long the loop is kept at a time; a key goes through several turns of the loop until it is on the screen."""
+"""Seconds to hold the event loop at a time: a key takes several turns of the loop to reach the screen."""
 TYPING_SECONDS = 0.25
-"""Who typed so long ago is still typing."""
+"""Seconds after a key in which the user counts as typing."""
 GIVE_WAY_SECONDS = 0.006
 
 
@@ -32,42 +32,42 @@ async def finish(steps: Iterator[object]) -> None:
 
 
 async def painted(widget: Widget) -> None:
-    """Waits until what was put onto the screen stands there."""
+    """Wait until the widget's changes are on the screen."""
     done = asyncio.Event()
     widget.call_after_refresh(done.set)
     await done.wait()
 
 
 class Pace:
-    """Tells when the others are to have their turn. `typed_at`: when the user typed last."""
+    """Decides when to yield to the event loop. `typed_at` returns the time of the last key."""
 
     def __init__(self, typed_at: Callable[[], float]) -> None:
         self._typed_at = typed_at
         self._until = monotonic() + PACE_SECONDS
 
     async def rest(self) -> None:
-        """To be awaited after a step that gave nothing: who has nothing to do doesn't keep the processor busy."""
+        """Pause after a step without a result, so that waiting does not keep the processor busy."""
         await asyncio.sleep(GIVE_WAY_SECONDS)
         self._until = monotonic() + PACE_SECONDS
 
     async def breathe(self) -> bool:
-        """To be awaited after each step; True where the others had their turn."""
+        """Call after each step; yields when it is time, and then returns True."""
         if monotonic() < self._until:
             return False
-        gc.freeze()  # what was read stays: looking through all of it for garbage would hold a key up
+        gc.freeze()  # records stay in memory: scanning them all for garbage would delay a key
         typing = monotonic() - self._typed_at() < TYPING_SECONDS
         await asyncio.sleep(GIVE_WAY_SECONDS if typing else 0)
         self._until = monotonic() + PACE_SECONDS
         return True
 
     async def take(self, steps: Iterator[object]) -> None:
-        """Takes all steps in this pace."""
+        """Run all steps at this pace."""
         for _ in steps:
             await self.breathe()
 
 
 class Between:
-    """Works of one screen by name; of each name only the newest goes on."""
+    """Background work of one screen, by name. New work cancels older work of the same name."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen
@@ -75,11 +75,11 @@ class Between:
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything is not done yet."""
+        """Whether any work is unfinished."""
         return bool(self._under_way)
 
     def do(self, name: str, steps: Iterator[object], then: Callable[[], object]) -> None:
-        """Takes all steps, then does `then`; what was under way by this name is given up."""
+        """Run all steps, then `then`. Cancels unfinished work of this name."""
         self._screen.workers.cancel_group(self._screen, name)
         if go_on(steps):
             self._under_way.discard(name)

@@ -19,8 +19,8 @@ IDLE_SECONDS = 1.5
 TICK_SECONDS = 1.0
 
 
-class Beginning:
-    """The start of one application. `make` creates the runtime in a thread; `prompt` is submitted when possible."""
+class Startup:
+    """The startup of one application. `make` creates the runtime in a thread; `prompt` is submitted when possible."""
 
     def __init__(self, app: "PrunecliApp", make: "Callable[[], Runtime]", prompt: str) -> None:
         self._app = app
@@ -70,10 +70,10 @@ class Beginning:
         from prunecli.commands.command import all_commands
         from prunecli.runtime import outside
         from prunecli.tui.slices import painted
-        from prunecli.tui.transcript.warm import warm
+        from prunecli.tui.startup import warm
 
         await self._say_sandbox(runtime, conversation)
-        await painted(self._app.frame)  # a thread that imports would hold the first look at the session up
+        await painted(self._app.frame)  # an importing thread would delay the first paint of the session
         await self._load_typed(conversation)
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)
@@ -95,8 +95,8 @@ class Beginning:
             conversation.show_status()
 
     async def _load_typed(self, conversation: "Conversation") -> None:
-        """Brings history and draft back."""
-        entries, draft = await conversation.keeping.load()
+        """Load the prompt history and the draft."""
+        entries, draft = await conversation.prompt_store.load()
         prompt = conversation.prompt
         if not draft.text:
             prompt.past.preload(entries)
@@ -104,7 +104,7 @@ class Beginning:
             prompt.past.preload(entries)
             prompt.restore(draft)
             conversation.hint("Unsent draft from last time")
-        else:  # something was typed meanwhile: nothing is put in between
+        else:  # the user has typed something: leave the prompt alone
             prompt.past.preload([*entries, draft.expanded()])
             conversation.hint(f"{prompt.keys.hint('older')} for the unsent draft from last time")
 
@@ -118,3 +118,14 @@ class Beginning:
 
             warm(runtime.config.pruning.estimator)
             gc.freeze()
+
+
+def warm() -> None:
+    """Import and prepare Markdown and code highlighting: 130 to 220 ms, so call it in a thread."""
+    from prunecli.commonmark import parser
+    from prunecli.tui.transcript.highlight import highlight
+    from prunecli.tui.transcript.palette import Palette, inks
+
+    parser().parse("# a\n\n- b `c` **d** [e](f)\n\n| g |\n|---|\n| h |\n")
+    for language in ("python", "bash", "json", "diff"):
+        highlight("x = 1\n", language, inks(Palette()))

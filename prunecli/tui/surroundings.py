@@ -1,7 +1,7 @@
-"""Environment variables of the terminal: those that Textual would reject, and output without UTF-8.
+"""Environment variables of the terminal: rejects those that Textual cannot use, and converts output without UTF-8.
 
-Where it does not, each character becomes ASCII of the same width. What is drawn stays aligned: a wide character
-becomes two, one without width none.
+Without UTF-8, each character becomes ASCII of the same width, so that columns stay aligned: two characters for a wide
+one, none for one without width.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Themes: TOML files of named colours, read into one value for Textual and the transcript.
+"""Themes: TOML files of named colors, read into one value for Textual and the transcript.
 
-The file name is the theme name. `colors` gives every colour, or `base` names a built-in theme for the missing ones. A
-colour is "#rrggbb"; with `ansi = true` it is one of the terminal's sixteen, or "default".
+The file name is the theme name. `colors` gives every color, or `base` names a built-in theme for the missing ones. A
+color is "#rrggbb"; with `ansi = true` it is one of the terminal's sixteen, or "default".
 """
 
 import re
@@ -22,16 +22,16 @@ from prunecli.tui.transcript.palette import Palette
 
 DEFAULT = "prune-dark"
 FEW_COLORS = "prune-16"
-"""The theme for terminals of at most sixteen colours, unless the configured theme is made for them."""
+"""The theme for terminals of at most sixteen colors, unless the configured theme is made for them."""
 
 _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 ANSI_COLORS = ("default", *_HUES, *(f"bright_{hue}" for hue in _HUES))
-"""The terminal's own colours by Rich's names; Textual prefixes them with `ansi_`."""
+"""The terminal's own colors by Rich's names; Textual prefixes them with `ansi_`."""
 
 _OF_SCREENS = ("primary", "secondary", "surface")
 _OF_TRANSCRIPT = tuple(item.name for item in fields(Palette))
 COLORS = (*_OF_SCREENS, *_OF_TRANSCRIPT)
-"""The names of a theme's colours."""
+"""The names of a theme's colors."""
 
 _KEYS = ("description", "dark", "ansi", "base", "colors")
 
@@ -62,7 +62,7 @@ _VARIABLES: Mapping[str, str] = {
     "scrollbar-hover": "muted",
     "text-muted": "muted",
 }
-"""Textual variables that would otherwise be blended from other colours and could lose contrast."""
+"""Textual variables that would otherwise be blended from other colors and could lose contrast."""
 
 _ANSI_VARIABLES: Mapping[str, str] = {
     "ansi-background": "background",
@@ -70,7 +70,7 @@ _ANSI_VARIABLES: Mapping[str, str] = {
     "foreground-disabled": "muted",
     "surface-active": "surface",
 }
-"""Variables that Textual's style sheets use but does not define for a theme of terminal colours."""
+"""Variables that Textual's style sheets use but does not define for a theme of terminal colors."""
 
 
 Fault = Callable[[Key, str], NoReturn]
@@ -89,11 +89,11 @@ class Theme:
 
     @property
     def palette(self) -> Palette:
-        """The transcript's colours."""
+        """The transcript's colors."""
         return Palette(**{name: self.colors[name] for name in _OF_TRANSCRIPT})
 
     def to_textual(self) -> TextualTheme:
-        """The theme for `App.register_theme`. tcss can use every colour by name: `$code-background`."""
+        """The theme for `App.register_theme`. tcss can use every color by name: `$code-background`."""
         prefix = "ansi_" if self.ansi else ""
         colors = {name: prefix + color for name, color in self.colors.items()}
         named = {name.replace("_", "-"): color for name, color in colors.items()}
@@ -139,13 +139,13 @@ def load_theme(places: Places, name: str) -> Theme:
 
 
 def theme_for(places: Places, name: str, *, few_colors: bool) -> Theme:
-    """Return the configured theme, or the one for few colours instead. Raises ConfigError as `load_theme` does."""
+    """Return the configured theme, or the one for few colors instead. Raises ConfigError as `load_theme` does."""
     theme = load_theme(places, name)
     return theme if theme.ansi or not few_colors else load_theme(places, FEW_COLORS)
 
 
 def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | None" = None) -> Theme:
-    """Parse a theme; missing colours come from `base`. Raises ConfigError that names `label`."""
+    """Parse a theme; missing colors come from `base`. Raises ConfigError that names `label`."""
 
     def fault(key: Key, what: str) -> NoReturn:
         line = line_of(text, key)
@@ -195,7 +195,7 @@ def _flag(table: Mapping[str, Any], key: str, default: bool, fault: Fault) -> bo
 
 
 def _colors(given: Any, ansi: bool, fault: Fault) -> dict[str, str]:
-    """Return the colours of a file, checked."""
+    """Return the colors of a file, checked."""
     if not isinstance(given, dict):
         fault(("colors",), f"expected a table, got {got(given)}")
     for name, color in given.items():
@@ -204,5 +204,5 @@ def _colors(given: Any, ansi: bool, fault: Fault) -> dict[str, str]:
         if ansi and color not in ANSI_COLORS:
             fault(("colors", name), f"expected one of {', '.join(ANSI_COLORS)}, got {got(color)}")
         if not ansi and not (isinstance(color, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", color)):
-            fault(("colors", name), f'expected a colour like "#82aaff", got {got(color)}')
+            fault(("colors", name), f'expected a color like "#82aaff", got {got(color)}')
     return given

@@ -9,26 +9,26 @@ from prunecli.runtime.counting import count_ahead, to_count
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.slices import Pace
-from prunecli.tui.transcript_feed import Stage
+from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.status import cache_words
 
 
 class Figures:
-    """Shows how one runtime stands, and the tokens on its stage. `typed_at`: when the user typed last."""
+    """Shows the status of one runtime, and the tokens of its entries. `typed_at` returns the time of the last key."""
 
     def __init__(
-        self, runtime: Runtime, frame: Frame, stage: Stage, runs: Runs, typed_at: Callable[[], float]
+        self, runtime: Runtime, frame: Frame, feed: TranscriptFeed, runs: Runs, typed_at: Callable[[], float]
     ) -> None:
         self._runtime = runtime
         self._frame = frame
-        self._stage = stage
+        self._feed = feed
         self._runs = runs
         self._typed_at = typed_at
         self._counting = False
         self._scale: object = None
 
     def show(self) -> None:
-        """Brings all up to date; behind a large text as soon as its tokens are counted, one count at a time."""
+        """Update all figures. If a large text must be counted first, they follow later; one count runs at a time."""
         context = self._runtime.session.context
         if waiting := to_count(context):
             if not self._counting:
@@ -49,15 +49,15 @@ class Figures:
         self.show()
 
     def _follow_scale(self, context: Context) -> None:
-        """Where the endpoint turns out to count otherwise than was thought, shows the tokens of all entries anew."""
+        """Show the tokens of all entries again if the endpoint's scale has changed."""
         scale = (context, context.counts.scale.rate, context.counts.scale.part)
         if self._scale != scale:
             self._scale = scale
-            recount = Pace(self._typed_at).take(self._stage.recount())
+            recount = Pace(self._typed_at).take(self._feed.recount())
             self._frame.run_worker(recount, group="rescale", exclusive=True)
 
     def show_cache(self) -> None:
-        """The cache got older."""
+        """Update the age of the cache."""
         if status := self._frame.status.status:
             self._frame.status.show_cache(self._cache(status))
 
@@ -65,7 +65,7 @@ class Figures:
         return cache_words(status, self._runtime.config.model.cache_ttl, self._runtime.setup.clock())
 
     def show_waiting(self) -> None:
-        """Shows what the agent has not heard yet."""
+        """Show the queued messages."""
         steering, follow_ups = self._runs.waiting()
         self._frame.waiting.show(steering, follow_ups)
         self._frame.prompt.set_class(bool(steering or follow_ups), "-waiting")

@@ -1,7 +1,7 @@
-"""Puts what the presenter says onto the transcript: slots become keys of entries.
+"""Applies the presenter's changes to the transcript: slots become keys of entries.
 
-A long session is shown from its end: what stands above is put there in portions, and until then a slot of it has
-no key; it is then shown as it is by that time.
+A long session is shown from its end. Earlier entries are added above in portions; until then their slots have no key,
+and changes to them show up when they are added.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,12 +15,12 @@ from prunecli.presentation.transcript_changes import Add, Anew, Change, Feed, Fi
 from prunecli.tui.transcript.transcript_view import Transcript
 
 PORTION = 300
-"""Entries that are put above at a time: two or three milliseconds."""
+"""Entries added above at a time: two or three milliseconds of work."""
 
 
-class Stage:
-    """One transcript, and the presenter of the session that it shows. `presenter_for` makes one for a new session;
-    `appear` is called when there is something to see."""
+class TranscriptFeed:
+    """One transcript and the presenter of its session. `presenter_for` makes a presenter for a new session; `appear`
+    is called when there is something to show."""
 
     def __init__(
         self, transcript: Transcript, presenter_for: Callable[[], Presenter], appear: Callable[[], None]
@@ -28,7 +28,7 @@ class Stage:
         self._transcript = transcript
         self._appear = appear
         self.prepared: Presenter | None = None
-        """Presents the session that is shown next already."""
+        """A presenter that has already taken the records of the next session."""
         self._presenter_for = presenter_for
         self._presenter = presenter_for()
         self._keys: list[Key] = []
@@ -37,16 +37,16 @@ class Stage:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was shown yet."""
+        """Whether the transcript is empty."""
         return not self._transcript.document.count
 
     @property
     def has_entries(self) -> bool:
-        """Whether anything of the session was shown, not only what the program says."""
+        """Whether any entry of the session is shown, not only notices."""
         return bool(self._keys)
 
     def show_all(self, records: Sequence[Record], *, running: bool = False) -> None:
-        """Shows a whole session in place of what is shown."""
+        """Replace the contents with a whole session."""
         prepared, self.prepared = self.prepared, None
         if prepared is not None:
             self._take_over(prepared)
@@ -57,17 +57,17 @@ class Stage:
         self._set_keys(self._transcript.append_many(entries), 0)
 
     def show_end(self, presenter: Presenter, records: Sequence[Record]) -> None:
-        """Shows the end of a session whose beginning will come later, when it is `prepared`."""
+        """Show the end of a session. Its beginning follows once it is `prepared`."""
         self._presenter = presenter
         entries = present_all(presenter, records)
         self._transcript.clear_below_room()
         self._set_keys(self._transcript.append_many(entries), 0)
 
     def _take_over(self, presenter: Presenter) -> None:
-        """The end of this presenter's entries is what is shown; the rest is left to `put_above`.
+        """Switch to this presenter, whose last entries are on the screen; `put_above` adds the rest.
 
-        Entries that are other ones than those shown (the line of a call whose beginning was missing) are replaced
-        where they stand, so that the screen keeps its place.
+        Entries that differ from the shown ones (the line of a call whose beginning was missing) are replaced in
+        place, so that the screen does not move.
         """
         shown, entries = self._presenter.board.entries, presenter.board.entries
         self._presenter = presenter
@@ -83,7 +83,7 @@ class Stage:
         self._set_keys(self._keys, above)
 
     def put_above(self) -> Iterator[int]:
-        """Puts the rest above what is shown, a portion for each step; gives how many entries are left."""
+        """Add the remaining entries above, some for each step; yields how many are left."""
         presenter = self._presenter
         while self._above and presenter is self._presenter:
             start = max(0, self._above - PORTION)
@@ -98,7 +98,7 @@ class Stage:
         self._slots = {key: slot for slot, key in enumerate(keys, above)}
 
     def take(self, batch: Iterable[SessionEvent]) -> bool:
-        """Shows what was told; False where the session has to be shown anew from its records."""
+        """Show new events; False if the session must be shown again from its records."""
         for event in batch:
             for change in self._presenter.take(event):
                 if isinstance(change, Anew):
@@ -107,7 +107,7 @@ class Stage:
         return True
 
     def recount(self) -> Iterator[None]:
-        """Shows the tokens of all entries as they are counted now, one entry for each step."""
+        """Update the tokens of all entries, one entry for each step."""
         presenter = self._presenter
         for change in presenter.recounted():
             if presenter is not self._presenter:
@@ -124,7 +124,7 @@ class Stage:
                 self._keys.append(key)
                 self._slots[key] = slot
             case Put(slot) | Feed(slot) | Finish(slot) | Tail(slot) if slot < self._above:
-                pass  # it will be put above as it then is
+                pass  # added later, in its state at that time
             case Put(slot, entry):
                 transcript.replace(self._keys[slot - self._above], entry)
             case Feed(slot, text):
@@ -139,24 +139,24 @@ class Stage:
                 assert_never(change)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Shows a notice of the program that is in no log."""
+        """Show a notice that is not in the log."""
         self._transcript.append(Notice(text, level))
 
     def add(self, entry: Entry) -> Key:
-        """Shows an entry that is in no log."""
+        """Show an entry that is not in the log."""
         key = self._transcript.append(entry)
         self._appear()
         return key
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Shows another one in its place."""
+        """Replace such an entry."""
         self._transcript.replace(key, entry)
 
     def set_tail(self, key: Key, lines: Sequence[str]) -> None:
-        """Shows the last lines of what such an entry is about."""
+        """Set the last lines of output of such an entry."""
         self._transcript.set_tail(key, lines)
 
     def target(self, key: Key) -> int | None:
-        """The record that a restore of this entry is about; None where there is none."""
+        """The seq of the record that restoring this entry refers to; None if there is none."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.target(slot)

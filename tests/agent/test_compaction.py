@@ -1,4 +1,4 @@
-"""Compaction: what is summarised, what stays, and that it never loops or loses a word of the user."""
+"""Compaction: what is summarized, what stays, and that it never loops or loses a word of the user."""
 
 import asyncio
 
@@ -108,7 +108,7 @@ async def test_a_summary_that_shrinks_nothing_is_not_applied(summary: str) -> No
     assert compactions(one) == []
 
 
-async def test_a_cancelled_summary_leaves_the_log_as_it_was() -> None:
+async def test_a_canceled_summary_leaves_the_log_as_it_was() -> None:
     gate = asyncio.Event()
     one = bench(says(LONG), says(LONG), says(LONG), Scripted((Text("The gist."),), until=gate), says("Go."))
     for words in ("first", "second", "third"):

@@ -304,7 +304,7 @@ def test_a_git_folder_is_no_place_to_run_git_in(repository: Repository) -> None:
     assert "inside a .git folder" in repository_doubt(repository.root / ".git", reads_worktree=False)
 
 
-def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgement(repository: Repository) -> None:
+def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgment(repository: Repository) -> None:
     config = repository.root / ".git" / "config"
     config.unlink()
     os.mkfifo(config)

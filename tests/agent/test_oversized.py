@@ -12,7 +12,7 @@ WINDOW = 200_000
     [
         ("x" * 31_000_000, "Prompt not sent: it has 31.0 MB, the limit is 24.0 MB"),
         ("ä" * 15_000_000, "it has 30.0 MB"),
-        ("x" * 20_000_000, "it has about 5.0M tokens, the model takes 200.0K"),
+        ("x" * 20_000_000, "it has about 5.0M tokens, the model takes 200K"),
     ],
 )
 def test_it_is_refused_with_its_size_and_what_to_do(words: str, said: str) -> None:

@@ -151,7 +151,7 @@ def test_a_directory_outside_of_the_workspace_leaves_no_command_harmless(here: S
     assert here.bash("cat x", cwd=here.workspace / "out").kind == "ask"
 
 
-def test_an_input_that_the_judgement_does_not_know_is_asked_about(here: Scene) -> None:
+def test_an_input_that_the_judgment_does_not_know_is_asked_about(here: Scene) -> None:
     """A directory or environment given by the model never passes unseen."""
     for extra in ({"cwd": "/etc"}, {"env": {"PATH": "."}}):
         assert here.judge("bash", {"command": "ls", **extra}).kind == "ask"

@@ -207,7 +207,7 @@ def test_files_are_saved_before_what_may_change_them(here: Scene, touches: Touch
 
 
 class Counting(SessionGatekeeper):
-    """Counts its judgements."""
+    """Counts its judgments."""
 
     judged: ClassVar[list[str]] = []
 

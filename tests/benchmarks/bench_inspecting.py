@@ -212,7 +212,7 @@ def main() -> None:
             one = Inspection(home, entries, compact_every)
             for _ in range(rounds):
                 walk(one)
-                if compact_every:  # else the first request would prune and summarise all of it
+                if compact_every:  # else the first request would prune and summarize all of it
                     working(one)
             print(f"{entries:,} entries, load {os.getloadavg()[0]:.1f}, {one.terminal.megabytes():.0f} MB")
             for name in dict.fromkeys([*one.firsts, *one.echoes]):

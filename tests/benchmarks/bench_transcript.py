@@ -38,8 +38,8 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.tui.startup import warm
 from prunecli.tui.transcript.transcript_view import Transcript
-from prunecli.tui.transcript.warm import warm
 
 SIZE = (120, 40)
 DELTA = 40

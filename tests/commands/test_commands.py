@@ -210,7 +210,7 @@ def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -
     offered = asked.work()[0]
     assert isinstance(offered, Choose)
     assert [(one.value, one.detail, one.current) for one in offered.choices] == [
-        ("demo", "200.0K tokens", True)
+        ("demo", "200K tokens", True)
     ]
     alone = start(tmp_path / "work", sets=["model.base_url=http://127.0.0.1:9"])
     asked = run_line(alone, "/model --offered")[0]

@@ -14,6 +14,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     PrunApplied,
     PrunReverted,
     Record,
@@ -81,6 +82,16 @@ def test_the_next_request_measures_what_was_written_again() -> None:
     assert not row(talk, prun).measured
     respond(talk, read=100, written=2_000 - gone - 100)
     assert row(talk, prun).measured
+    assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 100
+
+
+def test_an_attempt_without_an_answer_measures_what_it_wrote_again() -> None:
+    talk, (first, _) = warm(tokens(500), tokens(500))
+    prun = talk.edit("clear", first, "[gone]")
+    gone = row(talk, prun).tokens_before - row(talk, prun).tokens_after
+    talk.add(RequestSent("m", 0, "00"))
+    talk.add(AttemptBilled("m", Usage(0, 1, 100, 2_000 - gone - 100)))
+    talk.add(AssistantMessage((Text("ok"),), "m", "end_turn", Usage(0, 1, 2_000 - gone, 0)))
     assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 100
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.model.events import CompactionApplied, PrunApplied, Rewound
+from prunecli.model.events import AttemptBilled, CompactionApplied, PrunApplied, Rewound
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime
 from prunecli.session.audit import audit
@@ -182,10 +182,11 @@ async def test_a_refused_summary_costs_what_was_asked_twice(tmp_path: Path) -> N
             await runtime.submit("two")
             await runtime.compact()
         both = [request.usage for request in endpoint.requests[-2:]]
-        assert compactions(runtime)[0].usage.prompt_tokens == sum(one.prompt_tokens for one in both if one)
-        assert (
-            compactions(runtime)[0].usage.output_tokens == 100 + len("The gist of the first turns.") // 4 + 1
-        )
+        events = [record.event for record in runtime.session.records]
+        (unused,) = (event for event in events if isinstance(event, AttemptBilled))
+        paid = unused.usage.plus(compactions(runtime)[0].usage)
+        assert paid.prompt_tokens == sum(one.prompt_tokens for one in both if one)
+        assert paid.output_tokens == 100 + len("The gist of the first turns.") // 4 + 1
 
 
 @pytest.mark.parametrize("key", ["content", "signature"])
@@ -278,7 +279,7 @@ async def test_an_exported_session_comes_back_equal(tmp_path: Path, format_: str
     assert sent(read_source(tmp_path / "file").records) == whole
 
 
-async def test_one_long_turn_is_summarised_by_our_own_question(tmp_path: Path) -> None:
+async def test_one_long_turn_is_summarized_by_our_own_question(tmp_path: Path) -> None:
     sets = ("compaction.max_context_tokens=2000", "compaction.compact_at_pct=0.5")
     async with Endpoint([*turn(0, 1, 2, 3, 4, 5)[:-1], Reply("Our own gist."), *turn(6)]) as endpoint:
         async with session(tmp_path, endpoint, *sets) as runtime:

@@ -165,14 +165,14 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
         await runtime.submit("again")
         assert dropped(endpoint)[-1] == 3
         note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]
-        assert "Edits cost 3 thinking blocks (~" in note
+        assert "Pruning cost 3 thinking blocks (~" in note
         undone = said(run_line(runtime, "/undo"))
         assert "Drops 2 thinking blocks (~" in undone
         assert "brings back 3 thinking blocks (~" in undone
         await runtime.submit("and again")
         assert dropped(endpoint)[-1] == 2
         note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]
-        assert "Edits cost 5 thinking blocks (~" in note
+        assert "Pruning cost 5 thinking blocks (~" in note
         other = said(run_line(runtime, "/model sonnet"))
         assert re.search(r"Drops \d thinking blocks .*come back with the model before", other)
         assert "Brings back" in said(run_line(runtime, "/model opus"))

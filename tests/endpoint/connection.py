@@ -1,6 +1,6 @@
 """One TCP connection of a client: requests in, one answer after the other out, and every way to break it off.
 
-The answer to a request runs as a task of its own, which is cancelled when the client leaves.
+The answer to a request runs as a task of its own, which is canceled when the client leaves.
 """
 
 import asyncio

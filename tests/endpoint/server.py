@@ -19,6 +19,7 @@ from tests.endpoint.record import Barrier, Recorded
 from tests.endpoint.rules import Rules
 from tests.endpoint.script import DEFAULT_REPLY, Item, Player, Script
 from tests.endpoint.service import Service, Settings, is_message
+from tests.waiting import DEADLINE
 
 RATE_LIMITS = {
     "anthropic-ratelimit-requests-limit": "50",
@@ -138,20 +139,20 @@ class Endpoint:
 
     # What a test waits for
 
-    async def request_arrived(self, n: int, within: float = 10.0) -> Recorded:
+    async def request_arrived(self, n: int, within: float = DEADLINE) -> Recorded:
         """The n-th POST /v1/messages (from 1), once it has arrived and was judged."""
         await self._until(lambda: len(self.requests) >= n, f"request {n}", within)
         return self.requests[n - 1]
 
-    async def response_ended(self, n: int, within: float = 10.0) -> None:
+    async def response_ended(self, n: int, within: float = DEADLINE) -> None:
         """Wait until n responses to POST /v1/messages are over, complete or not."""
         await self._until(lambda: self.answered >= n, f"end of response {n}", within)
 
-    async def stall_reached(self, n: int = 1, within: float = 10.0) -> None:
+    async def stall_reached(self, n: int = 1, within: float = DEADLINE) -> None:
         """Wait until the n-th Stall of the script has begun."""
         await self._until(lambda: self.stalls >= n, f"stall {n}", within)
 
-    async def client_left(self, n: int = 1, within: float = 10.0) -> None:
+    async def client_left(self, n: int = 1, within: float = DEADLINE) -> None:
         """Wait until n responses were left by their client."""
         await self._until(lambda: self.clients_left >= n, f"departure {n}", within)
 

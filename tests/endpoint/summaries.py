@@ -55,7 +55,7 @@ def check_compaction(fields: Mapping[str, Json], betas: frozenset[str], model: M
 def check_summaries(
     facts: Sequence[Facts], betas: frozenset[str], model: Model, rules: Rules, *, asked: bool
 ) -> None:
-    """Refuse summaries that this endpoint would not take back, and a conversation that has nothing to summarise."""
+    """Refuse summaries that this endpoint would not take back, and a conversation that has nothing to summarize."""
     found = [
         (index, at)
         for index, one in enumerate(facts)

@@ -100,7 +100,7 @@ def test_what_may_not_stand_beside_it_is_refused(beside: dict[str, Any]) -> None
     assert refused(whole, COMPACTION).status == 400
 
 
-def test_nothing_and_an_open_call_can_not_be_summarised() -> None:
+def test_nothing_and_an_open_call_can_not_be_summarized() -> None:
     nothing = {**body(model=OPUS, compaction=ASKED), "messages": []}
     assert refused(nothing, COMPACTION).code == "compaction_nothing_to_summarize"
     opened = body(user("one"), assistant(call("t1")), model=OPUS, compaction=ASKED, tools=[TOOL])

@@ -5,8 +5,7 @@ import pytest
 from prunecli.context.again import shown_in
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
-from prunecli.inspector.cost_words import cache_forms
-from prunecli.inspector.labels import Key
+from prunecli.inspector.labels import Key, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan, at_the_end, in_place, plan
 from prunecli.inspector.outline import Outline
 from prunecli.inspector.window_map import PARTS, window_map

@@ -83,7 +83,7 @@ def test_without_a_report_of_the_cache_what_is_withheld_counts_as_input() -> Non
 
 def test_after_a_compaction_and_before_a_rewound_prune_nothing_is_withheld() -> None:
     compacted = log(clear(40), CompactionApplied("s", 0, 1, model="m", usage=Usage(5, 5)), answer(1, 1))
-    assert [(one.summary, one.withheld) for one in paid(compacted, price)] == [(True, 0), (False, 0)]
+    assert [(one.kind, one.withheld) for one in paid(compacted, price)] == [("summary", 0), ("answer", 0)]
     rewound = log(clear(10), clear(30, 2), Rewound(0), answer(1, 1))
     assert [one.withheld for one in paid(rewound, price)] == [10]
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -45,7 +46,19 @@ class Draft:
 
 
 STEPS = ("user", "assistant", "assistant", "result", "result", "result", "steer", "command", "prune", "prune")
-RARE = ("revert", "pin", "again", "rewind", "compact", "saved", "orphan", "sent", "refusal", "thinking")
+RARE = (
+    "revert",
+    "pin",
+    "again",
+    "rewind",
+    "compact",
+    "saved",
+    "orphan",
+    "sent",
+    "refusal",
+    "thinking",
+    "billed",
+)
 
 
 @st.composite
@@ -98,6 +111,9 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(_result(draw, ToolUse("toolu_nobody", "read", {})))
         case "sent":
             log.add(RequestSent("m", 10, "00"))
+        case "billed":
+            usage = Usage(draw(LINES), draw(LINES), draw(st.sampled_from([None, 0, 900])))
+            log.add(AttemptBilled("m", usage, draw(st.sampled_from(["cut", "stopped", "summary"]))))
         case "saved":
             moment = draw(st.sampled_from(["before", "after"]))
             log.add(

@@ -152,11 +152,11 @@ class Play:
             case "text" if first and first.block and not context.text_edit(first.seq):
                 self.prune([Edit("repair", first.seq, None, first.text)])
             case "signed":
-                self.summarise(Options(keep_recent_turns=1 + pick % 2))
+                self.summarize(Options(keep_recent_turns=1 + pick % 2))
             case _:
                 pass
 
-    def summarise(self, options: Options) -> None:
+    def summarize(self, options: Options) -> None:
         """A summary by the endpoint, where it can make one."""
         plan = plan_compaction(self.context, options, 200_000, by_endpoint=True)
         if plan is None or not plan.by_endpoint or self.model != OPUS:

@@ -8,7 +8,7 @@ import pytest
 
 from prunecli.errors import ConnectionLost
 from prunecli.model.messages import ToolUse
-from prunecli.model.planning import APPROVED
+from prunecli.model.notes import APPROVED
 from prunecli.model.signals import (
     RetryScheduled,
     StreamDiscarded,
@@ -279,7 +279,7 @@ def test_a_summary_is_announced_with_how_to_stop_it_and_is_not_read_out() -> Non
     read.read(SummaryEnded())
     read.read(TextDelta("So,\n"))
     assert printed == [
-        "(summarising the older part of about 90.0K tokens; Ctrl+C to stop)",
+        "(summarizing the older part of about 90.0K tokens; Ctrl+C to stop)",
         "  still running: the summary has 1.0K characters",
         "So,",
     ]
@@ -295,7 +295,7 @@ def test_help_names_what_can_be_typed_in_lines_and_no_keys_of_the_screen(
 
 def test_a_theme_is_said_to_be_for_the_screen(tmp_path: Path, runner: asyncio.Runner) -> None:
     printed = spoken(tmp_path, runner, [], "/theme dusk")
-    assert "Theme dusk is set, but plain output has no colours." in printed
+    assert "Theme dusk is set, but plain output has no colors." in printed
 
 
 def test_plain_text_says_what_of_a_session_could_not_be_read(runner: asyncio.Runner, tmp_path: Path) -> None:
@@ -318,4 +318,4 @@ def test_plain_text_says_where_a_lost_file_goes_on(runner: asyncio.Runner, tmp_p
     assert runtime.session.path is not None
     runtime.session.path.unlink()
     printed = "\n".join(talked(runner, runtime, prompt="more"))
-    assert "The session's file was deleted while it was open. It goes on in " in printed
+    assert "The session file was deleted while it was open. Now writing to " in printed

@@ -2,12 +2,12 @@
 
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
-from prunecli.presentation.activity import SUMMARISING, WAITING, Doing
+from prunecli.presentation.activity import SUMMARIZING, WAITING, CurrentActivity
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 
 def words(*told: object) -> list[str]:
-    doing, said = Doing(), []
+    doing, said = CurrentActivity(), []
     for one in told:
         doing.take(one)
         said.append(doing.words)
@@ -27,7 +27,7 @@ def test_calls_are_named_while_they_run_and_counted_when_several_do() -> None:
 
 
 def test_a_retry_says_when_and_why_until_the_next_sign_of_life() -> None:
-    doing = Doing()
+    doing = CurrentActivity()
     assert doing.take(RetryScheduled(2, 8.0, "overloaded"))
     assert (doing.words, doing.retry) == ("Retry 2", (8.0, "overloaded"))
     assert doing.take(StreamStarted())
@@ -35,7 +35,7 @@ def test_a_retry_says_when_and_why_until_the_next_sign_of_life() -> None:
 
 
 def test_a_delta_like_the_one_before_changes_nothing() -> None:
-    doing = Doing()
+    doing = CurrentActivity()
     assert doing.take(TextDelta("a"))
     assert not doing.take(TextDelta("b"))
     assert doing.take(Record(9, 9, RunEnded("finished")))
@@ -55,13 +55,13 @@ def test_a_summary_says_how_much_of_it_is_written_and_begins_again_where_its_str
         TextDelta("I"),
     )
     assert words(*told) == [
-        SUMMARISING,
-        SUMMARISING,
-        f"{SUMMARISING} · 900 characters",
-        f"{SUMMARISING} · 1.8K characters",
+        SUMMARIZING,
+        SUMMARIZING,
+        f"{SUMMARIZING} · 900 characters",
+        f"{SUMMARIZING} · 1.8K characters",
         "Retry 1",
-        SUMMARISING,
-        f"{SUMMARISING} · 1 characters",
+        SUMMARIZING,
+        f"{SUMMARIZING} · 1 characters",
         "Working",
         WAITING,
         "Writing",

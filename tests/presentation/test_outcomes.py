@@ -73,7 +73,7 @@ def test_reading_says_how_many_lines_it_showed() -> None:
 
 def test_a_failure_says_its_first_line_and_never_more_than_fits() -> None:
     assert outcome_of(result("no such file\nmore", name="read", error=True)) == "no such file"
-    assert len(outcome_of(result("x" * 500, name="read", error=True))) == 60
+    assert len(outcome_of(result("x" * 500, name="read", error=True))) == 200
 
 
 def test_of_a_denied_call_the_reason_is_shown() -> None:
@@ -85,6 +85,8 @@ def test_of_a_denied_call_the_reason_is_shown() -> None:
 def test_what_was_denied_or_interrupted_shows_that_as_its_state() -> None:
     assert state_of(result("no", error=True, denied=True)) is ToolState.DENIED
     assert state_of(result("no", error=True, interrupted=True)) is ToolState.INTERRUPTED
+    assert outcome_of(result("no", error=True, interrupted=True)) == ""
+    assert outcome_of(result("no", error=True, interrupted=True, started=False)) == "not run"
     assert state_of(result("no", error=True)) is ToolState.ERROR
     assert state_of(result("yes")) is ToolState.OK
     assert outcome_of(result("Not allowed: x", error=True, denied=True)) == ""

@@ -274,7 +274,7 @@ def test_only_the_thought_of_a_stripped_message_is_marked() -> None:
 
 def test_a_compaction_is_a_rule_across_with_its_summary_folded_below() -> None:
     rule, summary = told(*records(CompactionApplied("# sum", 2, 9, 120_000, 24_000, "tests")))
-    assert rule == Add(0, shown.Divider("compacted · 120.0K → 24.0K tokens"))
+    assert rule == Add(0, shown.Divider("compacted · 120K → 24.0K tokens"))
     assert isinstance(summary, Add)
     assert isinstance(summary.entry, shown.ToolCall)
     assert summary.entry.body == shown.Output("# sum", "markdown")

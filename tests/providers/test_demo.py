@@ -222,7 +222,7 @@ async def test_the_deltas_add_up_to_the_response(words: str) -> None:
     assert last.stop_reason == ("tool_use" if tool_uses(last.content) else "end_turn")
 
 
-async def test_it_can_be_cancelled_between_two_words() -> None:
+async def test_it_can_be_canceled_between_two_words() -> None:
     waiting = asyncio.Event()
 
     async def pause(seconds: float) -> None:

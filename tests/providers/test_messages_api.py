@@ -328,7 +328,7 @@ def test_a_local_server_is_given_more_time_than_anthropic():
 
 
 @pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(3)])
-async def test_cancelling_closes_the_connection(fault: fake.Fault):
+async def test_canceling_closes_the_connection(fault: fake.Fault):
     async with provided([fake.Reply(REPLY.content, faults=fault)]) as (provider, endpoint):
         answer = asyncio.create_task(response_of(provider))
         await endpoint.stall_reached()

@@ -112,7 +112,7 @@ async def test_the_model_is_listed_with_its_window(provider: AnthropicProvider):
     assert window == WINDOW
 
 
-async def test_a_cancelled_reply_frees_the_server(provider: AnthropicProvider):
+async def test_a_canceled_reply_frees_the_server(provider: AnthropicProvider):
     """The server has one slot; it answers the next request only because the first one is gone."""
 
     async def first_delta() -> None:

@@ -87,7 +87,7 @@ async def test_a_response_waits_for_the_tests_own_event() -> None:
     assert not provider.paused.is_set()
 
 
-async def test_a_waiting_response_can_be_cancelled() -> None:
+async def test_a_waiting_response_can_be_canceled() -> None:
     provider = ScriptedProvider([Scripted(until=asyncio.Event())])
     task = asyncio.create_task(played(provider))
     await asyncio.wait_for(provider.paused.wait(), 10)

@@ -56,7 +56,7 @@ def played(events: list[Any]) -> tuple[list[StreamEvent], Response]:
     assembly = Assembly(lambda: f"new_{next(numbers)}", "req_1")
     begun, *given_out = [made for event in [START, *events] for made in assembly.feed(event)]
     assert isinstance(begun, Begun)
-    return given_out, assembly.response()
+    return [made for made in given_out if not isinstance(made, Begun)], assembly.response()
 
 
 def content(*events: Any) -> tuple[Any, ...]:
@@ -67,6 +67,8 @@ def test_the_beginning_tells_what_is_paid_so_far():
     assembly = Assembly(lambda: "new")
     assert assembly.feed(START) == [Begun(Usage(3, 0, None, None))]
     assert Assembly(lambda: "new").feed({"type": "message_start", "message": {"model": "m"}}) == []
+    assert assembly.feed(ending(output_tokens=70)[0]) == [Begun(Usage(3, 70, None, None))]
+    assert assembly.feed({"type": "message_delta", "delta": {}}) == []
 
 
 def test_text_comes_as_deltas_and_whole_at_the_end():

@@ -134,10 +134,10 @@ def test_a_key_file_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     ("size", "given", "said"),
     [
         (None, {}, "none"),
-        ((80, 24), {"TERM": "dumb"}, "dumb, 80x24, 16 colours"),
+        ((80, 24), {"TERM": "dumb"}, "dumb, 80x24, 16 colors"),
         ((20, 5), {}, "20x5"),
-        ((80, 24), {"NO_COLOR": "1"}, "no colours"),
-        ((80, 24), {"COLORTERM": "truecolor"}, "16M colours"),
+        ((80, 24), {"NO_COLOR": "1"}, "no colors"),
+        ((80, 24), {"COLORTERM": "truecolor"}, "16M colors"),
     ],
 )
 def test_the_terminal_is_described(

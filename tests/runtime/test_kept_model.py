@@ -99,7 +99,7 @@ async def test_a_model_that_nothing_is_known_of_is_not_kept_and_that_is_said(tmp
     session = runtime.open_session(imported(runtime, "gpt-9-codex", "gpt-9-codex"))
     assert runtime.model_name == SONNET
     assert session.notices == [
-        f"This session used gpt-9-codex, which is unknown here: {SONNET} goes on with it"
+        f"This session used gpt-9-codex, which is unknown here: it continues with {SONNET}"
     ]
     await runtime.close()
     own = made(tmp_path, continue_last=True, sets=("model.base_url=http://127.0.0.1:1",))

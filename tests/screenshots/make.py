@@ -12,7 +12,7 @@ from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.providers.tokenizer import SHIPPED
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
-from tests.tui.snapshots.picture import normalised
+from tests.tui.snapshots.picture import normalized
 
 FOLDER = Path(__file__).parent
 SIZE = (132, 34)
@@ -118,7 +118,7 @@ async def make() -> None:
 
 def keep(screen: Shown, name: str) -> None:
     """Writes what is on the screen."""
-    picture = normalised(screen.app.export_screenshot(title="prunecli"))
+    picture = normalized(screen.app.export_screenshot(title="prunecli"))
     (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.context.render import INTERRUPTED
+from prunecli.context.render import INTERRUPTED, NOT_RUN
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
     AssistantMessage,
     Record,
+    RequestSent,
     SessionStarted,
     ToolResult,
     ToolStarted,
@@ -83,6 +84,31 @@ def test_the_same_is_said_where_the_program_lives_on() -> None:
     session = running(None)
     session.answer_open_calls()
     assert results(session) == [f"one\ntwo\n{INTERRUPTED}", INTERRUPTED]
+
+
+@pytest.mark.parametrize("after", ["esc", "a kill"])
+def test_a_call_of_ours_that_never_started_is_said_not_to_have_run(tmp_path: Path, after: str) -> None:
+    session = new(tmp_path / "s.jsonl")
+    session.emit(UserMessage((Text("go"),)))
+    session.emit(RequestSent("m", 1, "00"))
+    session.emit(AssistantMessage((ToolUse("a", "bash", {}), ToolUse("b", "bash", {})), "m", "tool_use"))
+    session.emit(ToolStarted("a", "bash", {}))
+    if after == "esc":
+        session.answer_open_calls()
+    else:
+        session = loaded(killed(session))
+    assert results(session) == [INTERRUPTED, NOT_RUN]
+    assert b"nothing was run" in session.context.messages()[-1].canonical
+
+
+def test_a_call_of_another_agent_may_have_run_because_its_log_has_no_starts() -> None:
+    session = new(None)
+    session.emit(RequestSent("m", 1, "00"))
+    session.emit(AssistantMessage((Text("ours"),), "m"))
+    session.emit(UserMessage((Text("imported"),), "import"))
+    session.emit(AssistantMessage((ToolUse("a", "bash", {}),), "m", "tool_use"))
+    session.answer_open_calls()
+    assert results(session) == [INTERRUPTED]
 
 
 def test_a_call_that_ends_leaves_nothing_beside_the_log(tmp_path: Path) -> None:

@@ -292,7 +292,10 @@ async def test_the_default_timeout_is_the_limit_of_the_context(tools: Caller) ->
     output = await short.output("bash", command="echo begun; sleep 100")
     assert output.is_error
     assert output.details["timed_out"]
-    assert await short.text("bash", command="echo begun; sleep 100") == "begun\n[timed out after 0.2 s]"
+    text = await short.text("bash", command="echo begun; sleep 100")
+    assert text.removeprefix("begun\n") == "[timed out after 0.2 s]", (
+        "on a busy machine it stops before the echo"
+    )
 
 
 async def test_a_call_that_is_stopped_hands_over_all_it_printed(tools: Caller) -> None:

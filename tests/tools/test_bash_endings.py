@@ -85,7 +85,7 @@ async def test_a_supervisor_can_only_be_killed(tools: Caller) -> None:
 
 
 async def _left(tools: Caller, mark: str, delay: float, command: str) -> list[int]:
-    """The processes that are left of a command that is cancelled after so many seconds."""
+    """The processes that are left of a command that is canceled after so many seconds."""
     call = asyncio.create_task(tools.output("bash", command=command))
     await asyncio.sleep(delay)
     call.cancel()

@@ -121,11 +121,11 @@ async def test_extended_attributes_stay(tools: Caller, workspace: Path) -> None:
     file = workspace / "f"
     file.write_text("one")
     try:
-        os.setxattr(file, "user.colour", b"green")
+        os.setxattr(file, "user.color", b"green")
     except OSError:
         pytest.skip("this file system has no user attributes")
     await tools.text("edit", path="f", old_string="one", new_string="two")
-    assert os.getxattr(file, "user.colour") == b"green"
+    assert os.getxattr(file, "user.color") == b"green"
 
 
 def _access_list(user: int, may: int) -> bytes:
@@ -269,7 +269,7 @@ async def test_a_thousand_edits_at_once_all_take_place(tools: Caller, workspace:
     assert await _lost(tools, workspace, 125) == []
 
 
-async def test_a_cancelled_edit_has_happened_or_not(tools: Caller, workspace: Path) -> None:
+async def test_a_canceled_edit_has_happened_or_not(tools: Caller, workspace: Path) -> None:
     file = workspace / "f"
     for number in range(30):
         file.write_text("one")

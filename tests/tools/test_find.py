@@ -96,7 +96,7 @@ async def test_bad_input_is_refused(tools: Caller, tree: Path, given: dict[str, 
     assert hint in await tools.error("find", **given)
 
 
-async def test_a_cancelled_search_leaves_no_process(tools: Caller, tree: Path) -> None:
+async def test_a_canceled_search_leaves_no_process(tools: Caller, tree: Path) -> None:
     call = asyncio.create_task(tools.output("find", pattern="*", path="/"))
     await asyncio.sleep(0)
     call.cancel()

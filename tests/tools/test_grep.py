@@ -252,7 +252,7 @@ async def test_a_pattern_that_never_ends_is_cut_short_with_what_was_found(
     assert processes_with(str(workspace)) == []
 
 
-async def test_a_search_is_cancelled_at_once(tools: Caller, workspace: Path) -> None:
+async def test_a_search_is_canceled_at_once(tools: Caller, workspace: Path) -> None:
     """Nothing of it is left when the call is over; KILL needs no patience."""
     call = await _evil(tools, workspace)
     await until(lambda: any("scan" in _line(pid) for pid in processes_with(str(workspace))))

@@ -44,7 +44,7 @@ async def test_it_shows_its_last_words_how_much_is_written_and_what_stops_it(
     async with shown(tmp_path, script, sets=sets) as s:
         await talk(s)
         await s.type(line, "enter")
-        await s.until_shown("Summarising the older part", "characters", "Esc stops", "│ The goal is to f")
+        await s.until_shown("Summarizing the older part", "characters", "Esc stops", "│ The goal is to f")
         event.set()
         await s.idle()
         await s.until_shown("compacted ·", "✓ summary")

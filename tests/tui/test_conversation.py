@@ -186,7 +186,7 @@ async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await s.idle()
-        await s.until_shown("the disk is full", "Paused until")
+        await s.until_shown("the disk is full", "Paused:")
         full[0] = False
         await s.pilot.press("enter")
         await s.idle()

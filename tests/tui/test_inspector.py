@@ -24,6 +24,7 @@ from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.palette import inks
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.permission import PermissionPanel
+from prunecli.tui.widgets.question import choice
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.conversation import conversation
@@ -334,7 +335,7 @@ async def test_a_memo_without_words_or_with_esc_does_nothing(tmp_path: Path) -> 
         count = len(s.runtime.session.records)
         await mark(s, "exchange", s.runtime.session.context.exchanges[0].seq)
         await s.pilot.press("m", "enter")
-        await s.until_shown("No memo written: it was empty")
+        await s.until_shown("No memo written: the text was empty")
         await s.pilot.press("m", "x", "escape")
         assert s.app.screen is screen(s)
         assert len(s.runtime.session.records) == count
@@ -473,11 +474,11 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
     async with shown(tmp_path, size=(120, 40), runtime=runtime) as s:
         s.conversation.frame.screen.call_later(
             s.app.push_screen,
-            ContextScreen(runtime, lambda: s.app.palette, lambda: bool(s.frame.prompt.question)),
+            ContextScreen(runtime, lambda: s.app.palette, s.frame.prompt),
         )
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
         s.conversation.runs.submit("go")
-        await s.until_shown("the agent needs an answer: Esc")
+        await s.until_shown("answer needed · Esc to return")
         await s.pilot.press("y", "a", "1", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         await s.until_shown("Run this command?")
@@ -485,6 +486,16 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
         await s.pilot.press("escape")
         await s.until_shown("Denied.")
     assert not (tmp_path / "work" / "made").exists()
+
+
+async def test_a_question_that_comes_after_the_last_record_is_told_too(tmp_path: Path) -> None:
+    async with inspected(tmp_path, [UserMessage((Text("hello"),))]) as s:
+        await s.until_shown("hello")
+        asked = choice("Really?", (("Yes", ""), ("No", "")), lambda _: None, leave=1)
+        s.conversation.frame.ask(asked)
+        await s.until_shown("answer needed · Esc to return")
+        s.conversation.frame.answered(asked)
+        await s.until(lambda: "answer needed" not in s.screen_text())
 
 
 async def test_long_sessions_are_unfolded_and_filtered_completely(tmp_path: Path) -> None:

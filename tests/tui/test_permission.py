@@ -8,6 +8,7 @@ import pytest
 from textual import events
 from textual.widgets import Static
 
+from prunecli.context.render import NOT_RUN
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
@@ -288,6 +289,20 @@ async def test_interrupting_takes_the_question_away(tmp_path: Path) -> None:
         await s.until(lambda: not s.frame.query(PermissionPanel))
         assert s.frame.focused is s.frame.prompt
         assert state(s) is ToolState.INTERRUPTED
+
+
+async def test_esc_before_the_question_takes_answers_stops_the_run_and_says_that_nothing_ran(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await asked(s, armed=False)
+        panel.answering.appeared(monotonic() + 60)
+        await s.pilot.press("escape")
+        await s.idle()
+        call = next(entry for entry in s.entries if isinstance(entry, ToolCall))
+        assert (call.state, call.outcome) == (ToolState.INTERRUPTED, "not run")
+        assert results(s) == [NOT_RUN]
+        await s.until_shown("not run")
 
 
 async def test_a_long_change_leaves_the_status_lines_on_the_screen(tmp_path: Path) -> None:

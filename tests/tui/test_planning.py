@@ -5,11 +5,11 @@ from time import monotonic
 
 import pytest
 
+from prunecli.commands.plan import plan_of
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.planning import APPROVED, PLAN_NOTE, plan_in
+from prunecli.model.notes import APPROVED, PLAN_NOTE, plan_in
 from prunecli.presentation.entries import Prompt, ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
-from prunecli.runtime.plan import plan_of
 from prunecli.tui.widgets.question import NOT_YET, Question
 from tests.tui.showing_app import Shown, shown
 

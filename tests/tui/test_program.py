@@ -281,7 +281,7 @@ DOSE = (0, 4, 8, 9, 10, 11)
     ids=[" ".join(map("=".join, environ.items())) for environ in MATRIX],
 )
 def test_poor_terminals_are_readable(program: Callable[..., Terminal], environ: dict[str, str]) -> None:
-    """12 environments. Where there is no UTF-8 only ASCII is written, without colours none."""
+    """12 environments. Where there is no UTF-8 only ASCII is written, without colors none."""
     unset = {"LC_ALL": "", "LANG": "", **environ}
     terminal = program(**unset).ready()
     terminal.send("hello\r")

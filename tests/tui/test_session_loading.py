@@ -65,7 +65,7 @@ async def all_there(s: Shown) -> None:
     """Until everything is read and stands in the transcript. Whether it is being read (`loading`) says too little:
     at first the worker that reads has not begun."""
     await s.until(lambda: s.runtime.resuming is None and not s.conversation.runs.loading)
-    await s.until(lambda: next(s.conversation.stage.put_above(), None) is None)
+    await s.until(lambda: next(s.conversation.feed.put_above(), None) is None)
 
 
 def words(s: Shown) -> list[str]:
@@ -88,7 +88,7 @@ async def test_the_end_is_there_while_the_rest_is_read_and_then_all_of_it(tmp_pa
         assert runtime.session.path == path
         assert words(s)[-len(part) :] == part
         whole = words(s)
-        s.conversation.stage.show_all(runtime.session.records)
+        s.conversation.feed.show_all(runtime.session.records)
         assert words(s) == whole
         assert len(whole) > ENTRIES
 
@@ -191,7 +191,7 @@ async def test_a_session_with_a_rewind_shows_what_leads_to_the_present(tmp_path:
     async with shown(tmp_path, runtime=runtime) as s:
         await all_there(s)
         arrived = [line for line in words(s) if "was interrupted" not in line]
-        s.conversation.stage.show_all(runtime.session.records)
+        s.conversation.feed.show_all(runtime.session.records)
         assert arrived == words(s)
         assert len(arrived) < 60
 

@@ -51,7 +51,7 @@ async def test_a_full_disk_is_a_banner_and_the_work_goes_on_by_itself_after(
     disk = Disk(write=number)
     async with shown(tmp_path, runtime=on_disk(tmp_path, TWICE, disk)) as s:
         await s.type("go", "enter")
-        await s.until_shown("No space left on device", "Paused until")
+        await s.until_shown("No space left on device", "Paused:")
         before = requests(s), len(s.runtime.session.records)
         await s.pilot.press("enter")
         await s.idle()
@@ -98,7 +98,7 @@ async def test_a_failed_sync_is_a_banner_and_nothing_runs_until_it_is_mended(
     disk = Disk(sync=number, code=5)
     async with shown(tmp_path, runtime=on_disk(tmp_path, TWICE, disk), size=(120, 30)) as s:
         await s.type("go", "enter")
-        await s.until_shown("cannot sync: Input/output error", "Paused until")
+        await s.until_shown("cannot sync: Input/output error", "Paused:")
         before = requests(s)
         failures = disk.failures
         await s.until(lambda: disk.failures > failures)  # it was looked at again
@@ -199,7 +199,7 @@ async def test_a_session_in_use_can_be_looked_at_read_only(tmp_path: Path, way: 
         if way == "command":
             s.conversation.command(f"/resume {path.stem}")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.until_shown("is in use by process", "Open a copy", "Look at it")
+        await s.until_shown("is in use by process", "Open a copy", "View it")
         await s.pilot.press("down", "enter")
         await s.until_shown("the first answer", "Read-only")
         assert s.frame.prompt.placeholder != PLACEHOLDER

@@ -13,7 +13,7 @@ from prunecli.tui.terminal import PASTE_END, PASTE_START, PasteReader
 
 
 def read(*chunks: str) -> list[tuple[str, bool]]:
-    """What is read, with neighbours of a kind joined: where keys are cut does not matter."""
+    """What is read, with neighbors of a kind joined: where keys are cut does not matter."""
     reader, found = PasteReader(), list[tuple[str, bool]]()
     pieces = [piece for chunk in chunks for piece in reader.feed(chunk)]
     for text, pasted in [*pieces, (reader.flush(), False)]:

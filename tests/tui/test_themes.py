@@ -38,7 +38,7 @@ GROUNDS = {
     "background": ("accent", "primary"),
     **dict.fromkeys(CODE, ("code_background", *CHANGES)),
 }
-"""On which grounds the transcript and the screens write in each colour."""
+"""On which grounds the transcript and the screens write in each color."""
 
 NO_TEXT = {"faint", *SCREENS, "code_background", "cursor", "selection", "hit", "hit_current", *CHANGES}
 
@@ -56,7 +56,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_there_are_eight_with_light_high_contrast_and_sixteen_colours_among_them():
+def test_there_are_eight_with_light_high_contrast_and_sixteen_colors_among_them():
     themes = [load_theme(SHIPPED, name) for name in NAMES]
     assert len(themes) >= 8
     assert sum(not theme.dark for theme in themes) >= 2
@@ -67,7 +67,7 @@ def test_there_are_eight_with_light_high_contrast_and_sixteen_colours_among_them
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not load_theme(SHIPPED, name).ansi])
 def test_text_has_a_contrast_of_four_and_a_half(name):
-    """Of the themes that choose their colours: those of the others are the terminal's."""
+    """Of the themes that choose their colors: those of the others are the terminal's."""
     theme = load_theme(SHIPPED, name)
     goal = 7.0 if "contrast" in name else 4.5
     low = {
@@ -79,7 +79,7 @@ def test_text_has_a_contrast_of_four_and_a_half(name):
     assert low == {}
 
 
-def test_the_contrast_of_every_colour_that_carries_text_is_checked():
+def test_the_contrast_of_every_color_that_carries_text_is_checked():
     assert set(GROUNDS) | NO_TEXT >= set(COLORS)
 
 
@@ -138,7 +138,7 @@ def own(places: Places, text: str, name: str = "mine") -> None:
     (places.user_themes / f"{name}.toml").write_text(text)
 
 
-def test_a_users_theme_needs_only_the_colours_that_differ(places):
+def test_a_users_theme_needs_only_the_colors_that_differ(places):
     own(places, 'base = "prune-light"\n[colors]\naccent = "#112233"\n')
     theme = load_theme(places, "mine")
     base = load_theme(places, "prune-light")
@@ -156,9 +156,9 @@ def test_a_users_theme_counts_more_than_a_shipped_one_of_its_name(places):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[colors]\naccent = 'blue'", "colors.accent: expected a colour like \"#82aaff\", got 'blue'"),
-        ("[colors]\naccent = '#fff'", "colors.accent: expected a colour like \"#82aaff\", got '#fff'"),
-        ("[colors]\naccent = 3", 'colors.accent: expected a colour like "#82aaff", got 3'),
+        ("[colors]\naccent = 'blue'", "colors.accent: expected a color like \"#82aaff\", got 'blue'"),
+        ("[colors]\naccent = '#fff'", "colors.accent: expected a color like \"#82aaff\", got '#fff'"),
+        ("[colors]\naccent = 3", 'colors.accent: expected a color like "#82aaff", got 3'),
         ("[colors]\nacent = '#112233'", "colors.acent: unknown key (did you mean accent?)"),
         ("[colours]\naccent = '#112233'", "colours: unknown key (did you mean colors?)"),
         ("colors = 3", "colors: expected a table, got 3"),
@@ -213,7 +213,7 @@ def test_a_folder_that_is_a_link_is_fine(places, tmp_path):
     st.dictionaries(st.sampled_from(COLORS), st.text(max_size=8) | st.sampled_from(ANSI_COLORS)),
     st.booleans(),
 )
-def test_what_loads_has_only_colours_in_it(given_colors, ansi):
+def test_what_loads_has_only_colors_in_it(given_colors, ansi):
     base = load_theme(SHIPPED, "prune-16" if ansi else DEFAULT)
     lines = "".join(f"{name} = {toml(color)}\n" for name, color in given_colors.items())
     theme = None

@@ -1,1 +1,1 @@
-"""The parts of a permission judgement: rules, places, and the commands of a shell line."""
+"""The parts of a permission judgment: rules, places, and the commands of a shell line."""

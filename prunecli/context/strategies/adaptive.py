@@ -1,10 +1,10 @@
 """adaptive (OpenClaw): trim long old results as the context fills, then clear the oldest.
 
-Always counts characters, whatever the estimator; the window is four characters per token. Candidates, clears and
-options are shared with aggressive.
+Always counts characters, whatever the estimator; the window is four characters per token. aggressive
+shares its options and its choice of results.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -79,7 +79,8 @@ def propose(view: View, options: Options) -> Proposal:
     note = f"{total:,} of {window:,} characters"
     least = 0 if view.forced else options.min_prunable_tool_chars
     if options.hard_clear.enabled and sum([left for _, (_, left, _) in found]) >= least:
-        clears, placeholder = clears_of(view, options), len(options.hard_clear.placeholder)
+        clears = view.measured(("adaptive: clears", options), lambda entry: cleared(view, entry, options))
+        placeholder = len(options.hard_clear.placeholder)
         for entry, (_, left, _) in found:
             if total / window < options.hard_clear_ratio:
                 break
@@ -96,22 +97,24 @@ def candidates(view: View, options: Options) -> list[tuple[Entry, tuple[int, int
     return [(entry, size) for entry in view.uncleared if entry.seq < start and (size := sizes[entry])]
 
 
-def clears_of(view: View, options: Options) -> Mapping[Entry, Edit | None]:
-    """Return the edits that clear results."""
-    text = options.hard_clear.placeholder
-    return view.measured(
-        ("clears", text), lambda entry: view.replaced("clear", entry, view.with_handle(entry, text))
+def prunable(view: View, entry: Entry, options: Options) -> bool:
+    """Whether a result may be pruned: not locked, without images, of an allowed tool, not before the first prompt."""
+    return not (
+        entry.images
+        or not options.tools.may(entry.tool_name)
+        or view.locked(entry)
+        or entry.seq < view.first_user
     )
 
 
-def _size(view: View, entry: Entry, options: Options) -> tuple[int, int, bool] | None:
-    """As in `candidates`; None for a result that can't be pruned.
+def cleared(view: View, entry: Entry, options: Options) -> Edit | None:
+    """The edit that clears a result, or None if it saves no tokens."""
+    return view.replaced("clear", entry, view.with_handle(entry, options.hard_clear.placeholder))
 
-    That is: locked, with images, of another tool, or before the first user message.
-    """
-    if entry.images or not options.tools.may(entry.tool_name) or view.locked(entry):
-        return None
-    if entry.seq < view.first_user:
+
+def _size(view: View, entry: Entry, options: Options) -> tuple[int, int, bool] | None:
+    """As in `candidates`; None for a result that can't be pruned."""
+    if not prunable(view, entry, options):
         return None
     text = trimmed(entry, options.soft_trim) if view.text_edit(entry) is None else None
     chars = view.shown_chars(entry)

@@ -33,13 +33,12 @@ class Options:
 def propose(view: View, options: Options) -> Proposal:
     """Clear every result that a later one supersedes."""
     edits: list[Edit] = []
-    unnamed: tuple[int, Edit | None] = (-1, None)
+    unnamed: tuple[Entry | None, Edit | None] = (None, None)
     clears = view.measured("superseded: clears", lambda _: unnamed)
-    for seq, by in superseded(view):
-        entry = view.context.entries[seq]
+    for entry, by in superseded(view):
         named, edit = clears[entry]
-        if named != by and (edit or named < 0):  # don't retry a clear that saves nothing
-            edit = _cleared(view, entry, by)
+        if named is not by and (edit or named is None):  # don't retry a clear that saves nothing
+            edit = _cleared(view, entry, by.seq)
             clears[entry] = by, edit
         if edit:
             edits.append(edit)
@@ -58,6 +57,7 @@ class _Fact:
     """A result that supersedes others or may be superseded: `about` a file or a search."""
 
     seq: int
+    entry: Entry
     about: Hashable
     kind: Kind
     lines: Lines = _WHOLE
@@ -73,10 +73,10 @@ class _Group:
     def __init__(self) -> None:
         self._facts: list[_Fact] = []
         self._open: list[_Fact] = []
-        self._by: dict[int, int] = {}
+        self._by: dict[Entry, Entry] = {}
 
-    def superseded(self, facts: list[_Fact]) -> Mapping[int, int]:
-        """For each superseded fact, the fact that supersedes it.
+    def superseded(self, facts: list[_Fact]) -> Mapping[Entry, Entry]:
+        """For each superseded result, the one that supersedes it.
 
         Only new facts are examined, unless an earlier one was added or removed.
         """
@@ -88,8 +88,8 @@ class _Group:
         for fact in facts[known:]:
             self._add(fact)
         self._facts = facts
-        for seq in self._by:
-            self._by[seq] = self._newest(seq)
+        for entry in self._by:
+            self._by[entry] = self._newest(entry)
         return self._by
 
     def _add(self, fact: _Fact) -> None:
@@ -100,17 +100,17 @@ class _Group:
         else:
             gone = [other for other in self._open if fact.lines.covers(other.lines)]
             left = [*(other for other in self._open if other not in gone), fact]
-        self._by.update((other.seq, fact.seq) for other in gone)
+        self._by.update((other.entry, fact.entry) for other in gone)
         self._open = left
 
-    def _newest(self, seq: int) -> int:
-        while seq in self._by:
-            seq = self._by[seq]
-        return seq
+    def _newest(self, entry: Entry) -> Entry:
+        while entry in self._by:
+            entry = self._by[entry]
+        return entry
 
 
-def superseded(view: View) -> list[tuple[int, int]]:
-    """The superseded results, by seq, each with the result that supersedes it."""
+def superseded(view: View) -> list[tuple[Entry, Entry]]:
+    """The superseded results, each with the result that supersedes it."""
     known: Mapping[Exchange, list[_Fact]] = view.measured(
         "superseded: facts", lambda exchange: _facts(view, exchange)
     )
@@ -133,11 +133,15 @@ def _fact(view: View, entry: Entry) -> _Fact | None:
         return None
     path = file_of(entry)
     if changes_files(entry):
-        return _Fact(entry.seq, path, "changes part" if touches.reads else "changes all") if path else None
+        return (
+            _Fact(entry.seq, entry, path, "changes part" if touches.reads else "changes all")
+            if path
+            else None
+        )
     if view.text_edit(entry) is not None:
         return None
     if shows_file(entry):
-        return _Fact(entry.seq, path, "shows", lines_shown(entry)) if path else None
+        return _Fact(entry.seq, entry, path, "shows", lines_shown(entry)) if path else None
     if touches.is_nothing:
         return None
-    return _Fact(entry.seq, (call.name, canonical(dict(call.input))), "shows")
+    return _Fact(entry.seq, entry, (call.name, canonical(dict(call.input))), "shows")

@@ -1,7 +1,7 @@
 """Exports a session as one self-contained HTML page, with results beside their calls, diffs, search and marked
 prunes.
 
-Responses are rendered as Markdown, prompts as typed text. Everything is escaped. As a second defence, the page's
+Responses are rendered as Markdown, prompts as typed text. Everything is escaped. As a second defense, the page's
 policy allows only the script with its hash and loads nothing.
 """
 
@@ -16,7 +16,7 @@ from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line
 from prunecli.session.exporters.html_calls import asked, heading, printed
-from prunecli.session.exporters.html_code import Colours, plain
+from prunecli.session.exporters.html_code import Colors, plain
 from prunecli.session.exporters.html_prose import prose
 from prunecli.session.exporters.report import Reported, Story, placeholder, story
 
@@ -67,7 +67,7 @@ class _Entries:
     def __init__(self, entries: Sequence[Reported]) -> None:
         self._entries = entries
         self._by_seq = {report.entry.seq: report for report in entries}
-        self._colours = Colours()
+        self._colors = Colors()
         self._written = self._pictures = 0
 
     def write(self) -> Iterator[str]:
@@ -97,7 +97,7 @@ class _Entries:
         )
         yield from _fate(report)
         if entry.kind == "summary":
-            yield prose(entry.text, self._colours)
+            yield prose(entry.text, self._colors)
         elif entry.kind == "command":
             yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
             inner = [printed(entry.text)]
@@ -115,11 +115,11 @@ class _Entries:
     def _block(self, report: Reported, block: Block, results: Mapping[str, int]) -> Iterator[str]:
         match block:
             case Text(text) if text.strip() and report.entry.kind == "assistant":
-                yield prose(text.strip("\n"), self._colours)
+                yield prose(text.strip("\n"), self._colors)
             case Text(text) if text.strip():
                 yield f'<div class="text">{plain(text.strip(chr(10)))}</div>'
             case Thinking(thinking) if thinking.strip():
-                yield from _folded("Thinking", prose(thinking, self._colours), is_open=False)
+                yield from _folded("Thinking", prose(thinking, self._colors), is_open=False)
             case ToolUse():
                 result = self._by_seq.get(results.get(block.id, -1))
                 yield from self._call(block, result)
@@ -129,7 +129,7 @@ class _Entries:
                 yield f"<p>{_line(word)}</p>"
 
     def _call(self, call: ToolUse, result: Reported | None) -> Iterator[str]:
-        inner, is_open = asked(call, result.entry if result else None, self._colours)
+        inner, is_open = asked(call, result.entry if result else None, self._colors)
         if result:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'

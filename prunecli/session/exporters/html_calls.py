@@ -9,7 +9,7 @@ from prunecli.lexing import language_of
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.sanitize import one_line
-from prunecli.session.exporters.html_code import MOST_CHARS, Colours, diff, is_diff, plain
+from prunecli.session.exporters.html_code import MOST_CHARS, Colors, diff, is_diff, plain
 from prunecli.session.exporters.report import argument
 
 _OPEN_LINES = 3
@@ -39,7 +39,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     return f"{size} · failed" if result.is_error else size
 
 
-def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, bool]:
+def asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, bool]:
     """The input of a call unless its heading shows all of it, and whether to unfold the call."""
     change = _change(call, result)
     if change:
@@ -49,9 +49,9 @@ def asked(call: ToolUse, result: Entry | None, colours: Colours) -> tuple[str, b
     said, path = argument(given), given.get("path")
     content = given.get("content")
     if isinstance(path, str) and isinstance(content, str) and len(content) <= MOST_CHARS:
-        return colours.code(content, language_of(path)), is_open
+        return colors.code(content, language_of(path)), is_open
     if given == {"command": said} or set(given) == {"command", "description"}:
-        return (colours.code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
+        return (colors.code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
     others = [value for name, value in given.items() if value != said]
     if not others and "\n" not in said and len(said) <= _LONGEST_HEAD:
         return "", is_open

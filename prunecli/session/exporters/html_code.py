@@ -1,4 +1,4 @@
-"""Formats code, diffs and long texts as HTML, with colours where that is cheap and with a bounded length.
+"""Formats code, diffs and long texts as HTML, with colors where that is cheap and with a bounded length.
 
 No text can become an element: each piece is escaped separately, and only our classes are used.
 """
@@ -16,7 +16,7 @@ from prunecli.sanitize import source
 
 MOST_CHARS = 100_000
 """Maximum characters to show of a text; a longer one loses its middle, with a note."""
-_MOST_COLOURED = 30_000
+_MOST_COLORED = 30_000
 _MOST_ON_PAGE = 1_500_000
 _LEX_SECONDS = 0.5
 """Time limit for highlighting a text. Some lexers take quadratic time on hostile text, which then stays plain."""
@@ -52,7 +52,7 @@ def shortened(text: str) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail:,} characters omitted …]\n{text[-tail:]}"
 
 
-class Colours:
+class Colors:
     """Highlights code within a limit per page, since lexers are slow."""
 
     def __init__(self, chars: int = _MOST_ON_PAGE) -> None:
@@ -60,15 +60,15 @@ class Colours:
 
     def code(self, text: str, language: str) -> str:
         """A block of code, highlighted if its language is known."""
-        if len(text) > min(self._left, _MOST_COLOURED):
+        if len(text) > min(self._left, _MOST_COLORED):
             return f"<pre>{plain(text)}</pre>"
-        coloured = _coloured(source(text), language)
-        self._left -= len(text) if coloured else 0
-        return f"<pre>{coloured or plain(text)}</pre>"
+        colored = _colored(source(text), language)
+        self._left -= len(text) if colored else 0
+        return f"<pre>{colored or plain(text)}</pre>"
 
 
 def diff(text: str) -> str:
-    """A unified diff with each line coloured by its sign."""
+    """A unified diff with each line colored by its sign."""
     lines = source(shortened(text)).rstrip("\n").split("\n")
     rows = (_span(kind, line) for kind, line in _signed(lines))
     return '<pre class="diff">' + "\n".join(rows) + "</pre>"
@@ -92,7 +92,7 @@ def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
             yield _SIGNS.get(line[:1], ""), line
 
 
-def _coloured(text: str, language: str) -> str:
+def _colored(text: str, language: str) -> str:
     """The highlighted text; "" if it cannot be lexed or that takes too long."""
     found = lexer(language) if is_lexable(text) else None
     if found is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.commonmark import MOST_BRACKETS, is_deep, parser
 from prunecli.sanitize import visible
-from prunecli.session.exporters.html_code import MOST_CHARS, Colours, plain
+from prunecli.session.exporters.html_code import MOST_CHARS, Colors, plain
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -35,11 +35,11 @@ _TAGS = {
 }
 
 
-def prose(text: str, colours: Colours) -> str:
+def prose(text: str, colors: Colors) -> str:
     """Render Markdown; text that would take long to parse, or lose content, is shown unrendered."""
     if len(text) > MOST_CHARS or is_deep(text):
         return f'<div class="text">{plain(text)}</div>'
-    return f'<div class="prose">{"".join(_blocks(_tokens(text), colours))}</div>'
+    return f'<div class="prose">{"".join(_blocks(_tokens(text), colors))}</div>'
 
 
 def _tokens(text: str) -> list["Token"]:
@@ -56,7 +56,7 @@ def _tokens(text: str) -> list["Token"]:
     return tokens
 
 
-def _blocks(tokens: Sequence["Token"], colours: Colours) -> Iterator[str]:
+def _blocks(tokens: Sequence["Token"], colors: Colors) -> Iterator[str]:
     for token in tokens:
         name, _, end = token.type.rpartition("_")
         match token.type:
@@ -64,7 +64,7 @@ def _blocks(tokens: Sequence["Token"], colours: Colours) -> Iterator[str]:
                 yield "".join(_inline(token.children)) if token.children else _words(token.content)
             case "fence" | "code_block":
                 words = token.info.split()
-                yield colours.code(token.content.removesuffix("\n"), words[0].lower() if words else "")
+                yield colors.code(token.content.removesuffix("\n"), words[0].lower() if words else "")
             case "heading_open" | "heading_close":
                 level = min(int(token.tag[1:]) + 2, 6)  # below the page's own headings
                 yield f"<{'/' if end == 'close' else ''}h{level}>"

@@ -13,6 +13,7 @@ from typing import assert_never
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     FilesSaved,
@@ -139,6 +140,7 @@ class _Redactor:
                 | Pinned()
                 | Rewound()
                 | RequestSent()
+                | AttemptBilled()
                 | FilesSaved()
                 | RunEnded()
             ):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import AssistantMessage, PrunApplied, Record, UserMessage
+from prunecli.model.events import AssistantMessage, AttemptBilled, PrunApplied, Record, UserMessage
 from prunecli.model.messages import Block, Image, Json, Opaque
 from prunecli.model.notes import typed
 from prunecli.session.importers.origin import IMPORTED
@@ -97,7 +97,7 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
     models = dict.fromkeys(
         one.event.model for one in records if isinstance(one.event, AssistantMessage) and one.event.model
     )
-    requests = [one.event.usage for one in records if isinstance(one.event, AssistantMessage)]
+    requests = [one.event.usage for one in records if isinstance(one.event, AssistantMessage | AttemptBilled)]
     sent = sum(usage.prompt_tokens for usage in requests)
     written = sum(usage.output_tokens for usage in requests)
     facts: list[tuple[str, str]] = [

@@ -19,7 +19,7 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
-    summarised,
+    summarized,
     why,
     words,
 )
@@ -208,7 +208,7 @@ class _Reader:
                 self.to.skip("encrypted summaries")
         summary = "\n\n".join(dict.fromkeys(text for text in said if text.strip()))
         if summary:
-            self.to.compacted(summarised(summary), when)
+            self.to.compacted(summarized(summary), when)
         else:
             self.to.skip("compactions without a readable summary")
 

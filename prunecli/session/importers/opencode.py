@@ -17,7 +17,7 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
-    summarised,
+    summarized,
     why,
     words,
 )
@@ -117,7 +117,7 @@ class _Reader:
             start = self._seq_of.get(self._kept) if isinstance(self._kept, str) else None
             self._kept = None
             if text.strip():
-                self.to.compacted(summarised(text), when, tail_start=start)
+                self.to.compacted(summarized(text), when, tail_start=start)
             else:
                 self.to.skip("compactions without a summary")
             return

@@ -19,7 +19,7 @@ from prunecli.session.importers.transcript import (
     milliseconds,
     part,
     picture,
-    summarised,
+    summarized,
     words,
 )
 from prunecli.session.importers.tree import Node, Tree
@@ -128,7 +128,7 @@ class _Reader:
     def _compaction(self, value: Json, when: int | None, start: int | None) -> None:
         details, summary = part(value.get("details")), string(value["summary"])
         if details.get("writtenBy") != "prunecli":
-            details, summary = {}, summarised(summary)
+            details, summary = {}, summarized(summary)
         signed, said = part(details.get("block")), words(details.get("words"))
         self._to.compacted(
             words(details.get("own")) or summary,
@@ -160,7 +160,7 @@ class _Reader:
             case "branchSummary":
                 self._to.notice(_BRANCH, string(message["summary"]), when)
             case "compactionSummary":
-                self._to.compacted(summarised(string(message["summary"])), when)
+                self._to.compacted(summarized(string(message["summary"])), when)
             case "developer" | "system":
                 self._to.skip("messages from the program to the model")
             case role:

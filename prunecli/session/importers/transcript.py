@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from prunecli.context.render import SUMMARISED, summary
+from prunecli.context.render import SUMMARIZED, summary
 from prunecli.model.codec import mapping, string
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -25,7 +25,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Image, Json, Text, ToolUse, Usage
-from prunecli.session.clock import next_timestamp
+from prunecli.session.completing import next_timestamp
 from prunecli.session.importers.names import ours
 from prunecli.session.importers.origin import Origin
 
@@ -180,9 +180,9 @@ class Transcript:
         return records
 
 
-def summarised(text: str) -> str:
+def summarized(text: str) -> str:
     """A summary as the model is to see it: said to be one, as our own are."""
-    return text if text.startswith(SUMMARISED) else summary(text)
+    return text if text.startswith(SUMMARIZED) else summary(text)
 
 
 def why(error: BaseException) -> str:

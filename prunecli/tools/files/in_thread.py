@@ -1,4 +1,4 @@
-"""Run file work in a thread that learns when its call is cancelled."""
+"""Run file work in a thread that learns when its call is canceled."""
 
 import asyncio
 import threading
@@ -9,9 +9,9 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
-    """Run `work` in a thread; its argument is set when the call is cancelled.
+    """Run `work` in a thread; its argument is set when the call is canceled.
 
-    A cancelled call waits until the work has ended, so that nothing is written behind its back; a second
+    A canceled call waits until the work has ended, so that nothing is written behind its back; a second
     cancellation does not wait.
     """
     stop = threading.Event()

@@ -94,7 +94,7 @@ def _not_found(text: str, old: str, new: str) -> str:
         return message
     for why, folded in (
         ("differs only in white space", lambda line: "".join(line.split())),
-        ("differs only in Unicode normalisation (NFC, NFD)", lambda line: unicodedata.normalize("NFC", line)),
+        ("differs only in Unicode normalization (NFC, NFD)", lambda line: unicodedata.normalize("NFC", line)),
         ("differs in upper and lower case", str.casefold),
     ):
         number = _block_at([folded(line) for line in lines], [folded(line) for line in wanted])

@@ -1,7 +1,7 @@
 """Run a command in its own session under a supervisor, and pass on its output as it comes.
 
 `run` returns when the command has ended and nothing that it started is left, when its time is up, or when the
-reader has had enough; when it is cancelled, all of that is ended first.
+reader has had enough; when it is canceled, all of that is ended first.
 """
 
 import asyncio
@@ -155,16 +155,16 @@ class _Watch:
         """Has all that is left ended, and waits for it; a cancellation only makes it quicker."""
         self._order(b"K" if self._enough.done() else b"S" if self._exited.done() else b"T")
         deadline = self._loop.time() + grace + PATIENCE
-        cancelled = False
+        canceled = False
         over = {self._closed, self._given_up}
         while not any(end.done() for end in over) and (rest := deadline - self._loop.time()) > 0:
             try:
                 await asyncio.wait(over, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
             except asyncio.CancelledError:
-                cancelled = True
+                canceled = True
                 self._order(b"K")
         self._finish()
-        if cancelled:
+        if canceled:
             raise asyncio.CancelledError
 
     def _order(self, order: bytes) -> None:

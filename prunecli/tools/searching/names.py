@@ -1,6 +1,9 @@
-"""Show a file name in a result: one line, always valid text."""
+"""Names in results: escaped to one line of valid text, and the first names in a folder."""
 
+import heapq
+import os
 import re
+from collections.abc import Callable, Iterable
 
 from prunecli.model.codec import well_formed
 
@@ -10,3 +13,30 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 def shown_name(name: str) -> str:
     """The name with control characters as escapes and invalid bytes as U+FFFD."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", well_formed(name))
+
+
+def names_in(
+    path: str, limit: int, leave_out: Callable[[str, bool], bool] = lambda _name, _is_folder: False
+) -> tuple[list[str], int]:
+    """The first `limit` names, and how many more there are. Raises OSError."""
+    more = 0
+
+    def entries() -> Iterable[tuple[str, bool]]:
+        nonlocal more
+        with os.scandir(path) as found:
+            for entry in found:
+                is_folder = _is_folder(entry)
+                if not leave_out(entry.name, is_folder):
+                    more += 1
+                    yield entry.name, is_folder
+
+    kept = heapq.nsmallest(limit, entries())
+    names = [shown_name(name) + ("/" if is_folder else "") for name, is_folder in kept]
+    return names, more - len(names)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads nowhere readable

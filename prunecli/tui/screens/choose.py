@@ -49,7 +49,7 @@ class ChooseScreen(ModalScreen[str | None]):
         super().__init__()
         self._choose = choose
         self._look = look
-        self._by_label = _labelled(choose.choices)
+        self._by_label = _labeled(choose.choices)
         self._list = OfferList()
 
     def compose(self) -> ComposeResult:
@@ -134,7 +134,7 @@ class ChooseScreen(ModalScreen[str | None]):
             self.dismiss(self._list.chosen.value)
 
 
-def _labelled(choices: Iterable[Choice]) -> dict[str, Choice]:
+def _labeled(choices: Iterable[Choice]) -> dict[str, Choice]:
     """Map labels to choices; trailing spaces tell equal labels apart."""
     found: dict[str, Choice] = {}
     for choice in choices:

@@ -36,6 +36,7 @@ from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.fitting import fitted
+from prunecli.tui.widgets.prompt import Prompt
 
 REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
@@ -61,12 +62,12 @@ class ContextScreen(ModalScreen[None]):
     BINDINGS: ClassVar = []
 
     def __init__(
-        self, runtime: Runtime, palette: Callable[[], Palette], asking: Callable[[], bool] = lambda: False
+        self, runtime: Runtime, palette: Callable[[], Palette], prompt: Prompt | None = None
     ) -> None:
         super().__init__()
         self._runtime = runtime
         self._palette = palette
-        self._asking = asking
+        self._prompt = prompt
         self.inspecting = Inspecting(runtime)
         self._previews = Previews(runtime, self.inspecting)
         self._folds = Folds()
@@ -113,6 +114,8 @@ class ContextScreen(ModalScreen[None]):
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
         )
+        if self._prompt is not None:
+            self.watch(self._prompt, "question", self._tell, init=False)
         self.tree_rows.focus()
         self._between.do("log", self.inspecting.outline.reading(), self._begin)
 
@@ -183,9 +186,8 @@ class ContextScreen(ModalScreen[None]):
         if not self.is_mounted or not self.inspecting.outline.is_read:
             return
         found, outline = self.inspecting.map, self.inspecting.outline
-        doing = (
-            "the agent needs an answer: Esc" if self._asking() else "working" if self._runtime.running else ""
-        )
+        asked = self._prompt is not None and self._prompt.question is not None
+        doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,
             title(found, self._runtime.model_name, outline.rides.requests, doing),
@@ -357,7 +359,7 @@ class ContextScreen(ModalScreen[None]):
         if asked is not None and event.value.strip():
             self._act("memo", asked, event.value.strip())
         elif asked is not None:
-            self._say("No memo written: it was empty")
+            self._say("No memo written: the text was empty")
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()

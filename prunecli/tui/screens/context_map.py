@@ -1,4 +1,4 @@
-"""The inspector's map: the window as cells, a letter and a colour for each part, with a legend below."""
+"""The inspector's map: the window as cells, a letter and a color for each part, with a legend below."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _COLORS: dict[Part, str] = {
 
 
 def cell_style(part: Part) -> str:
-    """The style of a part's cells, readable with and without colours."""
+    """The style of a part's cells, readable with and without colors."""
     return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 

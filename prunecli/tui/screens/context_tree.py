@@ -54,7 +54,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
 
     def set_palette(self, palette: Palette) -> None:
-        """Use other colours."""
+        """Use other colors."""
         self._wear(palette)
         self.refresh()
 

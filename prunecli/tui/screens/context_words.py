@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from prunecli.commands.command import Table
 from prunecli.context.impact import Impact
 from prunecli.figures import money, share, short
-from prunecli.inspector.cost_words import bill_forms, cache_forms
-from prunecli.inspector.labels import Key
+from prunecli.inspector.labels import Key, bill_forms, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan
 from prunecli.inspector.nodes import Node
 from prunecli.inspector.tool_totals import ToolSum
@@ -27,7 +26,7 @@ LETTERS: dict[Part, str] = {
     "free": "·",
     "reserve": "/",
 }
-"""The letter of each part in a map cell, so that the map is readable without colours."""
+"""The letter of each part in a map cell, so that the map is readable without colors."""
 
 NAMES: dict[Part, str] = {
     "system": "system",

@@ -34,7 +34,7 @@ _TRANSCRIPT_KEYS = frozenset(
 WHEEL_ROWS = 2
 
 Receivers: TypeAlias = Mapping[type[Told], Callable[[Any], object]]
-"""Who is told each kind of message."""
+"""The receiver of each kind of message."""
 
 
 class Frame(Screen[None], inherit_bindings=False):
@@ -111,7 +111,7 @@ class Frame(Screen[None], inherit_bindings=False):
     # Messages ------------------------------------------------------------------------------------------------
 
     def listen(self, receivers: Receivers) -> None:
-        """From now on somebody is told what the user does, first what was done until now."""
+        """Deliver messages to these receivers from now on, beginning with those that are waiting."""
         self._receivers = receivers
         early, self._early = self._early, []
         for message in early:
@@ -133,7 +133,7 @@ class Frame(Screen[None], inherit_bindings=False):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Keys of the transcript; those of the prompt are all its own."""
+        """Allow the transcript's keys only while it has the focus; the prompt handles all of its keys."""
         browsing = bool(self._receivers) and self.focused is self.transcript
         if browsing and self._transcript_key(event):
             event.stop()
@@ -166,7 +166,7 @@ class Frame(Screen[None], inherit_bindings=False):
         if bool(self._receivers) and self.transcript.display:
             self.transcript.scroll_rows(rows)
 
-    # What is opened above the prompt -------------------------------------------------------------------------
+    # Panels above the prompt ---------------------------------------------------------------------------------
 
     def open_search(self) -> None:
         """Open the search line of the transcript."""
@@ -187,7 +187,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def warn(self, text: str) -> None:
         """Show a banner until it changes; "" removes it."""
-        from prunecli.tui.widgets.banner import Banner
+        from prunecli.tui.widgets.masthead import Banner
 
         self.query(Banner).remove()
         if text:

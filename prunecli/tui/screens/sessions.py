@@ -26,11 +26,10 @@ from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
     from prunecli.runtime.sessions import Costs
-    from prunecli.tui.session_picker import Picking
+    from prunecli.tui.session_picker import SessionPicker
 
 SEARCH_AFTER_SECONDS = 0.25
 """Seconds without typing before a search starts."""
-DETAIL_ROWS = 5
 HELPS = (
     "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N rename · Ctrl+X remove · Esc close",
     "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N rename · ^X remove",
@@ -59,7 +58,7 @@ class Filter(Field, inherit_bindings=False):
 
 
 class SessionsScreen(ModalScreen[Chosen | None]):
-    """Returns the chosen session, or None. `picking` reads and changes sessions; `clock` gives unix ms."""
+    """Returns the chosen session, or None. `picker` reads and changes sessions; `clock` gives unix ms."""
 
     DEFAULT_CSS = """
     SessionsScreen {
@@ -75,9 +74,9 @@ class SessionsScreen(ModalScreen[Chosen | None]):
     inherit_bindings = False
     BINDINGS: ClassVar = []
 
-    def __init__(self, picking: "Picking", cwd: Path, costs: "Costs", clock: Callable[[], int]) -> None:
+    def __init__(self, picker: "SessionPicker", cwd: Path, costs: "Costs", clock: Callable[[], int]) -> None:
         super().__init__()
-        self._picking = picking
+        self._picker = picker
         self._cwd = cwd
         self._costs = costs
         self._clock = clock
@@ -116,7 +115,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             self._fill()
 
         async def read() -> None:
-            await self._picking.list(self._cwd if self._here else None, show)
+            await self._picker.list(self._cwd if self._here else None, show)
             self._note = ""
             self._fill()
             if self._in_words:
@@ -135,7 +134,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             self._fill()
 
         async def search() -> None:
-            await self._picking.search(self._all, query, show)
+            await self._picker.search(self._all, query, show)
 
         if query.strip():
             self._start(search)
@@ -173,7 +172,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         if self._asking == "name":
             return Content.styled("Enter to rename · Esc to cancel", "$accent")
         if self._asking == "remove" and row:
-            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picking.trash}"
+            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picker.trash}"
             return Content.styled(words, "$warning")
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
         forms = tuple(form.format(other=other, how=how) for form in HELPS)
@@ -284,9 +283,9 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         problem = ""
         name = self.query_one(Field).value.strip()
         if row and asked == "name" and event.key == "enter" and name:
-            problem = self._picking.rename(row.listed.path, name)
+            problem = self._picker.rename(row.listed.path, name)
         elif row and asked == "remove" and event.character == "y" and self._was_quiet(event):
-            problem = self._picking.remove(row.listed.path)
+            problem = self._picker.remove(row.listed.path)
         self._asking = ""
         self.query_one(Field).focus()
         with self.prevent(Input.Changed):

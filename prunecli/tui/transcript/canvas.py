@@ -25,12 +25,12 @@ from prunecli.tui.transcript.rows import Dress, Row, WholeStrip, blank
 from prunecli.tui.transcript.viewport import Line, Viewport
 
 REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
-"""Seconds between steps of lexing roughly coloured code, and characters per step: about 8 ms each."""
+"""Seconds between steps of lexing roughly colored code, and characters per step: about 8 ms each."""
 
 
-def textual_colour(colour: str) -> Color:
-    """A palette colour in Textual's notation."""
-    return Color.parse(colour if colour.startswith("#") else f"ansi_{colour}")
+def textual_color(color: str) -> Color:
+    """A palette color in Textual's notation."""
+    return Color.parse(color if color.startswith("#") else f"ansi_{color}")
 
 
 class Canvas(ScrollView):
@@ -72,21 +72,21 @@ class Canvas(ScrollView):
         """Called when the rows on the screen change. Watchers of `scroll_y` do not run."""
 
     def on_mount(self) -> None:
-        """Set the palette's colours."""
+        """Set the palette's colors."""
         self._wear()
 
     def set_palette(self, palette: Palette) -> None:
-        """Redraw everything in other colours."""
+        """Redraw everything in other colors."""
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
-        self._drawn = []  # rows without text compare equal in any colours
+        self._drawn = []  # rows without text compare equal in any colors
         self._settle()
         self.refresh()
 
     def _wear(self) -> None:
-        background = textual_colour(self.palette.background)
-        thumb, thumb_grabbed = textual_colour(self.palette.faint), textual_colour(self.palette.muted)
+        background = textual_color(self.palette.background)
+        thumb, thumb_grabbed = textual_color(self.palette.faint), textual_color(self.palette.muted)
         styles = self.styles
         styles.background = background
         styles.scrollbar_background = styles.scrollbar_background_hover = background
@@ -246,7 +246,7 @@ class Canvas(ScrollView):
         """Before rows are drawn, update the marks and the application's filters."""
         filters = tuple(self.get_line_filters())
         if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
-            ground = textual_colour(self.palette.background)
+            ground = textual_color(self.palette.background)
             self._dress = Dress(self.document.layout.sheet.inks.text, filters, ground)
         self.begin_marks()
 

@@ -73,7 +73,7 @@ def diff_rows(
     """Lay out some lines of this file's diff; `digits` is for pieces of a longer one."""
     inks = sheet.inks
     digits = digits or digits_of(lines)
-    coloured = _colours(lines, language_of(path), inks)
+    colored = _colors(lines, language_of(path), inks)
     changed = _changes(lines)
     looks = {
         " ": (inks.code_muted, inks.code, None, inks.code),
@@ -90,7 +90,7 @@ def diff_rows(
         sign, plain, ground, strong = looks[line.sign]
         first = gutter.then(f"{line.number:>{digits}} {line.sign} ", sign)
         rest = gutter.then(" " * (digits + 3), sign)
-        runs = [(text, _on(style, ground, plain, inks)) for text, style in coloured[number]]
+        runs = [(text, _on(style, ground, plain, inks)) for text, style in colored[number]]
         if number in changed:
             runs = _marked(runs, changed[number], strong)
         flow(runs or [("", plain)], sheet.width, out, first, rest, hard=True, fill=plain, lead=line.sign)
@@ -103,7 +103,7 @@ def _on(style: Style, ground: Style | None, plain: Style, inks: Inks) -> Style:
     return plain if style is inks.code else mix(style, ground)
 
 
-def _colours(lines: Sequence[DiffLine], language: str, inks: Inks) -> list[list[Run]]:
+def _colors(lines: Sequence[DiffLine], language: str, inks: Inks) -> list[list[Run]]:
     """Highlight the lines. The old and the new text are lexed separately, each with the shared context."""
     out: list[list[Run]] = [[] for _ in lines]
     for sign in "-+":

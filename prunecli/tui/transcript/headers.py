@@ -5,9 +5,9 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
+from prunecli.figures import duration, short
 from prunecli.presentation.entries import Diff, Level, Origin, ToolCall, ToolState
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript.figures import duration, tokens
 from prunecli.tui.transcript.markdown import Sheet
 from prunecli.tui.transcript.palette import UNDERLINE, Inks, mix
 from prunecli.tui.transcript.rows import Row, clip, width_of
@@ -74,7 +74,7 @@ def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, 
         one_line(outcome),
         inks.error if call.state is ToolState.ERROR else inks.muted,
         "" if milliseconds is None else duration(milliseconds),
-        "" if call.tokens is None else tokens(call.tokens),
+        "" if call.tokens is None else short(call.tokens),
         one_line(call.pruned),
         " " if not foldable(call) else "▸" if folded else "▾",
     )
@@ -91,8 +91,8 @@ def long_argument(call: ToolCall) -> bool:
 
 
 def header_cells(call: ToolCall) -> int:
-    """The width of everything but the argument in a call's line, on a screen that is not narrow."""
-    return 4 + max(_NAME, width_of(call.name)) + width_of(call.outcome) + 4 + _TIME + _TOKENS + 2
+    """The width of a call's line without argument and outcome, on a screen that is not narrow."""
+    return 4 + max(_NAME, width_of(call.name)) + 4 + _TIME + _TOKENS + 2
 
 
 def _first_line(text: str) -> str:

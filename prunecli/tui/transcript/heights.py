@@ -1,6 +1,6 @@
 """The position of each block: heights in pages with a sum per page, so that no query walks all blocks.
 
-Updating a height is O(1); finding the block at a row, the row of a block or a neighbour is O(pages + page size).
+Updating a height is O(1); finding the block at a row, the row of a block or a neighbor is O(pages + page size).
 """
 
 from bisect import bisect_right

@@ -93,7 +93,7 @@ def _plain(code: str, inks: Inks) -> list[list[Run]]:
 
 
 class CodeText:
-    """Code laid out in pieces but lexed as one text, so that a string across a cut keeps its colour.
+    """Code laid out in pieces but lexed as one text, so that a string across a cut keeps its color.
 
     While the text grows, each piece is lexed alone. `budget` limits how many characters ahead one call lexes; beyond
     it a piece is lexed alone and `rough` is set until `refine` gets there. `version` changes when earlier pieces

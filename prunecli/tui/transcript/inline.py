@@ -1,7 +1,7 @@
 """Inline Markdown: turns markdown-it's inline tokens into runs of styled text.
 
 Only text and styles come out, no links or markup, so nothing is clickable; a link's target is written after it. The
-parser decodes entities and percent-escapes, so the result is sanitised again here.
+parser decodes entities and percent-escapes, so the result is sanitized again here.
 """
 
 from collections.abc import Sequence

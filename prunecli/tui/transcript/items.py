@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from prunecli.figures import duration
 from prunecli.presentation.entries import (
     Assistant,
     Diff,
@@ -20,7 +21,6 @@ from prunecli.presentation.entries import (
 )
 from prunecli.sanitize import one_line
 from prunecli.tui.transcript.chunks import Chunk, Kind
-from prunecli.tui.transcript.figures import duration
 from prunecli.tui.transcript.headers import (
     PRUNE_MARK,
     SPINNER,
@@ -48,7 +48,7 @@ from prunecli.tui.transcript.parts import (
     TextPart,
 )
 from prunecli.tui.transcript.pieces import diff_parts, output_parts, pieces
-from prunecli.tui.transcript.rows import Row
+from prunecli.tui.transcript.rows import Row, width_of
 from prunecli.tui.transcript.splitter import Splitter, split
 
 WHOLE_CHARS = 4_000
@@ -264,9 +264,9 @@ def inner_parts(item: Item) -> Iterator[Part]:
             yield ChunkPart(growing, item.references or {}, dimmed=True, bar=True)
     elif isinstance(entry, ToolCall):
         if long_argument(entry):
-            beside = header_cells(entry)
+            beside, outcome = header_cells(entry), width_of(entry.outcome)
             for piece, glued in pieces(entry.argument):
-                yield ArgumentPart(piece, glued, True, beside)
+                yield ArgumentPart(piece, glued, True, beside, outcome)
         if isinstance(entry.body, Output):
             yield from output_parts(entry.body)
         elif isinstance(entry.body, Diff):

@@ -20,13 +20,13 @@ MEASURE = 110
 
 
 class Layout:
-    """The blocks at one width in one set of colours."""
+    """The blocks at one width in one set of colors."""
 
     def __init__(self, inks: Inks) -> None:
         self.sheet = Sheet(80, MEASURE, inks)
         self.heights: Heights[Block] = Heights()
         self.rough: set[CodeText] = set()
-        """Long fences with roughly coloured pieces; `refine` lexes them as a whole."""
+        """Long fences with roughly colored pieces; `refine` lexes them as a whole."""
         self._generation = 0
         self._laid_out: OrderedDict[Block, None] = OrderedDict()
         self._lexed: OrderedDict[CodeText, None] = OrderedDict()
@@ -111,7 +111,7 @@ class Layout:
             self.rough.discard(old)
 
     def refine(self, budget: int) -> bool:
-        """Lex roughly coloured code by about so many characters; True if some of it improved."""
+        """Lex roughly colored code by about so many characters; True if some of it improved."""
         better = False
         for code in list(self.rough):
             if code.refine(budget):
@@ -128,7 +128,7 @@ class Layout:
         self._forget_rows()
 
     def repaint(self, inks: Inks) -> None:
-        """Lay out everything in other colours; heights stay."""
+        """Lay out everything in other colors; heights stay."""
         self.sheet = self.sheet._replace(inks=inks)
         self._forget_rows()
 

@@ -42,10 +42,10 @@ def chunk_rows(
         gutter = gutter.then(" " * min(chunk.indent, sheet.width // 2), inks.text)
     if isinstance(chunk.shared, CodeText):
         if chunk.part < 0:
-            coloured: Sequence[Sequence[Run]] = chunk.shared.alone(chunk.text, inks)
+            colored: Sequence[Sequence[Run]] = chunk.shared.alone(chunk.text, inks)
         else:
-            coloured = chunk.shared.lines(chunk.part, inks, LEX_AHEAD)
-        out = code_rows(coloured, sheet, gutter)
+            colored = chunk.shared.lines(chunk.part, inks, LEX_AHEAD)
+        out = code_rows(colored, sheet, gutter)
         for row in out:
             row.written = chunk.shared.written
     else:
@@ -63,11 +63,11 @@ def chunk_rows(
     return out
 
 
-def code_rows(coloured: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = NO_GUTTER) -> list[Row]:
+def code_rows(colored: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = NO_GUTTER) -> list[Row]:
     """Lay out lines of code on their own background, wrapping long ones."""
     out: list[Row] = []
     margin = gutter.then("  ", sheet.inks.code)
-    for line in coloured:
+    for line in colored:
         flow(
             line or [("", sheet.inks.code)], sheet.width, out, margin, margin, hard=True, fill=sheet.inks.code
         )
@@ -223,8 +223,8 @@ class _Writer:
         self._flush_marker()
         words = token.info.split()
         code = visible(token.content.removesuffix("\n"))
-        coloured = highlight(code, words[0].lower() if words else "", self._inks)
-        made = code_rows(coloured, self._sheet, self._gutters[-1])
+        colored = highlight(code, words[0].lower() if words else "", self._inks)
+        made = code_rows(colored, self._sheet, self._gutters[-1])
         self._keep(made, token.map)
         self.rows.extend(made)
 

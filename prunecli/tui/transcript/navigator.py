@@ -113,7 +113,7 @@ class Navigator(Finder):
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """Return the marks with the cursor below them: a background, and a block visible without colours."""
+        """Return the marks with the cursor below them: a background, and a block visible without colors."""
         marks = super().marks_on(line)
         item = line.block.item
         if item.key == self.cursor and self.has_focus and line.row.segments and line.block is item.blocks[0]:

@@ -1,4 +1,4 @@
-"""The transcript's colours: a palette of names, and the styles made from it.
+"""The transcript's colors: a palette of names, and the styles made from it.
 
 A theme fills in a `Palette`; everything else calls `inks(palette)`. Every style sets foreground and background,
 because rows are drawn without CSS.
@@ -13,9 +13,9 @@ from rich.style import Style
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Named colours: "#rrggbb", or one of the terminal's sixteen by Rich's name ("bright_blue", "default").
+    """Named colors: "#rrggbb", or one of the terminal's sixteen by Rich's name ("bright_blue", "default").
 
-    The defaults are the built-in dark theme. Text colours have a contrast of 4.5:1 on their background; `faint` is
+    The defaults are the built-in dark theme. Text colors have a contrast of 4.5:1 on their background; `faint` is
     for rules and bars without text.
     """
 
@@ -54,7 +54,7 @@ class Palette:
 
 
 def _syntax(palette: Palette, background: str) -> tuple[tuple[str, Style], ...]:
-    colours = (
+    colors = (
         ("Comment.Preproc", palette.builtin),
         ("Comment", palette.comment),
         ("Keyword.Type", palette.type),
@@ -80,7 +80,7 @@ def _syntax(palette: Palette, background: str) -> tuple[tuple[str, Style], ...]:
         ("Generic.Heading", palette.heading),
         ("Generic.Subheading", palette.accent),
     )
-    return tuple((name, Style(color=colour, bgcolor=background)) for name, colour in colours)
+    return tuple((name, Style(color=color, bgcolor=background)) for name, color in colors)
 
 
 class Inks:
@@ -94,9 +94,9 @@ class Inks:
         ground, panel, code = palette.background, palette.panel, palette.code_background
 
         def ink(
-            colour: str, on: str = ground, *, bold: bool | None = None, underline: bool | None = None
+            color: str, on: str = ground, *, bold: bool | None = None, underline: bool | None = None
         ) -> Style:
-            return Style(color=colour, bgcolor=on, bold=bold, underline=underline)
+            return Style(color=color, bgcolor=on, bold=bold, underline=underline)
 
         self.text = ink(palette.foreground)
         self.strong = ink(palette.foreground, bold=True)

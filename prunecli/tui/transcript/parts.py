@@ -1,6 +1,6 @@
 """Parts: the contents of a block, which can guess their height and make their rows.
 
-A part is laid out when it comes into view, and again when the width or the colours change. Until then its height is a
+A part is laid out when it comes into view, and again when the width or the colors change. Until then its height is a
 guess.
 """
 
@@ -200,13 +200,18 @@ class TextPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ArgumentPart(TextPart):
-    """A tool's full argument, if the line above cut it; `beside` is the width of the rest of that line."""
+    """A tool's full argument, if the line above cut it.
+
+    `beside` is the width of the rest of that line, without the outcome, which may take half of the room.
+    """
 
     beside: int = 0
+    outcome: int = 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
         """Lay out the argument; no rows if the line already shows it in full."""
-        if "\n" not in self.text and width_of(self.text) + self.beside <= sheet.width:
+        room = max(0, sheet.width - self.beside)
+        if "\n" not in self.text and width_of(self.text) + min(self.outcome, room // 2) <= room:
             return []
         return TextPart.rows(self, sheet)
 
@@ -287,7 +292,7 @@ class NoticePart(Part):
         return _wrapped(self.notice.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the text in the colour of its level."""
+        """Lay out the text in the color of its level."""
         inks = sheet.inks
         style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
         text = clean(self.notice.text)

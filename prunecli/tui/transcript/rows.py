@@ -47,7 +47,7 @@ NO_GUTTER = Gutter()
 
 
 class Dress:
-    """How to finish strips: the style of empty cells, and the application's filters (NO_COLOR, sixteen colours).
+    """How to finish strips: the style of empty cells, and the application's filters (NO_COLOR, sixteen colors).
 
     Filters work on segments, before a strip is made, because a second strip for each row would cost too much.
     """

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
+from prunecli.figures import duration
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript.figures import duration
 from prunecli.tui.widgets.fitting import GAP, Piece, fitted
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -93,7 +93,7 @@ class Completer:
         return text[: mention.start] + offers[0].value.strip().removeprefix("@") if offers else text
 
     async def _list(self) -> None:
-        """List the files. Not cancelled with its caller: each letter typed asks again."""
+        """List the files. Not canceled with its caller: each letter typed asks again."""
         self._paths, self._whole = await asyncio.to_thread(files.listed, self._root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 

@@ -9,13 +9,14 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
+from textual.binding import NoBinding
 from textual.document._document import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import TextArea
 
 from prunecli.sanitize import visible
 from prunecli.tui.prompting.pastes import Pastes, unified
-from prunecli.tui.widgets.own_keys import run_own_binding
 
 BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
@@ -131,3 +132,21 @@ class Editor(TextArea):
         style = self.get_component_rich_style("editor--glyph") if first else self.rich_style
         gutter = Segment(self.glyph.ljust(GUTTER)[:GUTTER] if first else " " * GUTTER, style)
         return Strip([gutter, *strip], strip.cell_length + GUTTER)
+
+
+async def run_own_binding(field: Widget, event: events.Key) -> bool:
+    """Run the field's own binding for a key where its letters are inserted; False if it has none.
+
+    Textual passes a key that is a binding to the field's parents, the screen and the application, each with its own
+    queue. If one of them is busy, Backspace takes effect after letters typed later.
+    """
+    try:
+        bindings = field._bindings.get_bindings_for_key(event.key)
+    except NoBinding:
+        return False
+    for binding in bindings:
+        if await field.app.run_action(binding.action, field):
+            event.stop()
+            event.prevent_default()
+            return True
+    return False

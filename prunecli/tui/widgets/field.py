@@ -3,7 +3,7 @@
 from textual import events
 from textual.widgets import Input
 
-from prunecli.tui.widgets.own_keys import run_own_binding
+from prunecli.tui.widgets.editor import run_own_binding
 
 
 class Field(Input):

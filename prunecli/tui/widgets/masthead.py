@@ -2,8 +2,9 @@
 
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, visible
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 
@@ -47,3 +48,14 @@ def _shorter(path: str) -> tuple[str, ...]:
     """Return the path with fewer and fewer leading folders."""
     parts = path.split("/")
     return tuple("…/" + "/".join(parts[at:]) for at in range(2, len(parts)))
+
+
+class Banner(Static):
+    """A few words across the screen, above the prompt."""
+
+    DEFAULT_CSS = """
+    Banner { height: auto; background: $error; color: $background; text-style: bold; padding: 0 1; }
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Content(visible(text)))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.reactive import var
 from textual.widgets import TextArea
 
 from prunecli.bindings import Keys
@@ -34,12 +35,13 @@ _KINDS = {
 class Prompt(Editor):
     """The input field. Actions that are not about typing are posted as `ActionAsked`."""
 
+    question: var["Question | None"] = var(None, init=False)
+
     def __init__(self, keys: Keys) -> None:
         super().__init__(id="prompt")
         self.keys = keys
         self.past = History()
         self.placeholder = PLACEHOLDER
-        self.question: Question | None = None
         self._completer: Completer | None = None
         self._wanted: completion.Wanted | None = None
         self._before_search: Draft | None = None
@@ -64,11 +66,11 @@ class Prompt(Editor):
         return text
 
     def give_back(self, text: str) -> None:
-        """What could not be said, or is taken back, stands in front of what is typed."""
+        """Put an unsent or withdrawn text in front of the typed text."""
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """A text to be changed and sent, behind what is typed."""
+        """Add a text to edit and send after the typed text."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 

@@ -30,7 +30,7 @@ NOT_YET = "Keys still go to the prompt"
 SOON = "Not yet. Press Enter again"
 ARROWS_ANSWER = "Up/Down, then Enter, to answer. Your text stays"
 WITH_TEXT = "Enter to answer with your text"
-PENDING = "Answers in a moment, unless you type on"
+PENDING = "Answering in a moment · keep typing to cancel"
 
 
 KEYS = ("Enter or a digit to answer · Esc for no",)
@@ -179,7 +179,7 @@ class Question(Vertical, can_focus=False):
         self._quiet = self.set_timer(QUIET_SECONDS, self._behind_the_keys)
 
     def _behind_the_keys(self) -> None:
-        """Goes the way of the keys: one that was pressed in time may still be on it."""
+        """Answer in order with the keys, because a key pressed in time may still be in the queue."""
         if cast("Program", self.app).keys_wait:
             self._quiet = self.set_timer(AGAIN_SECONDS, self._behind_the_keys)
         elif self._typing is not None:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.figures import money, share, short
+from prunecli.figures import duration, money, share, short
 from prunecli.sanitize import one_line
-from prunecli.tui.transcript.figures import duration
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The judgement of one call: modes, rules, trust, places."""
+"""The judgment of one call: modes, rules, trust, places."""
 
 import os
 import tempfile

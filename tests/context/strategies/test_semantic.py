@@ -38,14 +38,14 @@ def test_by_default_half_of_the_window_may_be_kept() -> None:
 
 
 def test_what_is_close_to_the_newest_prompt_is_kept() -> None:
-    talk, heads = talk_of("why does the parser fail", "parser state", "screen colour", "cache price")
+    talk, heads = talk_of("why does the parser fail", "parser state", "screen color", "cache price")
     assert seqs(talk.ask(NAME, max_tokens=20)) == heads[1:]
-    talk.user("what about the colour of the screen")
+    talk.user("what about the color of the screen")
     assert seqs(talk.ask(NAME, max_tokens=29)) == [heads[0], heads[2]]
 
 
 def test_what_repeats_a_chosen_one_comes_after_something_new() -> None:
-    talk, heads = talk_of("parser", "parser alpha beta gamma", "parser alpha beta gamma", "screen colour")
+    talk, heads = talk_of("parser", "parser alpha beta gamma", "parser alpha beta gamma", "screen color")
     assert seqs(talk.ask(NAME, max_tokens=30)) == heads[:1]
 
 
@@ -57,7 +57,7 @@ def test_of_equal_ones_the_newer_is_kept() -> None:
 def test_what_does_not_fit_is_passed_over_for_something_smaller() -> None:
     talk = Talk()
     large = talk.say("parser " * 40)
-    small = talk.say("screen colour".ljust(40, "."))
+    small = talk.say("screen color".ljust(40, "."))
     talk.user("parser".ljust(40, "."))
     assert seqs(talk.ask(NAME, max_tokens=20)) == [large]
     assert seqs(talk.ask(NAME, max_tokens=80)) == [small]
@@ -76,7 +76,7 @@ def test_a_result_and_the_input_of_its_call_are_compared_too() -> None:
 
 
 def test_pinned_exchanges_and_the_one_in_progress_come_first_and_use_up_the_budget() -> None:
-    talk, heads = talk_of("parser", "parser state", "screen colour")
+    talk, heads = talk_of("parser", "parser state", "screen color")
     talk.pin(heads[1])
     assert seqs(talk.ask(NAME, max_tokens=20)) == heads[:1]
     talk.step("read", tokens(100), path="a")
@@ -91,7 +91,7 @@ def test_system_prompt_and_words_of_the_user_use_up_the_budget() -> None:
 
 
 def test_the_choice_is_made_once_in_a_user_turn_and_what_came_later_goes_last() -> None:
-    talk, heads = talk_of("parser", "parser state", "screen colour")
+    talk, heads = talk_of("parser", "parser state", "screen color")
     assert seqs(talk.ask(NAME, max_tokens=20)) == heads[1:]
     late = talk.say("cache price".ljust(40, "."))
     assert seqs(talk.ask(NAME, max_tokens=20)) == heads
@@ -101,7 +101,7 @@ def test_the_choice_is_made_once_in_a_user_turn_and_what_came_later_goes_last() 
 
 
 def test_after_its_own_edits_it_proposes_nothing_though_what_is_left_does_not_fit() -> None:
-    talk, heads = talk_of("parser", "parser state", "screen colour")
+    talk, heads = talk_of("parser", "parser state", "screen color")
     talk.pin(heads[0])
     talk.apply(talk.ask(NAME, max_tokens=5), NAME)
     assert talk.ask(NAME, max_tokens=5).edits == ()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prunecli.model.events import AssistantMessage, CompactionApplied, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Image, Opaque, Text, Thinking, ToolUse
 from prunecli.session.exporters.html import write
-from prunecli.session.exporters.html_code import Colours
+from prunecli.session.exporters.html_code import Colors
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
 VOID = {"meta", "input", "img", "br", "hr"}
@@ -181,17 +181,17 @@ def test_an_answer_is_markdown_and_a_prompt_stays_as_it_was_typed() -> None:
     assert '<div class="text">why is __init__ *here*?</div>' in page
 
 
-def test_code_in_an_answer_is_coloured_and_kept_whole() -> None:
+def test_code_in_an_answer_is_colored_and_kept_whole() -> None:
     shown = answered('```python\ndef f():\n    return "<b>"\n```')
     assert '<span class="k">def</span> <span class="f">f</span>' in shown
     assert "&lt;b&gt;" in shown
 
 
-def test_only_so_much_code_is_coloured_and_the_rest_is_plain() -> None:
-    colours = Colours(30)
-    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
-    assert colours.code("def g(): return 1 + 1", "python") == "<pre>def g(): return 1 + 1</pre>"
-    assert '<span class="k">def</span>' in colours.code("def f(): pass", "python")
+def test_only_so_much_code_is_colored_and_the_rest_is_plain() -> None:
+    colors = Colors(30)
+    assert '<span class="k">def</span>' in colors.code("def f(): pass", "python")
+    assert colors.code("def g(): return 1 + 1", "python") == "<pre>def g(): return 1 + 1</pre>"
+    assert '<span class="k">def</span>' in colors.code("def f(): pass", "python")
 
 
 def test_a_link_says_where_it_leads_and_only_the_web_and_mail_can_be_followed() -> None:

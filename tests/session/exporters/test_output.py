@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import UsageError
-from prunecli.session.exporters.output import write_new
+from prunecli.session.exporters.formats import write_new
 
 
 def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:

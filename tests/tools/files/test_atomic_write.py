@@ -323,7 +323,7 @@ def test_a_file_that_appears_at_the_last_moment_is_not_clobbered(workspace: Path
     assert os.listdir(workspace) == ["f"]
 
 
-def test_a_lock_of_another_program_is_waited_for_until_the_call_is_cancelled(workspace: Path) -> None:
+def test_a_lock_of_another_program_is_waited_for_until_the_call_is_canceled(workspace: Path) -> None:
     import fcntl
 
     (workspace / "f").write_text("one")

@@ -118,8 +118,8 @@ def test_absent_is_said_with_the_count_and_the_nearest_line() -> None:
     [
         (b"if x:\n\treturn 1\n", "if x:\n    return 1", "Line 1 differs only in white space: if x:"),
         (b"a = 1\n\n\n  b = 2 \n", "a = 1\nb = 2", "Line 1 differs only in white space: a = 1"),
-        ("x\ncafe\u0301\n".encode(), "caf\u00e9", "Line 2 differs only in Unicode normalisation"),
-        ("caf\u00e9\n".encode(), "cafe\u0301", "Line 1 differs only in Unicode normalisation"),
+        ("x\ncafe\u0301\n".encode(), "caf\u00e9", "Line 2 differs only in Unicode normalization"),
+        ("caf\u00e9\n".encode(), "cafe\u0301", "Line 1 differs only in Unicode normalization"),
         (b"Hello World\n", "hello world", "Line 1 differs in upper and lower case"),
         (b"caf\xe9 one\n", "caf\ufffd one", "U+FFFD"),
         (b"already new\n", "old", "new_string is already there"),
@@ -154,7 +154,7 @@ def test_a_character_that_the_encoding_lacks_is_named() -> None:
     assert "0 matches" in refused(b"caf\xe9", "→")
 
 
-def test_nothing_is_normalised() -> None:
+def test_nothing_is_normalized() -> None:
     nfd = unicodedata.normalize("NFD", "é")
     data = f"a {nfd} é b".encode()
     assert replaced(data, "é", "e", everywhere=False).data == f"a {nfd} e b".encode()

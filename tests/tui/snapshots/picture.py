@@ -100,7 +100,7 @@ async def _settled(screen: Shown, name: str, kept: str) -> str:
     for one in screen.app.screen.query(Input):
         one.cursor_blink = False  # a cursor that blinks never stays as it is for STILL_SECONDS
     before, since = "", time.monotonic()
-    while (picture := normalised(screen.app.export_screenshot(title=name))) != kept:
+    while (picture := normalized(screen.app.export_screenshot(title=name))) != kept:
         if picture != before:
             before, since = picture, time.monotonic()
         elif time.monotonic() - since > STILL_SECONDS:
@@ -109,7 +109,7 @@ async def _settled(screen: Shown, name: str, kept: str) -> str:
     return picture
 
 
-def normalised(svg: str) -> str:
+def normalized(svg: str) -> str:
     """A picture without what differs from one export to the next, or only makes it larger."""
     svg = _FONTS.sub("", _ID.sub("terminal-", svg))
     svg = _CLIP_USES.sub("", _CLIPS.sub("", svg))

@@ -96,5 +96,5 @@ async def test_a_table(tmp_path: Path, look: Look) -> None:
 async def test_commands_that_begin_like_what_was_typed(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.type("/comp")
-        await s.until_shown("Summarise the older part")
+        await s.until_shown("Summarize the older part")
         assert not await difference(s, "menu", look)

@@ -24,10 +24,10 @@ DOCTOR = Table(
     ("", "what", "how it is"),
     (
         ("ok", "prunecli", "0.1.0, Python 3.11.7, linux"),
-        ("ok", "terminal", "xterm-256color, 80x24, 256 colours"),
+        ("ok", "terminal", "xterm-256color, 80x24, 256 colors"),
         ("ok", "configuration", "built-in values; `prunecli config init` makes a file"),
         ("note", "credentials", "no API key"),
-        ("ok", "model", "demo, window 200.0K tokens"),
+        ("ok", "model", "demo, window 200K tokens"),
         ("note", "sandbox", "none so far: commands run with your rights (bwrap is not there)"),
         ("ok", "rg", "/usr/bin/rg"),
         ("ok", "sessions", "82.5 GB free, ~/.local/share/prunecli/sessions/home-src-app-31f6e88d"),

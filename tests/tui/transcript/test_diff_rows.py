@@ -67,7 +67,7 @@ def test_what_is_no_diff_comes_out_as_text():
     assert parse("") == []
 
 
-def test_rows_have_numbers_signs_and_colours():
+def test_rows_have_numbers_signs_and_colors():
     made = diff_rows(parse(Diff.between(BEFORE, AFTER, context=1).text), "x.py", SHEET)
     assert [row.text.rstrip() for row in made] == [
         "  2   b",

@@ -1,5 +1,6 @@
 """Entries: how they look, how they fold, how they are replaced and streamed."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,8 +25,8 @@ from tests.tui.transcript.showing import document, item, rows, texts
 OUTPUT = Output("first line\nsecond line\n")
 
 
-def call(state: ToolState = ToolState.OK, **more: Any) -> ToolCall:
-    return ToolCall("bash", "pytest -q", state, **more)
+def call(state: ToolState = ToolState.OK, argument: str = "pytest -q", **more: Any) -> ToolCall:
+    return ToolCall("bash", argument, state, **more)
 
 
 def line(entry: Entry, width: int = 60) -> str:
@@ -71,6 +72,22 @@ def test_the_icon_tells_the_state(entry: ToolCall, icon: str):
 def test_denial_and_interruption_are_said_in_words_too():
     assert "denied" in line(call(ToolState.DENIED))
     assert "interrupted" in line(call(ToolState.INTERRUPTED))
+
+
+@pytest.mark.parametrize(("width", "least"), [(80, 24), (160, 90)])
+def test_the_outcome_takes_the_room_that_the_line_has(width: int, least: int):
+    said = "test_names.py::test_a_long_name FAILED: expected 'hello-world', got 'hello_world' " * 2
+    text = rows(document(call(ToolState.ERROR, outcome=said), width=width))[0].text
+    shown = text.partition("pytest -q   ")[2].partition("…")[0]
+    assert said.startswith(shown)
+    assert len(shown) >= least
+    assert len(text.rstrip()) <= width
+
+
+def test_an_argument_that_the_line_shows_is_not_repeated_below_a_long_outcome():
+    entry = call(ToolState.OK, argument="pytest -q " + "a" * 45, outcome="o" * 150, body=OUTPUT)
+    shown = texts(document(replace(entry, folded=False), width=160))
+    assert sum("pytest -q" in row for row in shown) == 1
 
 
 def test_a_pruned_call_stays_and_offers_to_be_restored():

@@ -1,4 +1,4 @@
-"""Which colours code has."""
+"""Which colors code has."""
 
 from prunecli.lexing import LONGEST_LINE, language_of, lexer
 from prunecli.tui.transcript.highlight import CodeText, LineLexer, highlight
@@ -27,7 +27,7 @@ def test_the_text_comes_out_as_it_went_in():
             assert plain(highlight(code, language, INKS)) == code
 
 
-def test_kinds_of_words_have_colours_of_their_own():
+def test_kinds_of_words_have_colors_of_their_own():
     assert (
         style_names(highlight("def f(): return 1  # why", "python", INKS)[0])[0]
         == style_names([("", KEYWORD)])[0]

@@ -101,7 +101,7 @@ def test_any_text_that_streams(parts: list[str]):
 
 
 async def test_what_is_sent_to_the_terminal_has_only_our_own_sequences():
-    """Colours (SGR) and nothing else between the characters of the rows."""
+    """Colors (SGR) and nothing else between the characters of the rows."""
     async with showing(*everywhere(EVIL), size=(80, 30)) as (transcript, pilot, app):
         for _ in range(12):
             sent = "".join(transcript.render_line(y).render(app.console) for y in range(30))

@@ -82,7 +82,7 @@ def test_any_streamed_text_looks_like_a_whole_one(text: str, sizes: list[int]):
     assert texts(streamed(text, sizes)) == shown(text)
 
 
-def test_colours_of_a_streamed_fence_are_those_of_a_whole_one():
+def test_colors_of_a_streamed_fence_are_those_of_a_whole_one():
     code = "```python\n" + "x = 1\n" * 55 + '"""a string\n' + "over a cut\n" * 20 + '"""\ny = 2\n```\n'
     whole, grown = document(Assistant(code * 3)), streamed(code * 3, [7, 31])
     assert [row.segments for row in rows(grown)] == [row.segments for row in rows(whole)]

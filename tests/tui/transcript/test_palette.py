@@ -1,16 +1,16 @@
-"""The colours and figures the transcript is drawn with."""
+"""The colors and figures the transcript is drawn with."""
 
 from dataclasses import replace
 
 from rich.style import Style
 
-from prunecli.tui.transcript.figures import duration, tokens
+from prunecli.figures import duration, short
 from prunecli.tui.transcript.palette import Palette, inks, mix
 
 
-def luminance(colour: str) -> float:
+def luminance(color: str) -> float:
     """WCAG 2.2, relative luminance."""
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -38,7 +38,7 @@ def test_text_stays_readable_under_marks():
     assert contrast(palette.diff_removed, palette.diff_removed_strong) >= 4.5
 
 
-def test_every_ink_names_both_colours_but_those_that_are_laid_over_others():
+def test_every_ink_names_both_colors_but_those_that_are_laid_over_others():
     made = inks(Palette())
     over = {"inline_code", "added_ground", "added_strong", "removed_ground", "removed_strong"}
     over |= {"selection", "hit", "cursor"}
@@ -59,7 +59,7 @@ def test_styles_are_made_once():
 def test_tokens_are_written_short():
     written = {0: "0", 850: "850", 999: "999", 1000: "1.0K", 1449: "1.4K", 45_200: "45.2K", 99_949: "99.9K"}
     written |= {99_950: "100K", 128_000: "128K", 999_499: "999K", 999_500: "1.0M", 1_250_000: "1.2M"}
-    assert {count: tokens(count) for count in written} == written
+    assert {count: short(count) for count in written} == written
 
 
 def test_times_are_written_short():

@@ -183,6 +183,6 @@ def test_a_paragraph_is_finished_as_soon_as_the_next_begins():
     assert [chunk.text for chunk in splitter.feed("t")] == ["one"]
 
 
-def test_line_ends_and_tabs_are_normalised():
+def test_line_ends_and_tabs_are_normalized():
     chunks, _ = split("a\r\nb\tc\r\n\r\nd\r")
     assert [chunk.text for chunk in chunks] == ["a\nb   c", "d"]

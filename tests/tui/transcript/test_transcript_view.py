@@ -1,4 +1,4 @@
-"""The transcript on a screen: following, scrolling, folding, clicking, colours."""
+"""The transcript on a screen: following, scrolling, folding, clicking, colors."""
 
 import random
 from collections.abc import Sequence
@@ -323,7 +323,7 @@ async def test_random_keys_and_clicks_break_nothing():
         assert transcript.window.offset == max(0, transcript.window.total - 12)
 
 
-async def test_other_colours_are_worn_everywhere():
+async def test_other_colors_are_worn_everywhere():
     async with showing(*MANY, Assistant(MARKDOWN)) as (transcript, pilot, _):
         transcript.page_up()
         before = screen(transcript)
@@ -341,7 +341,7 @@ async def test_other_colours_are_worn_everywhere():
         assert transcript.styles.background.hex6 == "#FFFFFF"
 
 
-async def test_the_terminals_own_colours_can_be_used():
+async def test_the_terminals_own_colors_can_be_used():
     palette = Palette(background="default", foreground="default", accent="bright_blue", faint="bright_black")
     async with showing(Assistant(MARKDOWN), transcript=Transcript(palette)) as (transcript, pilot, _):
         await pilot.pause()
@@ -357,7 +357,7 @@ class Filtered(Transcript):
         return self.filters
 
 
-async def test_no_color_is_honoured():
+async def test_no_color_is_honored():
     """The strips go through the filters of the application."""
     for line_filter in (Monochrome(), NoColor()):
         transcript = Filtered()
@@ -367,11 +367,11 @@ async def test_no_color_is_honoured():
             for strip in transcript.render_lines(transcript.size.region):
                 for segment in strip:
                     assert segment.style
-                    for colour in (segment.style.color, segment.style.bgcolor):
-                        assert colour is None or colour.is_default or len(set(colour.get_truecolor())) == 1
+                    for color in (segment.style.color, segment.style.bgcolor):
+                        assert color is None or color.is_default or len(set(color.get_truecolor())) == 1
 
 
-async def test_code_far_down_a_long_fence_gets_its_right_colours_soon():
+async def test_code_far_down_a_long_fence_gets_its_right_colors_soon():
     code = 's = """\n' + "words in a string\n" * 3000 + '"""\n'
     async with showing(Assistant(f"```python\n{code}```\n\nend")) as (transcript, _, _):
         transcript.scroll_rows(-10)

@@ -125,6 +125,6 @@ def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> N
     assert session_line(imported, "", 78).plain.endswith("   $0.42")
 
 
-def test_the_bar_fills_and_its_colour_warns() -> None:
+def test_the_bar_fills_and_its_color_warns() -> None:
     assert [bar(part) for part in (0.0, 0.38, 1.0, 1.7)] == ["░░░░░░", "▓▓░░░░", "▓▓▓▓▓▓", "▓▓▓▓▓▓"]
     assert [level(part) for part in (0.5, 0.8, 0.95)] == ["$muted", "$warning", "bold $error"]

@@ -1,0 +1,98 @@
+"""Send a request until it is answered, and account for the attempts that were not.
+
+An endpoint reports the usage of the prompt when a response begins, and bills it whatever becomes of the response. So
+an attempt that breaks off or is stopped costs its prompt: that is recorded once, as `AttemptBilled`, or as the usage
+of the partial answer if one is kept. An attempt that is refused before it begins reports nothing and costs nothing.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from prunecli.agent.journal import Journal
+from prunecli.agent.retry import RetryPolicy, Sleep
+from prunecli.errors import NoSummaryNow, ProviderError
+from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason
+from prunecli.model.messages import Text, Usage
+from prunecli.model.requests import Request
+from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted, TextDelta
+from prunecli.providers.provider import Begun, Provider, Response
+
+SUMMARY_TRIES = 3
+"""How often to ask an endpoint that can't make a summary at the moment."""
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The attempts at the requests of one run. `spent` takes the usage of those without an answer."""
+
+    session: Journal
+    provider: Provider
+    retry: RetryPolicy = RetryPolicy()
+    sleep: Sleep = asyncio.sleep
+    jitter: Callable[[], float] = lambda: 0.5
+    spent: Callable[[Usage], None] = lambda _: None
+    _model: str = ""
+    _partial: list[str] = field(default_factory=list)
+    _begun: Usage = Usage()
+
+    async def until_answered(self, request: Request, *, summary: bool = False) -> Response:
+        """The response. Retries are announced; raises the ProviderError that no retry can help."""
+        attempt = 1
+        self._model = request.model
+        while True:
+            streamed = False
+            try:
+                self.session.tell(StreamStarted())
+                async for event in self.provider.stream(request):
+                    if isinstance(event, Response):
+                        self._forget()
+                        return event
+                    if isinstance(event, Begun):
+                        self._begun = event.usage
+                        continue
+                    streamed = True
+                    if isinstance(event, TextDelta):
+                        self._partial.append(event.text)
+                    self.session.tell(event)
+                raise AssertionError("a provider's stream ended without a response")
+            except ProviderError as error:
+                self.bill("summary" if summary else "cut", self._begun)
+                if streamed:
+                    self.session.tell(StreamDiscarded())
+                wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
+                if request.compaction and isinstance(error, NoSummaryNow) and attempt >= SUMMARY_TRIES:
+                    wait = None
+                if wait is None:
+                    error.hint = self.retry.hint(error)
+                    raise
+                if attempt == 1 and error.hint:
+                    self.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
+                self.session.tell(RetryScheduled(attempt, wait, error.message))
+                await self.sleep(wait)
+                attempt += 1
+
+    def stopped(self) -> None:
+        """Record the attempt that the user stopped: its text as a partial answer, otherwise its usage."""
+        text = "".join(self._partial)
+        if not text.strip():
+            self.bill("stopped", self._begun)
+            return
+        partial = AssistantMessage((Text(text),), self._model, "interrupted", self._begun)
+        self._forget()
+        self.session.keep(partial)
+
+    def stopped_summary(self) -> None:
+        """Record the usage of a summary that the user stopped, or that another error cut."""
+        self.bill("summary", self._begun)
+
+    def bill(self, reason: BilledReason, usage: Usage) -> None:
+        """Record what an attempt without an answer was billed for, if the endpoint reported it."""
+        self._forget()
+        if usage.prompt_tokens:
+            self.spent(usage)
+            self.session.keep(AttemptBilled(self._model, usage, reason))
+
+    def _forget(self) -> None:
+        self._partial.clear()
+        self._begun = Usage()
