@@ -352,8 +352,7 @@ class Runtime:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        # Address and key may have changed; a run keeps its provider.
-        self._retired += self._providers.values()
+        self._retired += self._providers.values()  # address and key may have changed
         self._providers = {}
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 

@@ -164,6 +164,7 @@ class Walls:
             yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
             return
         under_landlock = chosen.kind == "landlock"
+        redirections = [path for path in _redirections(layout) if not os.path.lexists(path)]
         orders = (
             landlock.orders_for(layout, stage.tmp, network=online)
             if under_landlock
@@ -180,6 +181,7 @@ class Walls:
         finally:
             os.close(descriptor)
             _remove_placeholders(() if under_landlock else layout.missing)
+            _remove_redirections(redirections)
 
     def stage(self) -> Stage:
         """Our files for the mounts, made when they are first needed."""
@@ -226,6 +228,19 @@ def _memory_file(data: bytes) -> int:
     os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def _redirections(layout: Layout) -> list[str]:
+    """The files by which git would take its configuration and hooks from elsewhere."""
+    return [os.path.join(folder, "commondir") for folder in layout.reopened]
+
+
+def _remove_redirections(paths: Sequence[str]) -> None:
+    for path in paths:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass  # as it should be: no git command makes one there
 
 
 def _remove_placeholders(paths: Sequence[str]) -> None:

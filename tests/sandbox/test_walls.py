@@ -83,6 +83,13 @@ async def test_a_granted_git_command_may_commit_but_not_write_hooks(box: Box) ->
     assert not (workspace / ".git/config").read_text().endswith("x\n")
 
 
+async def test_a_granted_git_command_leaves_no_way_around_the_hooks(box: Box) -> None:
+    workspace = box.context.workspace
+    repository(workspace)
+    await box.granted().text("bash", command="git --version; echo ../evil > .git/commondir")
+    assert not (workspace / ".git/commondir").exists()
+
+
 async def test_the_network_is_off_but_loopback_works(box: Box) -> None:
     program = (
         "import socket,threading; s=socket.create_server(('127.0.0.1',0)); "
