@@ -189,7 +189,7 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         assert last(s) == PrunReverted((home,))
         assert home in s.runtime.session.context.pinned
         await s.pilot.press("R")
-        await s.until_shown("nothing pruned here")
+        await s.until_shown("Nothing pruned here")
 
 
 async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path:
         assert [edit.kind for edit in event.edits] == ["clear"] * 3
         await mark(s, "turn", keys(s)[-2].seq)
         await s.pilot.press("p")
-        await s.until_shown("your messages always stay")
+        await s.until_shown("Your messages always stay")
 
 
 async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_tol
         assert dim_keys(s) == {"r", "R", "u"}
         assert "no:" not in s.screen_text()
         await s.pilot.press("r")
-        await s.until_shown("nothing pruned here")
+        await s.until_shown("Nothing pruned here")
 
 
 async def test_s_sorts_by_one_figure_after_the_other_and_ends_at_the_tree(tmp_path: Path) -> None:
