@@ -170,7 +170,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         await s.until_shown("Clears this result: ~", "u to undo", "cleared")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
-        await s.until_shown("already cleared")
+        await s.until_shown("Already cleared")
         assert len(s.runtime.session.records) == count
         await s.pilot.press("u")
         assert isinstance(last(s), PrunReverted)
@@ -207,7 +207,7 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         at = s.runtime.session.records[-1].seq
         await s.until_shown(f"cleared, shown again at {at}")
         await s.pilot.press("r")
-        await s.until_shown("already shown again")
+        await s.until_shown("Already shown again")
         await s.pilot.press("R")
         assert last(s) == PrunReverted((seq,))
 
@@ -221,7 +221,7 @@ async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path:
         assert [edit.kind for edit in event.edits] == ["clear"] * 3
         await mark(s, "turn", keys(s)[-2].seq)
         await s.pilot.press("p")
-        await s.until_shown("Your messages always stay")
+        await s.until_shown("your messages always stay")
 
 
 async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_path: Path) -> None:
