@@ -20,7 +20,7 @@ def budget(tokens: int) -> str:
 
 def money(usd: float) -> str:
     """US dollars: two digits, or four for small amounts."""
-    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+    return f"${usd:.2f}" if usd >= 0.1 or usd < 0.00005 else f"${usd:.4f}"
 
 
 def age(milliseconds: int) -> str:

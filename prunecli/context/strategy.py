@@ -111,6 +111,16 @@ def too_few(freed: int, minimum: int) -> str:
     return f"only {min(0.99, freed / max(1, minimum)):.0%} of prune_minimum ({minimum:,} tokens) could go"
 
 
+def older_than(protect: int) -> str:
+    """The note of a prune of what is older than the protected tokens.
+
+    It names no measured tokens: the line that shows it gives them, at the present scale.
+    """
+    return (
+        f"older than the newest {budget(protect)} tokens of tool output" if protect else "older tool output"
+    )
+
+
 def always_kept(protect: int) -> str:
     """The note if nothing is older than the protected tokens."""
     return f"the newest {budget(protect)} of tool output is always kept"

@@ -29,6 +29,8 @@ _LANGUAGES = {
     "lock": "",
 }
 _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[ ,;:.]|$)")
+_NAMES = frozenset(("prunecli", "git", "sudo"))
 _OPENERS = frozenset(("it", "its", "the", "this", "edits", "plan", "denied", "can't"))
 _FRAMES = "=-_*# \t"
 
@@ -56,6 +58,12 @@ def sentence(reason: str) -> str:
     """A reason that stands alone. Reasons are clauses; one that begins with a name or a path keeps it."""
     first, space, rest = reason.partition(" ")
     return f"{first[:1].upper()}{first[1:]}{space}{rest}" if first.lower() in _OPENERS else reason
+
+
+def advice(hint: str) -> str:
+    """A hint or refusal on a line of its own. Names of programs and keys keep their letters."""
+    first = _WORD.match(hint)
+    return hint[:1].upper() + hint[1:] if first and first[0] not in _NAMES else hint
 
 
 def text_of(content: tuple[Block, ...]) -> str:

@@ -29,7 +29,7 @@ from prunecli.model.events import (
     Unknown,
     UserMessage,
 )
-from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse
+from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
 from prunecli.model.notes import change_in_words, without_notes
 from prunecli.model.signals import (
     FileMoved,
@@ -210,11 +210,10 @@ class Presenter:
         changes: list[Change] = []
         for block in event.content:
             changes += self._block(seq, block)
-        interrupted = (
-            event.stop_reason == "interrupted"
-        )  # the log keeps the text but not the thinking before it
+        interrupted = event.stop_reason == "interrupted"  # the log keeps its text, not the thinking before
         changes += self._streaming.settle() if interrupted else self._streaming.discard()
-        if event.stop_reason in STOPPED:
+        goes_on = event.stop_reason != "refusal" and tool_uses(event.content)
+        if event.stop_reason in STOPPED and not goes_on:
             changes.append(self._add(shown.Notice(STOPPED[event.stop_reason], shown.Level.WARNING)))
         return changes
 

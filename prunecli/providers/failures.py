@@ -109,7 +109,11 @@ class Failures:
                 f"{self._endpoint()} redirects to {where} ({status})",
                 "set base_url to the address of the API itself; prunecli follows no redirects",
             )
-        hint = "base_url must not end in /v1" if status == 404 and self._ends_in_v1() else ""
+        hint = ""
+        if status == 404:
+            names_model = "model" in said.lower()
+            hint = "check the model's name; /model lists models" if names_model else ""
+            hint = "base_url must not end in /v1" if self._ends_in_v1() else hint
         return self._error(meaning, f"{status}: {said}", error, retry_after(headers, now), hint)
 
     def event(self, data: Json) -> ProviderError:

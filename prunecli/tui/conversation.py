@@ -16,6 +16,7 @@ from prunecli.model.signals import FileMoved
 from prunecli.presentation.activity import CurrentActivity
 from prunecli.presentation.completion import is_command
 from prunecli.presentation.entries import Level
+from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import Presenter
 from prunecli.runtime import Runtime
 from prunecli.runtime.counting import teller
@@ -277,7 +278,7 @@ class Conversation:
             return
         when = "after the current tool calls" if self.runtime.running else "at the end"
         done = f"Restored {when} and pinned, from the next request on"
-        self.hint(done if plan.allowed else plan.refusal)
+        self.hint(done if plan.allowed else advice(plan.refusal))
         self.show_waiting()
 
     # Called by runs ------------------------------------------------------------------------------------------
@@ -340,7 +341,7 @@ class Conversation:
 
     def complain(self, error: PrunecliError) -> None:
         """Show an error and its hint."""
-        self.say(f"{error.message}\n{error.hint}".strip(), Level.ERROR)
+        self.say(f"{error.message}\n{advice(error.hint)}".strip(), Level.ERROR)
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
         """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""

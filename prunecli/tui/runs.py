@@ -16,6 +16,7 @@ from prunecli.model.notes import typed
 from prunecli.presentation import file_list as files
 from prunecli.presentation.activity import SUMMARIZING
 from prunecli.presentation.entries import Level
+from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
@@ -198,7 +199,9 @@ class Runs:
             self._front.say("Interrupted.")
         except ProviderError as error:
             self.can_go_on = True
-            self._front.say("\n".join(filter(None, [error.message, error.hint, TRY_AGAIN])), Level.ERROR)
+            self._front.say(
+                "\n".join(filter(None, [error.message, advice(error.hint), TRY_AGAIN])), Level.ERROR
+            )
         except StorageFailed as error:
             self.can_go_on = self._stalled = self._runtime.unfinished
             path = self._runtime.session.path

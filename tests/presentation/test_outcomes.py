@@ -7,6 +7,7 @@ from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import INVALID_INPUT, Image, Text
 from prunecli.presentation.entries import Diff, Output, ToolState
 from prunecli.presentation.outcomes import (
+    advice,
     argument_of,
     body_of,
     counted,
@@ -139,3 +140,18 @@ def test_the_argument_is_the_command_as_it_is_else_the_tools_summary_else_the_in
 def test_things_are_counted_in_words() -> None:
     assert [counted(n, "match") for n in (0, 1, 2)] == ["0 matches", "1 match", "2 matches"]
     assert counted(12_345, "line") == "12,345 lines"
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        ("try again in 5m00s, as the endpoint asks", "Try again in 5m00s, as the endpoint asks"),
+        ("can't be pruned", "Can't be pruned"),
+        ("base_url must not end in /v1", "base_url must not end in /v1"),
+        ("/doctor 16 to leave that content out", "/doctor 16 to leave that content out"),
+        ("prunecli follows no redirects", "prunecli follows no redirects"),
+        ("", ""),
+    ],
+)
+def test_a_hint_on_its_own_line_is_a_sentence(hint: str, shown: str) -> None:
+    assert advice(hint) == shown

@@ -185,6 +185,12 @@ def test_a_run_that_was_interrupted_keeps_what_streamed_and_says_so() -> None:
     assert seen(changes) == {0: shown.Thinking("hm"), 1: shown.Assistant("half")}
 
 
+def test_an_answer_that_was_cut_in_a_call_goes_on_by_itself_and_asks_for_nothing() -> None:
+    cut = AssistantMessage((ToolUse("t1", "bash", {}),), stop_reason="max_tokens")
+    changes = told(*records(UserMessage((Text("go"),)), cut))
+    assert not [one for one in changes if isinstance(one, Add) and isinstance(one.entry, shown.Notice)]
+
+
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
 def test_an_answer_that_was_cut_or_refused_says_so(reason: str) -> None:
     *_, last = told(*records(AssistantMessage((Text("a"),), stop_reason=reason)))

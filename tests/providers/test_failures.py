@@ -328,3 +328,5 @@ def test_causes_that_go_round_in_a_circle_end():
 def test_an_address_that_ends_in_v1_is_pointed_out_where_nothing_is_found():
     assert "/v1" in Failures("http://localhost:1/v1").refused(404, {}, b"", NOW).hint
     assert Failures("http://localhost:1").refused(404, {}, b"", NOW).hint == ""
+    unknown = b'{"error": {"type": "not_found_error", "message": "model: sonnet-5-5"}}'
+    assert "/model" in Failures("http://localhost:1").refused(404, {}, unknown, NOW).hint

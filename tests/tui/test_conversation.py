@@ -245,7 +245,7 @@ async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Pat
         shown_at = context.again[result.seq]
         assert shown_at in context.pinned
         await s.pilot.click(offset=(column + 1, row))
-        await s.until_shown(f"already shown again in entry {shown_at}")
+        await s.until_shown(f"Already shown again in entry {shown_at}")
 
 
 async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def test_a_secret_that_is_refused_says_why(tmp_path: Path) -> None:
         effects(s).perform([AskSecret("API key", then)])
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
         await s.type("xyzzy", "enter")
-        await s.until_shown("that is no key", "a key is one word")
+        await s.until_shown("that is no key", "A key is one word")
         assert "xyzzy" not in s.screen_text()
 
 

@@ -171,7 +171,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         await s.until_shown("Clears this result: ~", "u to undo", "cleared")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
-        await s.until_shown("already cleared")
+        await s.until_shown("Already cleared")
         assert len(s.runtime.session.records) == count
         await s.pilot.press("u")
         assert isinstance(last(s), PrunReverted)
@@ -190,7 +190,7 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         assert last(s) == PrunReverted((home,))
         assert home in s.runtime.session.context.pinned
         await s.pilot.press("R")
-        await s.until_shown("nothing pruned here")
+        await s.until_shown("Nothing pruned here")
 
 
 async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         at = s.runtime.session.records[-1].seq
         await s.until_shown(f"cleared, shown again at {at}")
         await s.pilot.press("r")
-        await s.until_shown("already shown again")
+        await s.until_shown("Already shown again")
         await s.pilot.press("R")
         assert last(s) == PrunReverted((seq,))
 
@@ -253,7 +253,7 @@ async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_tol
         assert dim_keys(s) == {"r", "R", "u"}
         assert "no:" not in s.screen_text()
         await s.pilot.press("r")
-        await s.until_shown("nothing pruned here")
+        await s.until_shown("Nothing pruned here")
 
 
 async def test_s_sorts_by_one_figure_after_the_other_and_ends_at_the_tree(tmp_path: Path) -> None:

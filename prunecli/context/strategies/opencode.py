@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
-from prunecli.context.strategy import Proposal, Size, always_kept, too_few
+from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
@@ -47,8 +47,7 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), always_kept(protect), why)
     if freed <= options.prune_minimum and not view.forced:
         return Proposal((), too_few(freed, options.prune_minimum), why)
-    note = f"{view.told(freed):,} tokens older than prune_protect ({protect:,})"
-    return Proposal(tuple(reversed(edits)), note, why)
+    return Proposal(tuple(reversed(edits)), older_than(protect), why)
 
 
 def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edit], int, int]:

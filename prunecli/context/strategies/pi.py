@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
-from prunecli.context.strategy import Proposal, Size, always_kept, too_few
+from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
@@ -66,8 +66,7 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), always_kept(protect), why)
     if freed < options.prune_minimum and not view.forced:
         return Proposal((), too_few(freed, options.prune_minimum), why)
-    note = f"{view.told(freed):,} tokens older than the newest {view.told(used):,}"
-    return Proposal(tuple(reversed(edits)), note, why)
+    return Proposal(tuple(reversed(edits)), older_than(protect), why)
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:

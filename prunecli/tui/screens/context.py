@@ -17,6 +17,7 @@ from prunecli.inspector.listing import Rows
 from prunecli.inspector.manual_edits import Act
 from prunecli.model.events import Record
 from prunecli.model.signals import SessionEvent
+from prunecli.presentation.outcomes import advice
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
@@ -301,7 +302,7 @@ class ContextScreen(ModalScreen[None]):
     def _act(self, act: Act, key: Key, memo: str = "") -> None:
         planned = self.inspecting.plan(act, key, memo)
         if not planned.allowed:
-            self._say(planned.refusal)
+            self._say(advice(planned.refusal))
             return
         effect = self.inspecting.impact(planned)
         try:
@@ -323,7 +324,7 @@ class ContextScreen(ModalScreen[None]):
     def _ask_memo(self, key: Key) -> None:
         planned = self.inspecting.plan("memo", key)
         if not planned.allowed:
-            self._say(planned.refusal)
+            self._say(advice(planned.refusal))
             return
         self._asked = key
         self._open_field(f"memo to replace {selected_name(key)}", "")

@@ -229,22 +229,25 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
         yield MARK, LinePart(item.pruned, mark_row)
 
 
-_LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 1}
+_LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 0}
 """Minimum output lines for an excerpt. A failed call's header already shows its last line."""
 
 
 def last_lines(entry: Entry) -> tuple[str, ...]:
-    """Return why a call was denied, or the last output of a failed or cut one, if its line does not show it.
+    """Return the first lines of why a call was denied, or the last of a failed or cut one's output.
 
-    The tool's own notes in brackets do not count.
+    The tool's own notes in brackets do not count, nor does a single line that the call's line shows.
     """
     if not isinstance(entry, ToolCall) or entry.pruned:
         return ()
     least = _LEAST_LINES.get(entry.state)
     if least is None:
         return ()
-    text = entry.body.text if isinstance(entry.body, Output) else ""
-    lines = [line for line in text.rstrip().rsplit("\n", 4 * EXCERPT_LINES) if line.strip()]
+    text = entry.body.text.strip() if isinstance(entry.body, Output) else ""
+    if entry.state is ToolState.DENIED:
+        first, more = text.split("\n", EXCERPT_LINES)[:EXCERPT_LINES], text.count("\n") >= EXCERPT_LINES
+        return (*filter(str.strip, first), *(["…"] if more else []))
+    lines = [line for line in text.rsplit("\n", 4 * EXCERPT_LINES) if line.strip()]
     said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
     return tuple(said[-EXCERPT_LINES:]) if len(said) >= least else ()
 

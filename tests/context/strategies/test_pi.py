@@ -252,6 +252,13 @@ def test_forced_the_minimum_counts_as_zero() -> None:
     assert seqs(talk.ask("pi", talk.view(forced=True), prune_protect=0, protected_turns=0)) == [first, second]
 
 
+def test_the_note_of_a_prune_names_no_measured_tokens() -> None:
+    talk, _ = talk_of(60, 60)
+    asked = talk.ask("pi", prune_protect=50, prune_minimum=0, protected_turns=0)
+    assert asked.note == "older than the newest 50 tokens of tool output"
+    assert talk.ask("pi", prune_protect=0, prune_minimum=0, protected_turns=0).note == "older tool output"
+
+
 def test_the_note_says_what_holds_it_back() -> None:
     talk, _ = talk_of(60, 60)
     assert talk.ask("pi", protected_turns=0).note == "the newest 40K of tool output is always kept"

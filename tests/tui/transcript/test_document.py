@@ -158,13 +158,18 @@ def test_the_reason_of_a_denial_is_shown_to_its_end() -> None:
     assert " ".join(row.replace("│", "").strip() for row in shown[1:]) == reason
 
 
-@pytest.mark.parametrize("state", [ToolState.INTERRUPTED, ToolState.DENIED])
+@pytest.mark.parametrize(("lines", "shown"), [(1, ["step 0"]), (9, ["step 0", "step 1", "step 2", "…"])])
+def test_a_denied_call_shows_how_its_reason_begins(lines: int, shown: list[str]) -> None:
+    body = Output("\n".join(f"step {n}" for n in range(lines)))
+    made = document(call(ToolState.DENIED, body=body), width=40)
+    assert [line.strip() for line in texts(made)[1:]] == [f"│ {line}" for line in shown]
+    assert len(texts(document(call(ToolState.DENIED, body=None)))) == 1
+
+
 @pytest.mark.parametrize("text", ["step 1", "\n".join(f"step {n}" for n in range(9))])
-def test_a_call_that_was_cut_or_denied_shows_what_was_said_without_being_unfolded(
-    state: ToolState, text: str
-) -> None:
+def test_a_call_that_was_cut_shows_what_was_said_without_being_unfolded(text: str) -> None:
     body = Output(f"{text}\n[interrupted: the call did not finish; it may have partly run]")
-    made = document(call(state, body=body), width=40)
+    made = document(call(ToolState.INTERRUPTED, body=body), width=40)
     assert [line.strip() for line in texts(made)[1:]] == [f"│ {line}" for line in text.split("\n")[-3:]]
 
 
