@@ -62,7 +62,7 @@ class Chars4:
 
 
 def from_bytes(size: int) -> int:
-    """Raw tokens for a number of UTF-8 bytes, within a tenth for code and prose, Chinese included."""
+    """Raw tokens for a number of UTF-8 bytes, accurate to a tenth for code and prose, including Chinese."""
     return -(-size // CHARS_PER_TOKEN)
 
 
