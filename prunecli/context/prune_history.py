@@ -202,7 +202,6 @@ class PruneHistory:
             del self._unsent[seq]
             self._pending.remove(seq)
             self.rows[seq] = replace(self.rows[seq], rewritten=0)
-            self.news.append(seq)
         return True
 
     def _sent(self, record: Record, context: "Fold") -> None:
@@ -234,6 +233,7 @@ class PruneHistory:
         self.rows.update((row.seq, row) for row in found)
         self.news += self._pending
         self._pending = []
+        self._unsent.clear()
 
     # Re-reads ------------------------------------------------------------------------------------------------
 

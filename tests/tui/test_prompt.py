@@ -319,7 +319,7 @@ async def test_a_prompt_that_no_request_can_hold_is_refused_and_comes_back(tmp_p
         await s.until(lambda: s.frame.prompt.text)
         s.frame.prompt._burst_until = 0.0
         await s.pilot.press("enter")
-        await s.until_shown("it has 31.0 MB", "save it to a file")
+        await s.until_shown("31.0 MB is over the limit", "Save it to a file")
         await s.idle()
         assert not s.runtime.session.context.items
         assert s.frame.prompt.text == "[Pasted #1, 31,000,000 characters]"
