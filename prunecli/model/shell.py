@@ -1,9 +1,9 @@
 """A strict parser for the unambiguous part of bash: the simple commands of a line.
 
-It accepts words of plain characters and quotes, joined by `|`, `&&`, `;` or `||`, and redirections to /dev/null, all
-with the same meaning as in bash. A word without quotes may be a glob, which is kept as a `Glob`. Anything else raises
-`Doubt`: variables, substitutions, here-documents, braces, tildes, history, comments, escapes, newlines, control
-characters.
+It accepts words of plain characters and quotes, joined by `|`, `&&`, `;`, `||` or a line break, and redirections to
+/dev/null, all with the same meaning as in bash. A word without quotes may be a glob, which is kept as a `Glob`.
+Anything else raises `Doubt`: variables, substitutions, here-documents, braces, tildes, history, comments, line breaks
+in words, control characters.
 """
 
 import re
@@ -18,6 +18,10 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _BEFORE_TILDE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789^~")
 """A tilde expands at the start of a word and, in `name=~` and `name=a:~`, after `=` and `:`; never after these."""
 _NOT_LITERAL = frozenset('$`!"\\')
+_AFTER_DOLLAR = frozenset('" |)')
+"""Before these, a dollar in double quotes stands for itself."""
+_ESCAPABLE = frozenset("()!*?.[] ")
+_ENDS_WORD = frozenset(" |&;\n")
 _RESERVED = frozenset(
     {
         *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"),
@@ -99,9 +103,9 @@ def parse(text: str) -> Line:
     if len(text) > MAX_LINE:
         raise Doubt(f"it has more than {MAX_LINE} characters")
     for character in text:
-        if not character.isprintable():
+        if not character.isprintable() and character != "\n":
             raise Doubt(_named(character))
-    reader = _Reader(text)
+    reader = _Reader(text.strip(" \n"))
     commands: list[tuple[str, ...]] = []
     joins: list[str] = []
     while True:
@@ -143,23 +147,31 @@ class _Reader:
         return self.at >= len(self.text)
 
     def command(self) -> list[str]:
-        """The words up to the next operator or the end; redirections to /dev/null are skipped."""
+        """The words up to the next operator or the end; redirections to /dev/null are skipped.
+
+        A `!` that stands alone after the first word is an argument, as in `find . ! -name x`.
+        """
         words: list[str] = []
         while True:
             while self.text.startswith(" ", self.at):
                 self.at += 1
-            if self.at_end() or self.text[self.at] in "|&;":
+            if self.at_end() or self.text[self.at] in "|&;\n":
                 return words
-            if not self._redirection():
+            if words and self.text.startswith("! ", self.at):
+                words.append("!")
+                self.at += 1
+            elif not self._redirection():
                 words.append(self._word())
 
     def operator(self) -> str:
-        for operator in ("&&", "||", ";", "|"):
+        for operator in ("&&", "||", ";", "|", "\n"):
             if self.text.startswith(operator, self.at):
                 self.at += len(operator)
                 if operator == "|" and self.text.startswith("&", self.at):
                     raise Doubt("it uses a redirection")
-                return operator
+                while self.text.startswith((" ", "\n"), self.at):
+                    self.at += 1
+                return ";" if operator == "\n" else operator
         raise Doubt("it runs a command in the background")
 
     def _redirection(self) -> bool:
@@ -177,7 +189,7 @@ class _Reader:
             if not self.text.startswith("/dev/null", at):
                 raise Doubt(_NAMES[">"])
             at += len("/dev/null")
-        if at < len(self.text) and self.text[at] not in " |;" and not self.text.startswith("&&", at):
+        if at < len(self.text) and self.text[at] not in " |;\n" and not self.text.startswith("&&", at):
             raise Doubt(_NAMES[">"])
         self.at = at
         return True
@@ -187,7 +199,7 @@ class _Reader:
         before, wild, begin = "", False, self.at
         while not self.at_end():
             character = self.text[self.at]
-            if character in " |&;":
+            if character in _ENDS_WORD:
                 break
             if character == "'":
                 parts.append(self._single_quoted())
@@ -195,6 +207,9 @@ class _Reader:
             elif character == '"':
                 parts.append(self._double_quoted())
                 before = '"'
+            elif character == "\\":
+                parts.append(self._escaped())
+                before = character
             elif character == "{" and before == "@" and (found := _REFERENCE.match(self.text, self.at)):
                 parts.append(found[0])  # `HEAD@{1}`: without a comma or two dots bash expands nothing
                 before = "}"
@@ -210,7 +225,7 @@ class _Reader:
                 raise Doubt(_named(character))
         if not wild:
             return "".join(parts)
-        if {"'", '"'} & set(self.text[begin : self.at]) or "~" in parts:
+        if {"'", '"', "\\"} & set(self.text[begin : self.at]) or "~" in parts:
             raise Doubt(_NAMES["*"])
         return Glob("".join(parts))
 
@@ -225,31 +240,42 @@ class _Reader:
             raise Doubt(_NAMES["("])
         return text
 
+    def _escaped(self) -> str:
+        """The character after a backslash, which stands for itself; operators and line breaks raise Doubt."""
+        escaped = self.text[self.at + 1 : self.at + 2]
+        if escaped not in _ESCAPABLE:
+            raise Doubt(_NAMES["\\"])
+        self.at += 2
+        return escaped
+
     def _single_quoted(self) -> str:
         end = self.text.find("'", self.at + 1)
         if end < 0:
             raise Doubt("it has an unclosed quote")
         inner = self.text[self.at + 1 : end]
+        if "\n" in inner:
+            raise Doubt(_NAMES["\n"])
         self.at = end + 1
         return inner
 
     def _double_quoted(self) -> str:
         """Inside double quotes, bash keeps all characters except $ ` " \\ !, and a backslash before any other one;
-        `\\"` is a quote (POSIX 2.2.3)."""
-        text, at, escaped = self.text, self.at + 1, list[int]()
+        before $ ` " \\ it removes the backslash (POSIX 2.2.3)."""
+        text, at, inner = self.text, self.at + 1, list[str]()
         while at < len(text) and text[at] != '"':
-            if text.startswith('\\"', at):
-                escaped.append(at)
+            if text[at] == "\\":
                 at += 1
-            elif text[at] == "\\":
-                at += 1
-                if at >= len(text) or text[at] in _NOT_LITERAL:
+                if at >= len(text) or text[at] in "!\n":
                     raise Doubt(_NAMES["\\"])
-            elif text[at] in _NOT_LITERAL:
+                if text[at] not in _NOT_LITERAL:
+                    inner.append("\\")
+            elif text[at] == "\n" or (
+                text[at] in _NOT_LITERAL and not (text[at] == "$" and text[at + 1 : at + 2] in _AFTER_DOLLAR)
+            ):
                 raise Doubt(_named(text[at]))
+            inner.append(text[at])
             at += 1
         if at >= len(text):
             raise Doubt("it has an unclosed quote")
-        inner = "".join(text[place] for place in range(self.at + 1, at) if place not in escaped)
         self.at = at + 1
-        return inner
+        return "".join(inner)

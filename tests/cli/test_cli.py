@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from prunecli import __version__
 from prunecli.cli import app
-from tests.cli.running import kept_session, prunecli, with_endpoint
+from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
 
@@ -142,6 +142,25 @@ def test_the_rules_of_flags_reach_the_judge(environ: dict[str, str]) -> None:
 def test_trust_is_kept_and_taken_back(environ: dict[str, str]) -> None:
     assert "is trusted" in prunecli(environ, "trust").stdout
     assert "no longer" in prunecli(environ, "trust", "--remove").stdout
+
+
+def test_no_control_byte_of_an_argument_is_echoed(environ: dict[str, str]) -> None:
+    """A title sequence in a name would rename the terminal's window."""
+    name = "x\x1b]0;y\x07"
+    (work_of(environ) / name).mkdir()
+    for words in (
+        ("trust", name),
+        ("trust", "missing" + name),
+        ("trust", "one", name),
+        ("--" + name,),
+        ("sessions", "show", name),
+        ("-p", "--model", name, "hello"),
+        ("-p", "--resume", name, "hello"),
+    ):
+        done = prunecli(environ, *words)
+        shown = done.stdout + done.stderr
+        assert "]0;y" in shown, words
+        assert all(character == "\n" or character.isprintable() for character in shown), words
 
 
 def test_config_is_shown_checked_and_made(environ: dict[str, str]) -> None:

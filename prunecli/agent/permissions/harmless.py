@@ -16,15 +16,16 @@ from prunecli.agent.permissions.harmless_commands import FORMS, Form, Words
 from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
-from prunecli.agent.permissions.sweeps import sweep_of_grep, sweep_of_rg
+from prunecli.agent.permissions.sweeps import has_links, sweep_of_grep, sweep_of_rg
 from prunecli.model.shell import Doubt, Glob, Line
 from prunecli.programs import program_doubt
 from prunecli.tools.files.secret_paths import folded
 
-_BUILTINS = frozenset({"echo", "pwd", "test", "true", "false", "type", "command", "cd"})
+_BUILTINS = frozenset({"echo", "pwd", "test", "true", "false", "type", "command", "cd", "printf"})
 _ENTERED = frozenset({".git", ".prunecli"})
 """Folders that no `cd` enters unasked."""
 _LOOKS_UP = frozenset({"which", "type", "command"})
+_FOLLOWS = frozenset({"-R", "--dereference-recursive"})
 _SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
 _MAX_FOLDERS = 4
 """Folders that a command of a line may run in, where it depends on the success of a `cd`."""
@@ -32,8 +33,6 @@ _MAX_FOLDERS = 4
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
     """What the commands of a harmless line read. Raises Doubt if the line is not harmless."""
-    if "||" in line.joins:
-        raise Doubt("it joins commands with ||, so not all of them run")
     return tuple(read_command(words, place) for words, places in located(line, around) for place in places)
 
 
@@ -170,6 +169,8 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
         if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
             raise Doubt(f"{value!r} selects files that may contain secrets")
     roots = tuple(place.real for place in places)
+    if given.options & _FOLLOWS and has_links(roots):
+        raise Doubt("it follows links, which may lead out of the workspace")
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
     around.check(sweep)
     return Reading(places, sweep)

@@ -91,7 +91,7 @@ _GREP_LONG = (
     "ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match "
     "max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab "
     "null after-context= before-context= context= text binary-files= exclude= exclude-dir= include= recursive "
-    "extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data"
+    "dereference-recursive extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data"
 )
 _RG_LONG = (
     "ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches color= colors= "
@@ -120,12 +120,12 @@ FORMS: dict[str, Form] = {
     "tail": Form("qvzr", "nc", long="lines= bytes= quiet silent verbose", number=True),
     "wc": Form("lwcmL", long="lines words bytes chars max-line-length"),
     "grep": Form(
-        "ivnlLcowxrEFPGHhsqaIzbT",
+        "ivnlLcowxrREFPGHhsqaIzbT",
         "mABCe",
         long=_GREP_LONG,
         operands="text first",
         number=True,
-        sweeps=frozenset({"-r", "--recursive"}),
+        sweeps=frozenset({"-r", "--recursive", "-R", "--dereference-recursive"}),
         no_text=frozenset({"-e", "--regexp"}),
     ),
     **dict.fromkeys(("egrep", "fgrep"), Form("ivnlLcowxHhsqaI", "mABC", operands="text first")),
@@ -210,6 +210,11 @@ FORMS: dict[str, Form] = {
     "strings": Form("a", "nt", long="bytes= radix=", least=1),
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
     "echo": Form(operands="texts", all_text=True),
+    "printf": Form(
+        operands="texts",
+        least=1,
+        doubt=_first(r"(?s:[^%]|%%|%-?\d{0,3}s)*", "its format does more than print"),
+    ),
     "seq": Form("w", "s", operands="texts", least=1, most=3, doubt=_only(r"\d{1,6}", "it uses the number")),
     "pwd": Form("LP", most=0),
     "true": Form(most=0),
@@ -237,6 +242,6 @@ FORMS: dict[str, Form] = {
     "type": Form("atpP", operands="texts", least=1, doubt=_NAMES_ONLY),
     **dict.fromkeys(("python", "python3"), _PYTHON),
     "node": Form("v", long="version", most=0),
-    **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld"), _VERSION),
+    **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld", "tar"), _VERSION),
 }
 """The allowed forms of each command. `git` and `find` are judged elsewhere."""

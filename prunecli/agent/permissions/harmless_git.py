@@ -115,6 +115,8 @@ READS_WORKTREE = frozenset({"status", "diff", "describe", "ls-files"})
 """Commands that compare files with the index, and therefore enter submodules."""
 
 _SUBCOMMANDS = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
+_LISTS = frozenset({"--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
+"""Options with which `git branch` and `git tag` list, whatever else is given."""
 _CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
 _BEFORE_COMMAND = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 
@@ -142,9 +144,9 @@ def git_doubt(subcommand: str, given: Given) -> str:
         if "%G" in value or "signature" in value:
             return "its format starts gpg"
     operands = given.operands
-    if subcommand == "branch" and operands and "--list" not in given.options:
+    if subcommand == "branch" and operands and not given.options & _LISTS:
         return "it creates a branch"
-    if subcommand == "tag" and operands and not given.options & {"-l", "--list"}:
+    if subcommand == "tag" and operands and not given.options & {"-l", *_LISTS}:
         return "it creates a tag"
     if subcommand in _SUBCOMMANDS and operands and operands[0] not in _SUBCOMMANDS[subcommand]:
         return f"`git {subcommand} {operands[0]}` may do more than read"

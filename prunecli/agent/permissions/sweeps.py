@@ -75,6 +75,17 @@ def files_below(folder: str) -> Iterator[str]:
             yield os.path.join(inside, name)
 
 
+def has_links(roots: Iterable[str]) -> bool:
+    """Whether there is a link below one of the folders, or too many files to tell."""
+    left = MAX_ENTRIES
+    for root in roots:
+        for inside, folders, names in os.walk(root):
+            left -= len(folders) + len(names)
+            if left < 0 or any(os.path.islink(os.path.join(inside, name)) for name in (*folders, *names)):
+                return True
+    return False
+
+
 def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
     """What `grep -r` searches: everything, but by --include and --exclude."""
     ordered = [(option, value) for option, value in given.values if option in ("--include", "--exclude")]

@@ -70,7 +70,7 @@ def test_no_hostile_line_runs_without_a_question(tmp_path: Path, rules: Rules) -
 
 @pytest.mark.parametrize(
     ("env", "husky", "floor"),
-    [(False, False, 180), (True, False, 175), (False, True, 180), (True, True, 175)],
+    [(False, False, 196), (True, False, 188), (False, True, 196), (True, True, 188)],
     ids=["plain", "env", "husky", "env and husky"],
 )
 def test_most_lines_of_real_sessions_pass(tmp_path: Path, env: bool, husky: bool, floor: int) -> None:
@@ -80,3 +80,47 @@ def test_most_lines_of_real_sessions_pass(tmp_path: Path, env: bool, husky: bool
     lines = [line.replace("{workspace}", str(here.workspace)) for line in HARMLESS]
     asked = [line for line in lines if here.bash(line, rules=rules).kind != "allow"]
     assert len(lines) - len(asked) >= floor, asked
+
+
+def test_a_glob_that_could_become_an_option_is_harmless_only_without_a_match(tmp_path: Path) -> None:
+    """`cat -- -*` is no hostile line by itself: where no file has such a name, cat only misses a file `-*`."""
+    here = scene(tmp_path)
+    assert here.bash("cat -- -*").kind == "allow"
+    (here.workspace / "-n").write_text("x\n")
+    assert here.bash("cat -- -*").kind == "ask"
+
+
+def test_following_links_asks_where_there_are_links(tmp_path: Path) -> None:
+    here = project(tmp_path, env=False, husky=False)
+    assert here.bash("grep -R x src").kind == "allow"
+    (here.workspace / "src" / "out").symlink_to(here.outside)
+    assert here.bash("grep -R x src").kind == "ask"
+    assert here.bash("grep --dereference-recursive x .").kind == "ask"
+    assert here.bash("grep -r x src").kind == "allow"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("printf '\\n-- %s\\n' a", "allow"),
+        ("printf '%n' PATH", "ask"),
+        ("printf -v PATH .", "ask"),
+        ("printf '%d' 'a[0]'", "ask"),
+        ("git branch -r --contains HEAD || true", "allow"),
+        ("git branch -r HEAD", "ask"),
+        ("git branch --no-merged=main x || true", "allow"),
+        ("git tag v1 || true", "ask"),
+        ("tar --version", "allow"),
+        ("tar --version --checkpoint-action=exec=./x", "ask"),
+        ("ls\ncat README.md", "allow"),
+        ("ls\nrm README.md", "ask"),
+        ("ls ||\nrm README.md", "ask"),
+        ("cd src || cd /\ncat a.py", "ask"),
+        ("find . \\( -name a -o -name b \\) -print", "allow"),
+        ("find . \\( -name a \\) -exec rm {} +", "ask"),
+        ("find . ! -name a -delete", "ask"),
+        ("cat .e\\nv", "ask"),
+    ],
+)
+def test_newly_read_forms_are_judged_by_what_they_run(tmp_path: Path, line: str, kind: str) -> None:
+    assert scene(tmp_path).bash(line).kind == kind

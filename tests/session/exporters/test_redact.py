@@ -213,3 +213,10 @@ def test_a_secret_is_found_by_its_name_or_place(text: str) -> None:
 )
 def test_code_and_counts_stay(text: str) -> None:
     assert without_secrets(text) == (text, 0)
+
+
+@pytest.mark.parametrize("unit", ["token:", "token ", "a-", "https://a:b"])
+def test_the_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
+    """A pattern that starts again at each of 50,000 places would not return within a test run."""
+    text = "token " + unit * 50_000
+    assert without_secrets(text) == (text, 0)
