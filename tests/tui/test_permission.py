@@ -161,7 +161,7 @@ async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["space", "Y", "a", "3", "tab", "left"])
 async def test_no_other_key_allows_anything(tmp_path: Path, key: str) -> None:
     """`a` too does nothing where no rule was offered."""
-    use = ToolUse("t1", "bash", {"command": "a\nb"})
+    use = ToolUse("t1", "bash", {"command": "a=1; b"})
     async with shown(tmp_path, script(use)) as s:
         panel = await asked(s)
         assert panel._sheet.rule == ""
@@ -186,7 +186,7 @@ async def test_a_command_runs_while_it_asks(tmp_path: Path) -> None:
 
 
 async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None:
-    lines = "\n".join(f"echo {n}" for n in range(30))
+    lines = "\n".join(f"echo {n}" for n in range(30)) + "\nmake"
     use = ToolUse("t1", "bash", {"command": lines})
     for given, row in ((use, "2 No"), (COMMAND, "3 No")):
         async with shown(tmp_path / given.input["command"][:4], script(given), size=(50, 15)) as s:
