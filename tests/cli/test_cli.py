@@ -155,7 +155,6 @@ def test_no_control_byte_of_an_argument_is_echoed(environ: dict[str, str]) -> No
         ("--" + name,),
         ("sessions", "show", name),
         ("-p", "--model", name, "hello"),
-        ("-p", "--resume", name, "hello"),
     ):
         done = prunecli(environ, *words)
         shown = done.stdout + done.stderr
