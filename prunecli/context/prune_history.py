@@ -195,7 +195,7 @@ class PruneHistory:
 
     def _take_back(self, event: Event) -> bool:
         """Whether only prunes are undone that went into no request: then neither they nor the undo cost anything."""
-        seqs = event.seqs if isinstance(event, PrunReverted) else ()
+        seqs = dict.fromkeys(event.seqs if isinstance(event, PrunReverted) else ())
         if not seqs or any(seq not in self._unsent for seq in seqs):
             return False
         for seq in seqs:

@@ -71,7 +71,7 @@ def patient_of(
         return provider_for(config.model.name, config, environ, places)
 
     def sandbox() -> Chosen:
-        return choose(str(cwd.resolve()), environ)
+        return choose(str(cwd.resolve()), environ, only="bubblewrap")
 
     return Patient(places, cwd, environ, load_config, provider, terminal_size(), sandbox=sandbox)
 

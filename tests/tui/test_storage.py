@@ -88,7 +88,7 @@ async def test_a_prune_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
         prune = await worked(s)
         disk.fails_at["sync"] = disk.counts["sync"] + 1
         s.runtime.emit(prune)
-        await s.until_shown("cannot sync", "free some space")
+        await s.until_shown("cannot sync", "Free some space")
 
 
 @pytest.mark.parametrize("number", [2, 4])
