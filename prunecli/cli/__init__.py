@@ -15,6 +15,10 @@ from prunecli import __version__
 from prunecli.cli import completions
 from prunecli.cli.shared import complaining
 from prunecli.flags import COMMANDS, FLAGS, INSTANT, Flag, read
+from prunecli.sanitize import visible
+
+_Misuse: Any = typer.BadParameter.__bases__[0]
+"""click's UsageError, by whatever name typer has it."""
 
 
 class Commands(TyperGroup):
@@ -36,7 +40,11 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command and turn its errors into messages without a traceback."""
         with complaining():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except _Misuse as error:
+                error.message = visible(error.message)  # it quotes the command line
+                raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
         """The names of the subcommands."""
