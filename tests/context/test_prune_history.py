@@ -316,10 +316,11 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
     assert all(isinstance(records[seq].event, ToolResult | UserMessage) for seq in fetched)
     assert all(seq > tracked.seq for tracked in rows.values() for seq in tracked.rereads)
     assert all(tracked.rewritten >= 0 for tracked in rows.values())
-    responses = [r for r in records if isinstance(r.event, AssistantMessage) and r.event.usage.prompt_tokens]
+    billed = AssistantMessage | AttemptBilled
+    responses = [r for r in records if isinstance(r.event, billed) and r.event.usage.prompt_tokens]
     for before, after in pairwise(responses):
         between = [t for t in rows.values() if before.seq < t.seq < after.seq and t.measured]
-        assert isinstance(after.event, AssistantMessage)
+        assert isinstance(after.event, billed)
         fresh = after.event.usage.input_tokens
         assert sum(tracked.rewritten for tracked in between) <= fresh
 
