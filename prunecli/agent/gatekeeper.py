@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.judge import Mode, Rules, Verdict, judge
+from prunecli.agent.permissions.verdict import Mode, Rules, Verdict
 from prunecli.model.touches import Touches
 
 
@@ -44,6 +44,8 @@ class SessionGatekeeper:
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
         """Return the verdict: allow, ask or deny."""
+        from prunecli.agent.permissions.judge import judge  # deferred, as no start needs it
+
         return judge(
             tool_name,
             touches,

@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from difflib import unified_diff
 from pathlib import Path
 
 from prunecli.regular import open_regular, read_regular
@@ -83,10 +82,12 @@ def changes(folder: Path, directory: Path) -> str:
     now = texts(directory)
     if not isinstance(before, dict) or not all(isinstance(text, str) for text in before.values()):
         return "Their earlier text is not known. Now: " + ", ".join(sorted(now))
-    return "\n".join(_differences(before, now)) or "Files that are no short texts changed."
+    return "\n".join(_differences(before, now)) or "Files that are not short texts changed."
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    from difflib import unified_diff  # deferred, as no start needs it
+
     for name in sorted({*before, *now}):
         old, new = before.get(name), now.get(name)
         if old == new:

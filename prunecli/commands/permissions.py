@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.agent.permissions.inside import RULE
-from prunecli.agent.permissions.judge import MODES
+from prunecli.agent.permissions.verdict import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.runtime import Runtime
 

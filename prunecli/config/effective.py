@@ -5,7 +5,7 @@ A `Config` is immutable; a change for the session returns a new one, validated l
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prunecli.config.declared import Declared, Key, declared, is_mapping, is_table
 from prunecli.config.keys import dotted, nearest, parse, shown
@@ -26,6 +26,9 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.errors import ConfigError
 from prunecli.providers.registry import SHIPPED, Providers
+
+if TYPE_CHECKING:
+    from prunecli.context.strategy import Chosen
 
 SESSION = "session"
 """The origin of values set for this session only."""
@@ -66,6 +69,8 @@ class Config:
     providers: Providers = field(default=SHIPPED, repr=False)
     layers: tuple[Layer, ...] = field(default=(), repr=False)
     found: Mapping[Key, Found] = field(default_factory=dict, repr=False)
+    made: dict[str, "Chosen"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The strategies made so far, by name; `references.chosen` fills it, since each request asks for them."""
 
     def strategy_options(self, name: str) -> Any:
         """The strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""

@@ -87,10 +87,16 @@ def import_own(config: Config) -> None:
 
 
 def chosen(config: Config, name: str) -> Chosen:
-    """A strategy with its options in effect and their functions.
+    """A strategy with its options in effect and their functions; the same one each time for a configuration.
 
     Raises ConfigError for a strategy that is unknown or cannot be imported.
     """
+    if name not in config.made:
+        config.made[name] = _make(config, name)
+    return config.made[name]
+
+
+def _make(config: Config, name: str) -> Chosen:
     module, options = config.strategies.module(name), config.strategy_options(name)
     own = not config.strategies.only_shipped().has_module(name)
     strategy = OwnStrategy(name, module, type(options)) if own else module

@@ -15,9 +15,7 @@ from operator import itemgetter
 from typing import Annotated
 
 from prunecli.context import render
-from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry
-from prunecli.context.impact import impact
 from prunecli.context.placing import covers, place
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
@@ -96,6 +94,9 @@ class CompactionPlan:
         covered = [item for item in context.items if covers(event, item)]
         left = counts.shown.minus(counts.amount_of(covered))
         after = counts.scale.total(*left.plus(words_of(text + words)))
+        from prunecli.context.economics import Market  # deferred, as no start needs them
+        from prunecli.context.impact import impact
+
         thinking = impact(context, [event], Market())  # of kept answers
         after += thinking.back.tokens - thinking.lost.tokens
         return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))

@@ -1,10 +1,10 @@
 """Regret: what a response quotes although it was pruned or held back, and what fetching it again would cost.
 
-A quote of hidden text is a regret if no newer source of the same text is in the context. The text then has to be
-fetched again: one more request of the whole context, at the price of reading, or of writing if nothing of it was
-cached; the text at the price of writing, and of reading with each request that follows; and the output tokens of the
-call. A result is fetched at most once. There are two charges: for quotes by an edit, and for any quote; the second
-holds the first.
+A quote of hidden text is a regret if no newer source of the same text is in the context, so that the text must be
+fetched again. That costs one more request with the whole context, at the read price, or at the write price if none of
+it was cached; the text, at the write price and then at the read price in each later request; and the output tokens of
+the call. A result is fetched at most once. There are two charges: for quotes by an edit, and for any quote; the
+second includes the first.
 """
 
 from collections.abc import Container, Iterator, Mapping

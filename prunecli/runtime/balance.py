@@ -2,15 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from prunecli.context.ledger import Ledger
-from prunecli.inspector.spending import Paid, Pruning, balance, payments_of
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
+if TYPE_CHECKING:
+    from prunecli.inspector.spending import Paid, Pruning
 
-def payments(session: Session, choices: Choices) -> list[Paid]:
+
+def payments(session: Session, choices: Choices) -> "list[Paid]":
     """Every response with a usage, oldest first."""
+    from prunecli.inspector.spending import payments_of  # deferred, as no start needs it
+
     return payments_of(session.records, session.context, choices.known_price)
 
 
@@ -31,14 +36,16 @@ class Balance:
         return self._said[1]
 
     @property
-    def now(self) -> Pruning:
+    def now(self) -> "Pruning":
         """The balance after the newest record."""
         session = self._session()
         if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
             self._known = session, len(session.records), self._of(session)
         return self._known[2]
 
-    def _of(self, session: Session) -> Pruning:
+    def _of(self, session: Session) -> "Pruning":
+        from prunecli.inspector.spending import balance
+
         choices = self._choices()
         return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
 

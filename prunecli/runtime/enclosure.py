@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.judge import Rules
 from prunecli.agent.permissions.rules import parse_rule
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.config import Config
 from prunecli.errors import UsageError
 from prunecli.runtime.setup import Setup

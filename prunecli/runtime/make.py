@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.project_settings import refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load

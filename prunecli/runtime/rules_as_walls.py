@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
-from prunecli.agent.permissions.judge import Rules
 from prunecli.agent.permissions.places import resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.config import Config
 from prunecli.paths import Places, absolute
 from prunecli.sandbox.canary import choose

@@ -14,7 +14,7 @@ from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.judge import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill

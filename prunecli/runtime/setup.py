@@ -6,7 +6,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.agent.permissions.judge import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config
 from prunecli.context.bill import Bill

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions.judge import MODES, Mode
+from prunecli.agent.permissions.verdict import MODES, Mode
 from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
 from prunecli.presentation.entries import Level

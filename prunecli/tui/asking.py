@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.judge import Mode
+from prunecli.agent.permissions.verdict import Mode
 from prunecli.commands.command import Choose
 from prunecli.commands.plan import plan_of
 from prunecli.model.notes import APPROVED

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prunecli.agent.permissions.judge import Rules, Verdict, judge
+from prunecli.agent.permissions.judge import judge
+from prunecli.agent.permissions.verdict import Rules, Verdict
 from prunecli.model.touches import Touches
 from prunecli.tools.registry import load, names
 from prunecli.tools.tool import not_read as keys_not_read

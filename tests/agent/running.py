@@ -11,7 +11,7 @@ from prunecli.agent.decide import Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.loop import Run
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.policy import Policy
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4

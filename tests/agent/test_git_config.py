@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prunecli.agent.command_env import reading_environment, unattended_environment
 from prunecli.agent.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

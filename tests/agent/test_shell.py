@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import FORMS
-from prunecli.agent.permissions.judge import MODES, Rules
 from prunecli.agent.permissions.surroundings import Surroundings
+from prunecli.agent.permissions.verdict import MODES, Rules
 from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, parse
 from tests.agent.judged import Scene, corpus, scene
 

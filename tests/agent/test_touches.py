@@ -11,7 +11,7 @@ import pytest
 
 from prunecli.agent.execute import Answer
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.judge import MODES, Rules, Verdict
+from prunecli.agent.permissions.verdict import MODES, Rules, Verdict
 from prunecli.model.events import ToolStarted
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.touches import Touches

@@ -1,5 +1,5 @@
 """A recorded session through the program: the strict endpoint gives the recorded responses, tools give the recorded
-results, and the clock gives the session's times. Beside it, the same session replayed."""
+results, and the clock gives the session's times. The replay of the same session is compared with it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.config import Config
 from prunecli.errors import UsageError

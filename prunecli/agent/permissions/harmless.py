@@ -98,9 +98,9 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
 
 def _unlisted(program: str) -> str:
     name = program.rpartition("/")[2]
-    if CHANGING.fullmatch(name):
+    if name in CHANGING:
         return f"`{program}` can change files"
-    return f"`{program}` {'runs another program' if RUNNING.fullmatch(name) else 'may do more than read'}"
+    return f"`{program}` {'runs another program' if name in RUNNING else 'may do more than read'}"
 
 
 def is_listed(program: str) -> bool:

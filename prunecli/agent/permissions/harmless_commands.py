@@ -246,12 +246,31 @@ FORMS: dict[str, Form] = {
 }
 """The allowed forms of each command. `git` and `find` are judged elsewhere."""
 
-CHANGING = re.compile(
-    "chgrp|chmod|chown|cp|dd|install|ln|mkdir|mkfifo|mv|patch|rm|rmdir|rsync|shred|tar|tee|touch|truncate|unlink|"
-    "unzip|zip"
+CHANGING = frozenset(
+    {
+        *(
+            "chgrp",
+            "chmod",
+            "chown",
+            "cp",
+            "dd",
+            "install",
+            "ln",
+            "mkdir",
+            "mkfifo",
+            "mv",
+            "patch",
+            "rm",
+            "rmdir",
+        ),
+        *("rsync", "shred", "tar", "tee", "touch", "truncate", "unlink", "unzip", "zip"),
+    }
 )
 """Programs known to change files, for the reason of a question."""
-RUNNING = re.compile(
-    "bash|dash|doas|env|exec|fish|ksh|nice|nohup|npx|parallel|setsid|sh|stdbuf|sudo|time|timeout|uvx|watch|xargs|zsh"
+RUNNING = frozenset(
+    {
+        *("bash", "dash", "doas", "env", "exec", "fish", "ksh", "nice", "nohup", "npx", "parallel", "setsid"),
+        *("sh", "stdbuf", "sudo", "time", "timeout", "uvx", "watch", "xargs", "zsh"),
+    }
 )
 """Programs known to run another one."""

@@ -5,9 +5,11 @@ effects stay in the workspace. The rule, as `/permissions` shows it, is `RULE`.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions.calls import Call
-from prunecli.model.shell import Line
+if TYPE_CHECKING:
+    from prunecli.agent.permissions.calls import Call
+    from prunecli.model.shell import Line
 
 RULE = (
     "With a sandbox and no network, commands that only read may read outside the workspace too, and in edits mode"
@@ -31,19 +33,19 @@ class Inside:
 NO_SANDBOX = Inside()
 
 
-def leaves(call: Call, inside: Inside) -> str:
+def leaves(call: "Call", inside: Inside) -> str:
     """Why a command that asks to run outside the sandbox needs approval, or ""."""
     if not inside.there or call.outside is None:
         return ""
     return f"it would run outside the sandbox: {call.outside}"
 
 
-def stays(call: Call, mode: str, inside: Inside) -> bool:
+def stays(call: "Call", mode: str, inside: Inside) -> bool:
     """Whether the walls make the question about a command unnecessary."""
     if call.effect != "run" or not inside.closed or mode != "edits":
         return False
     return not (_uses_git(call.line) if call.line else "git" in (call.text or ""))
 
 
-def _uses_git(line: Line) -> bool:
+def _uses_git(line: "Line") -> bool:
     return any("git" in word for words in line.commands for word in words)

@@ -6,9 +6,8 @@ rules; the mode. When in doubt, the user is asked; a path that cannot be resolve
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from prunecli.agent.permissions.calls import Call, parts_of
 from prunecli.agent.permissions.inside import NO_SANDBOX, Inside, leaves, stays
@@ -17,39 +16,8 @@ from prunecli.agent.permissions.places import Unresolvable, is_inside, is_protec
 from prunecli.agent.permissions.rule_checks import allowing_rule, naming_rule
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.surroundings import Surroundings
+from prunecli.agent.permissions.verdict import Mode, Rules, Verdict
 from prunecli.model.touches import Touches
-
-Mode = Literal["ask", "edits", "plan", "auto"]
-MODES: tuple[Mode, ...] = get_args(Mode)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules in force, as text. Raises ConfigError for the first invalid one."""
-
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for text in (*self.allow, *self.ask, *self.deny):
-            parse_rule(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A decision and its reason in plain words.
-
-    `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
-    `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
-    sandbox around it.
-    """
-
-    kind: Literal["allow", "ask", "deny"]
-    reason: str
-    rule: str = ""
-    may_change_files: bool = True
-    granted: bool = False
 
 
 def judge(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
 HOSTILE = [*corpus("permissions/hostile_lines.txt"), *corpus("bypass_corpus.txt")]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.judge import Rules, Verdict, judge
+from prunecli.agent.permissions.judge import judge
+from prunecli.agent.permissions.verdict import Rules, Verdict
 from prunecli.model.touches import Touches
 
 CLOSED, OPEN = Inside(True, True), Inside(True, False)

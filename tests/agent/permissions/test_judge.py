@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.agent.permissions.judge import MODES, Rules
 from prunecli.agent.permissions.places import Unresolvable, is_inside, resolve
+from prunecli.agent.permissions.verdict import MODES, Rules
 from prunecli.errors import ConfigError
 from tests.agent.judged import Scene, scene
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.command_env import reading_environment, unattended_environment
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.programs import find_outside, outside_path, program_doubt
 from prunecli.session.own_git import OwnGit
 from tests.agent.judged import Scene, scene

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from prunecli.model.touches import Touches
 from tests.agent.judged import Scene, scene
 

@@ -10,7 +10,7 @@ import pytest
 
 from prunecli.agent.permissions.git_index import tracked
 from prunecli.agent.permissions.globs import braces, chooses_secrets
-from prunecli.agent.permissions.judge import Rules
+from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, scene
 from tests.tools.calling import Caller
 

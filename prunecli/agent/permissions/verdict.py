@@ -1,0 +1,41 @@
+"""The values of a judgment: the mode, the rules in force, and the verdict.
+
+They are apart from `judge`, which no start needs: it is imported with the first call of a tool.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from prunecli.agent.permissions.rules import parse_rule
+
+Mode = Literal["ask", "edits", "plan", "auto"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force, as text. Raises ConfigError for the first invalid one."""
+
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for text in (*self.allow, *self.ask, *self.deny):
+            parse_rule(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision and its reason in plain words.
+
+    `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
+    `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
+    sandbox around it.
+    """
+
+    kind: Literal["allow", "ask", "deny"]
+    reason: str
+    rule: str = ""
+    may_change_files: bool = True
+    granted: bool = False
