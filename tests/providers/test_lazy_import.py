@@ -102,7 +102,12 @@ import json, sys
 import prunecli.config, prunecli.flags, prunecli.tui.app
 print(json.dumps(sorted(sys.modules)))
 """
-    later = {"prunecli.model.events", "prunecli.providers.provider", "prunecli.runtime", "prunecli.agent.loop"}
+    later = {
+        "prunecli.model.events",
+        "prunecli.providers.provider",
+        "prunecli.runtime",
+        "prunecli.agent.loop",
+    }
     assert later.isdisjoint(python(script))
 
 
