@@ -31,6 +31,12 @@ class KeptOut:
         """What prunes kept out of the request of this response."""
         return self._at.get(response, NOTHING)
 
+    def attempted(self, report: Report, scale: Scale) -> None:
+        """Take a request that was billed without an answer. It had as much kept out as an answered one, but teaches
+        nothing: after a rewind it is not read again."""
+        changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
+        self._at[report.response] = self._now.plus(total(changed))
+
     def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
         """Take a report; `grown`: by how much the prompt grew since the report before, None if unknown."""
         if grown is not None:

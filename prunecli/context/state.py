@@ -215,7 +215,7 @@ class Context:
                 self.started = started
                 self.counts.model(started.model)
             case AttemptBilled() | FilesSaved() | RunEnded():
-                pass  # about files, the bill or the run, so it belongs to no branch
+                self.unseen.beside(record)  # about files, the bill or the run, so it belongs to no branch
             case _:
                 self._lineage.append(record)
                 self._fold(record)

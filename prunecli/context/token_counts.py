@@ -147,11 +147,15 @@ class TokenCounts(EntryTokens):
         at_sent, self._at_sent = self._at_sent or {}, None
         if prompt_tokens <= 0:
             return
-        changes = tuple((self._since[seq], now) for seq, now in at_sent.items())
+        changes = _changes(self._since, at_sent)
         self._since, self._since_sent = self._since_sent, {}
         self._news.append(Report(response, prompt_tokens, changes, clearing))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
+
+    def attempted(self, response: int) -> None:
+        """Note that the last request was billed without an answer. It stays the last one."""
+        self._news.append(Report(response, 0, _changes(self._since, self._at_sent or {}), NO_CLEARING))
 
     def _settle(self) -> None:
         """Learn from the reports since the last time."""
@@ -161,6 +165,8 @@ class TokenCounts(EntryTokens):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
                 case float(factor):
                     self._scale, self._prompt = self._scale.for_model(factor), 0
+                case Report(prompt=0):
+                    self._kept_out.attempted(news, self._scale)
                 case Report():
                     self._learn(news)
         self._news.clear()
@@ -343,6 +349,13 @@ def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
     found = counts._items[item.seq]
     plain = (item.seq, len(found.parts), found.hidden, found.silent)
     return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
+
+
+def _changes(
+    since: Mapping[int, Item | None], sent: Mapping[int, Item | None]
+) -> tuple[tuple[Item | None, Item | None], ...]:
+    """What changed from the last report to a request."""
+    return tuple((since[seq], now) for seq, now in sent.items())
 
 
 def _then_and_now(

@@ -15,6 +15,7 @@ from prunecli.context.tokens import total
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
@@ -69,6 +70,7 @@ class Unseen:
         self._stripped: set[int] = set()
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
+        self._lacking = _NONE
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -147,6 +149,13 @@ class Unseen:
         self.update(record.seq - 1)
         thoughts.requested(record.seq)
         self._places, self._is_asked = None, True
+        self._lacking = self._hidden()
+
+    def beside(self, record: Record) -> None:
+        """Note a record outside the branches: one says that the last request was billed without an answer."""
+        if isinstance(record.event, AttemptBilled):
+            self._context.counts.attempted(record.seq)
+            self._without(record.seq, self._lacking)
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Note a response about to be folded; its report is about its own request."""
@@ -166,12 +175,17 @@ class Unseen:
         )
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
         self._places, self._is_asked = None, False
+        self._without(record.seq, self._hidden())
+
+    def _hidden(self) -> frozenset[int]:
+        """The answers whose thinking the model does not see, or that an edit leaves out."""
         entries = self._context.entries
         stripped = [seq for seq in self._stripped if seq in entries and self.lacks(seq)]
-        if stripped or self.dropped:
-            self._at_response.setdefault(
-                record.seq, self.dropped.union(stripped) if stripped else self.dropped
-            )
+        return self.dropped.union(stripped) if stripped else self.dropped
+
+    def _without(self, response: int, answers: frozenset[int]) -> None:
+        if answers:
+            self._at_response.setdefault(response, answers)
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """The answer at a place in the last request."""

@@ -5,6 +5,7 @@ from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     PrunApplied,
@@ -125,6 +126,34 @@ def test_a_branch_that_was_left_keeps_its_figures_live_and_after_a_resume() -> N
         for record in talk.records:
             resumed.apply(record)
         assert [resumed.withheld_from(seq) for seq in talk.answers] == talk.kept_out()
+
+
+def test_an_attempt_without_an_answer_has_what_was_kept_out_of_its_request() -> None:
+    """Whatever was undone since; the answer to a later request has its own."""
+    talk = Talk()
+    prune = talk.clear(0)
+    talk.emit(RequestSent("m", 0, ""))
+    talk.emit(PrunReverted((prune,)))
+    attempts = [talk.emit(AttemptBilled("m", Usage(talk.prompt), reason)) for reason in ("cut", "stopped")]
+    talk.prompt += 130 - SHORT
+    talk.step()
+    assert [talk.context.withheld_from(seq) for seq in attempts] == [128, 128]
+    assert talk.kept_out() == [0, 0, 0, 0]
+
+
+def test_an_attempt_on_a_branch_that_was_left_keeps_its_figure_live_and_after_a_resume() -> None:
+    for counter in (Chars4(), Late()):
+        talk = Talk(counter=counter)
+        talk.clear(0)
+        talk.emit(RequestSent("m", 0, ""))
+        attempt = talk.emit(AttemptBilled("m", Usage(talk.prompt), "stopped"))
+        talk.emit(Rewound(0))
+        talk.prompt = 1_000
+        talk.step()
+        resumed = Context(counter)
+        for record in talk.records:
+            resumed.apply(record)
+        assert talk.context.withheld_from(attempt) == resumed.withheld_from(attempt) == 128
 
 
 def test_thinking_that_an_edit_cost_is_withheld_too() -> None:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from prunecli.context import render
@@ -18,6 +19,8 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    BilledReason,
     Event,
     PrunApplied,
     PrunReverted,
@@ -89,6 +92,7 @@ class Endpoint:
 
     factor: float
     ttl_ms: int
+    last: Sequence[Piece] = ()
     _used: dict[int, int] = field(default_factory=dict)
     _bound: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -128,9 +132,15 @@ class Endpoint:
                 read = whole
         return read
 
+    def has_from_before(self, pieces: Sequence[Piece], sent: int) -> bool:
+        """Whether a request would read more than what it has in common with the last one: something that an undo had
+        taken back comes again."""
+        common = takewhile(lambda both: both[0].key == both[1].key, zip(pieces, self.last, strict=False))
+        return self.cached(pieces, sent) > whole([piece for piece, _ in common]) + 0.5
+
     def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
         """The usage of a request; it is cached from now on."""
-        read, chain = self.cached(pieces, sent), 0
+        self.last, read, chain = pieces, self.cached(pieces, sent), 0
         for piece in pieces:
             chain = hash((chain, piece.key))
             if piece.ends:
@@ -179,13 +189,28 @@ class Played:
             self.bare.apply(record)
         return record
 
-    def answer(self, event: AssistantMessage, at: int) -> None:
-        """A request goes out and this is the answer."""
+    def ask(self) -> None:
+        """A request goes out."""
         self.add(RequestSent(self.model, len(self.context.messages()), self.context.sha256()))
-        sent, at, thought = self.now, max(self.now, at), None
+
+    def billed(self, sent: int, at: int) -> tuple[Usage, list[str]]:
+        """The endpoint reads the last request, which nothing changed since: its usage, and what it dropped."""
         pieces, dropped = self.endpoint.read(self.context)
         usage = self.endpoint.asked(pieces, sent, at)
         self.usages.append((usage, self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)))
+        return usage, dropped
+
+    def attempt(self, reason: BilledReason) -> None:
+        """The last request is read, but not answered: the connection is cut, or the user stops it."""
+        usage, _ = self.billed(self.now, self.now)
+        self.add(AttemptBilled(self.model, usage, reason))
+
+    def answer(self, event: AssistantMessage, at: int) -> None:
+        """This is the answer to the last request, or to one that goes out now."""
+        if not isinstance(self.records[-1].event, RequestSent | AttemptBilled):
+            self.ask()
+        sent, at, thought = self.now, max(self.now, at), None
+        usage, dropped = self.billed(sent, at)
         content = tuple(one for one in event.content if not isinstance(one, Thinking | RedactedThinking))
         if self.thinks and content and len(self.records) % 3:
             thinking = signed(len(self.records))
@@ -208,11 +233,13 @@ def play(
     factor_of: Callable[[str], float],
     ttl_ms: int,
     before: Callable[[Played], None],
+    asked: Callable[[Played], None] = lambda _: None,
     counter: TokenCounter = SHIPPED,
     *,
     thinks: bool = False,
 ) -> Played:
-    """Plays the words, calls and results of a log. `before` is called before each request and may prune."""
+    """Plays the words, calls and results of a log. `before` is called before each request and may prune or undo;
+    `asked` after it, and may have attempts at it that are not answered."""
     played = Played(
         Endpoint(factor, ttl_ms),
         Endpoint(factor, ttl_ms),
@@ -228,6 +255,8 @@ def play(
                 played.add(SettingChanged(PREAMBLE, {"system": SYSTEM, "tools": TOOLS}))
             case AssistantMessage() as event:
                 before(played)
+                played.ask()
+                asked(played)
                 played.answer(event, record.timestamp)
             case UserMessage() | ToolResult() as event:
                 played.add(event, record.timestamp)

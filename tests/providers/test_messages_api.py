@@ -30,9 +30,9 @@ from prunecli.providers.reader import LOCAL_PATIENCE, Patience
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests import endpoint as fake
 from tests.providers.requests import request
+from tests.waiting import ClockLoop, on_clock
 
 KEY = "sk-ant-test-0123456789"
-HURRIED = Patience(connect=5.0, first=0.2, silence=0.2, pings=0.3)
 
 
 @asynccontextmanager
@@ -292,24 +292,35 @@ async def test_a_broken_event_ends_the_stream():
 # Waiting -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", [fake.Stall(0, before_headers=True), fake.Stall(0), fake.Stall(4)])
-async def test_silence_is_a_lost_connection(fault: fake.Fault):
+async def gone_silent(loop: ClockLoop, fault: fake.Stall) -> str:
+    """What is said of a server that stalls."""
+    async with provided([fake.Reply(REPLY.content, faults=fault)], Patience()) as (provider, endpoint):
+        caught = asyncio.create_task(error_of(provider))
+        await endpoint.stall_reached()
+        loop.jump()
+        error, _ = await caught
+        await endpoint.client_left()
+        endpoint.release()
+    assert type(error) is ConnectionLost
+    return error.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (fake.Stall(0, before_headers=True), "no answer for 90 s"),
+        (fake.Stall(0), "nothing received for 90 s"),
+        (fake.Stall(4), "nothing received for 60 s"),
+    ],
+)
+def test_silence_is_a_lost_connection(fault: fake.Stall, words: str):
     """Before the answer, before its first event, in its middle."""
-    async with provided([fake.Reply(REPLY.content, faults=fault)], HURRIED) as (provider, endpoint):
-        error, _ = await error_of(provider)
-        await endpoint.client_left()
-        endpoint.release()
-    assert type(error) is ConnectionLost
+    assert words in on_clock(lambda loop: gone_silent(loop, fault))
 
 
-async def test_pings_are_signs_of_life_but_not_for_ever():
-    fault = fake.Stall(2, ping_every=0.02)
-    async with provided([fake.Reply("Hi", faults=fault)], HURRIED) as (provider, endpoint):
-        error, _ = await error_of(provider)
-        await endpoint.client_left()
-        endpoint.release()
-    assert type(error) is ConnectionLost
-    assert "nothing but pings" in error.message
+def test_pings_are_signs_of_life_but_not_for_ever():
+    said = on_clock(lambda loop: gone_silent(loop, fake.Stall(2, ping_every=20.0)))
+    assert "nothing but pings for 600 s" in said
 
 
 async def test_a_server_that_pings_while_it_thinks_is_waited_for():
