@@ -121,7 +121,7 @@ class Context:
     def dropped(self, exchange: Exchange) -> bool:
         """Whether the exchange is left out now."""
         stack = self._edits.get(exchange.seq)
-        return bool(stack) and any(edit.kind == "drop" for _, edit in stack or ())
+        return stack is not None and any(edit.kind == "drop" for _, edit in stack)
 
     def text_edit(self, seq: int) -> Edit | None:
         """The clear, trim or repair that replaces this entry's text now: the newest one."""
@@ -142,7 +142,8 @@ class Context:
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos before this exchange now."""
-        return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
+        memos = self._memos.get(exchange.seq)
+        return [edit for prun, edit in memos if self._drops.get(prun)] if memos else []
 
     def words_after(self, seq: int) -> Sequence[Entry]:
         """The endpoint's summaries whose user messages follow this item."""
