@@ -142,8 +142,7 @@ class Context:
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """The memos before this exchange now."""
-        memos = self._memos.get(exchange.seq)
-        return [edit for prun, edit in memos if self._drops.get(prun)] if memos else []
+        return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
     def words_after(self, seq: int) -> Sequence[Entry]:
         """The endpoint's summaries whose user messages follow this item."""

@@ -327,8 +327,6 @@ class TokenCounts(EntryTokens):
 
     def _withheld_by(self, item: Item) -> Amount:
         gone = [part for part in item.parts if item.hides(part)]
-        if not gone and not item.memos:
-            return NOTHING
         shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
         memos = Amount(sum(map(self.memo_tokens, item.memos)))
         return total(map(self.amount, gone)).minus(total((memos, *shown)))
