@@ -33,7 +33,7 @@ def judge(
 
     Without expectations, as many further requests are expected as there were.
     """
-    found = impact(context, events, market)
+    found = impact(context, events, market, withholds=False)
     further = expectations.further(context.requests) if expectations else context.requests
     decision = _judged(context, found, further, market)
     return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))

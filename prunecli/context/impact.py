@@ -68,8 +68,8 @@ class _Moves(NamedTuple):
     back: list[Entry]
 
 
-def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
-    """Work out the effect of these events now.
+def impact(context: Context, events: Iterable[Event], market: Market, *, withholds: bool = True) -> Impact:
+    """Work out the effect of these events now. Without `withholds`, `withheld` stays 0.
 
     Costs O(their edits) plus the bytes after the first one; with bound thinking also O(answers).
     """
@@ -86,7 +86,7 @@ def impact(context: Context, events: Iterable[Event], market: Market) -> Impact:
         later = counts.amount_as(head, edits, memos, hidden=hidden, silent=silent)
         freed = freed.plus(counts.amount_of([head]).minus(later))
         spared += _no_longer_cleared(counts, head, edits, hidden=hidden)
-        if head.seq > context.boundary:
+        if withholds and head.seq > context.boundary:
             withheld = withheld.plus(counts.withheld_as(head, edits, memos, hidden=hidden))
     moves = _moves(context, overlay, dropped, heads)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):

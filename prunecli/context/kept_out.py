@@ -42,7 +42,9 @@ class KeptOut:
         if grown is not None:
             self._measure(report.changes, grown, scale)
         for then, now in report.changes:
-            self._now = self._now.plus(self._kept(now, scale)).minus(self._kept(then, scale))
+            before, after = self._kept(then, scale), self._kept(now, scale)
+            if before is not after:
+                self._now = self._now.plus(after).minus(before)
         if self._now != NOTHING:
             self._at[report.response] = self._now
 
@@ -80,7 +82,7 @@ class KeptOut:
         return Amount(exact=round(rate * scale.factor * amount.raw))
 
     def _kept(self, item: Item | None, scale: Scale) -> Amount:
-        if item is None or not item.countable:
+        if item is None or not item.countable or not (item.hidden or item.edits or item.memos):
             return NOTHING
         if item.kept is None:
             gone = [part for part in item.parts if item.hides(part)]

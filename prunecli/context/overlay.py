@@ -104,8 +104,11 @@ class Overlay:
         return [edit for prun, edit in found if self._has_drops(prun)]
 
     def _text_edit(self, seq: int) -> Edit | None:
+        pairs = self._edits.get(seq)
+        if pairs is None:
+            return self._context.text_edit(seq)
         kinds = ("clear", "trim", "repair")
-        return next((edit for edit in reversed(self._stack(seq)) if edit.kind in kinds), None)
+        return next((edit for _, edit in reversed(pairs) if edit.kind in kinds), None)
 
     def _has_drops(self, prun: int) -> bool:
         if prun >= _PLANNED:
@@ -122,11 +125,11 @@ class Overlay:
 
     def stale(self) -> tuple[int, ...]:
         """The answers whose thinking would be sent but would no longer fit."""
-        return self._context.thoughts.stale_with(self._forms(), self._thinks, self._reader)
+        return self._context.thoughts.stale_with(self._forms, self._thinks, self._reader)
 
     def dropped(self) -> frozenset[int]:
         """The answers whose thinking the endpoint would drop from the next request."""
-        return self._context.thoughts.dropped_with(self._forms(), self._thinks, self._reader)
+        return self._context.thoughts.dropped_with(self._forms, self._thinks, self._reader)
 
     def lacks(self, seq: int) -> bool:
         """Whether edits would leave out an answer's thinking while the rest is sent."""

@@ -7,6 +7,7 @@ missing and how to get them.
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from prunecli.context.counted import SHIPPED
 from prunecli.context.exchange import image_tokens
@@ -55,6 +56,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     return None if any(call.input.get(name) is not None for name in _WINDOW) else "read"
 
 
+@lru_cache(maxsize=1024)
 def _prints(command: str) -> bool:
     """Whether a command only prints files."""
     try:

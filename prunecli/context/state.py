@@ -121,7 +121,7 @@ class Context:
     def dropped(self, exchange: Exchange) -> bool:
         """Whether the exchange is left out now."""
         stack = self._edits.get(exchange.seq)
-        return bool(stack) and any(edit.kind == "drop" for _, edit in stack or ())
+        return stack is not None and any(edit.kind == "drop" for _, edit in stack)
 
     def text_edit(self, seq: int) -> Edit | None:
         """The clear, trim or repair that replaces this entry's text now: the newest one."""

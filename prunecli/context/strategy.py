@@ -102,7 +102,8 @@ def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposa
     for one in chosen:
         proposal = one.propose(view)
         proposals.append((one.name, proposal))
-        view = view.after(proposal.edits)
+        if proposal.edits and len(chosen) > 1:
+            view = view.after(proposal.edits)
     return proposals
 
 

@@ -209,7 +209,7 @@ class Thoughts:
         return self._fitting().stale
 
     def stale_with(
-        self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str
+        self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
     ) -> tuple[int, ...]:
         """As `stale`, if entries had these forms, these answers' thinking was sent, and this model asked."""
         return self._misfits(forms, sent, reader).stale
@@ -219,7 +219,7 @@ class Thoughts:
         return self._calibrated(self._predicted(), self.sent)
 
     def dropped_with(
-        self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str
+        self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
     ) -> frozenset[int]:
         """As `dropped`, under the same conditions as `stale_with`."""
         fits = self._misfits(forms, sent, reader)
@@ -245,18 +245,20 @@ class Thoughts:
 
     def _fitting(self) -> _Fits:
         if self._fits is None:
-            self._fits = self._misfits({}, self.sent, self.reader)
+            self._fits = self._misfits(dict, self.sent, self.reader)
         return self._fits
 
     def _binds(self, thought: _Thought) -> bool:
         return is_bound(self.reader) and is_bound(thought.writer)
 
-    def _misfits(self, forms: Mapping[Place, Form], sent: Callable[[int], bool], reader: str) -> _Fits:
+    def _misfits(
+        self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
+    ) -> _Fits:
         blind = {writer for writer in self._writers if not may_read(reader, writer)}
         binding = {writer for writer in self._writers if is_bound(writer)} if is_bound(reader) else set[str]()
         if not blind and not binding and not self._foreign:
             return _Fits(last=next((one.seq for one in reversed(self._thoughts) if sent(one.seq)), _NEVER))
-        misplaced = self._misplaced(forms) if binding else [False] * len(self._thoughts)
+        misplaced = self._misplaced(forms()) if binding else [False] * len(self._thoughts)
         stale, unread, last = list[int](), list[int](), _NEVER
         for thought, moved in zip(self._thoughts, misplaced, strict=True):
             if not sent(thought.seq):

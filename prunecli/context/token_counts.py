@@ -52,6 +52,7 @@ class TokenCounts(EntryTokens):
         self._since_sent: dict[int, Item | None] = {}
         self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
         self._shares: dict[int, int] | None = None
+        self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
         self.chars = self.images = self._fixed = 0
 
@@ -99,7 +100,7 @@ class TokenCounts(EntryTokens):
 
     def _put(self, seq: int, item: Item | None) -> None:
         old = self._items.get(seq)
-        self._shares = None
+        self._shares = self._shown = None
         self._since.setdefault(seq, old)
         self._since_sent.setdefault(seq, old)
         if old is not None:
@@ -113,8 +114,10 @@ class TokenCounts(EntryTokens):
     def _add(self, item: Item, sign: int) -> None:
         self.chars += sign * item.chars
         self.images += sign * item.images
-        self._scanned = self._scanned.plus(item.scanned.times(sign))
-        self._withheld = self._withheld.plus(item.withheld.times(sign))
+        if item.scanned is not NOTHING:
+            self._scanned = self._scanned.plus(item.scanned.times(sign))
+        if item.withheld is not NOTHING:
+            self._withheld = self._withheld.plus(item.withheld.times(sign))
         self._fixed += sign * item.fixed
 
     def keep(self, present: Container[int]) -> None:
@@ -148,7 +151,7 @@ class TokenCounts(EntryTokens):
         if prompt_tokens <= 0:
             return
         changes = _changes(self._since, at_sent)
-        self._since, self._since_sent = self._since_sent, {}
+        self._since, self._since_sent, self._shown = self._since_sent, {}, None
         self._news.append(Report(response, prompt_tokens, changes, clearing))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
@@ -180,7 +183,7 @@ class TokenCounts(EntryTokens):
         if self._prompt and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(prompt - self._prompt, moved)
         self._kept_out.reported(report, prompt - self._prompt if self._prompt else None, self._scale)
-        self._reported, self._prompt = self._reported.plus(moved), prompt
+        self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         self._scale = self._scale.reported(prompt, self._reported)
 
     def _moved(self, then: Item | None, now: Item | None) -> Amount:
@@ -200,8 +203,10 @@ class TokenCounts(EntryTokens):
         """Tokens of all messages of the next request."""
         if self._news:
             self._settle()
-        moved = (self._moved(then, self._items.get(seq)) for seq, then in self._since.items())
-        return self._reported.plus(total(moved))
+        if self._shown is None:
+            moved = (self._moved(then, self._items.get(seq)) for seq, then in self._since.items())
+            self._shown = self._reported.plus(total(moved))
+        return self._shown
 
     @property
     def context_tokens(self) -> int:
@@ -304,10 +309,11 @@ class TokenCounts(EntryTokens):
         if item is None:
             return NOTHING
         if item.amount is None:
-            memos = Amount(sum(map(self.memo_tokens, item.memos)))
-            shown = () if item.hidden else item.parts
-            amounts = (self.amount(one, item.edits.get(one.seq), silent=item.silent) for one in shown)
-            item.amount = total((memos, *amounts))
+            shown, edits = () if item.hidden else item.parts, item.edits
+            amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
+            if item.memos:
+                amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
+            item.amount = total(amounts)
         return item.amount
 
     def _count(self) -> None:

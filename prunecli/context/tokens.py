@@ -89,11 +89,13 @@ class Amount(NamedTuple):
 
     def plus(self, other: "Amount") -> "Amount":
         """The sum of both."""
-        return Amount(self.raw + other.raw, self.exact + other.exact, self.words + other.words)
+        raw, exact, words = other
+        return Amount(self.raw + raw, self.exact + exact, self.words + words)
 
     def minus(self, other: "Amount") -> "Amount":
         """The difference of both."""
-        return Amount(self.raw - other.raw, self.exact - other.exact, self.words - other.words)
+        raw, exact, words = other
+        return Amount(self.raw - raw, self.exact - exact, self.words - words)
 
 
 NOTHING = Amount()
@@ -106,8 +108,10 @@ def words_of(text: str) -> Amount:
 
 def total(amounts: Iterable[Amount]) -> Amount:
     """The sum of all."""
-    found = list(amounts)
-    return Amount(*map(sum, zip(*found, strict=True))) if found else NOTHING
+    raw = exact = words = 0
+    for amount in amounts:
+        raw, exact, words = raw + amount[0], exact + amount[1], words + amount[2]
+    return Amount(raw, exact, words)
 
 
 class Fit(NamedTuple):

@@ -86,7 +86,7 @@ class Unseen:
         if seq in self.dropped:
             return True
         entry = self._context.entries[seq]
-        if entry.kind != "assistant" or not self._context.is_shown(seq):
+        if entry.kind != "assistant" or not self._context.pruns or not self._context.is_shown(seq):
             return False
         edits = [edit for _, edit in self._context.edits_of(seq)]
         hidden = any(edit.kind == "drop" for edit in edits)
@@ -232,6 +232,10 @@ class Unseen:
         context, exchange = self._context, head.exchange
         if not context.is_shown(head.seq):
             return
+        countable = head.seq > context.boundary
+        if not context.pruns and not self.dropped:
+            context.counts.weigh(head, {}, [], hidden=False, countable=countable)
+            return
         parts = exchange.entries if exchange else [head]
         edits = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
         context.counts.weigh(
@@ -239,7 +243,7 @@ class Unseen:
             edits,
             context.memos_at(exchange) if exchange else [],
             hidden=exchange is not None and context.dropped(exchange),
-            countable=head.seq > context.boundary,
+            countable=countable,
             silent=head.kind == "assistant" and self.lacks(head.seq),
         )
 

@@ -111,6 +111,8 @@ class Regrets:
         for said, matches, sources in quoting.said:
             if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
                 continue
+            if all(source in fetched for source in sources if source in self.hidden):
+                continue
             seen = [(one.start, one.end - LENGTH) for one in matches if one.source in fetched]
             for match in matches:
                 span = match.start, match.end - LENGTH
@@ -179,7 +181,7 @@ def needed(quoting: Quoting) -> set[int]:
 def covered(span: Span, seen: list[Span]) -> bool:
     """Whether the spans together hold all places of this one."""
     at, last = span
-    if span in seen:
+    if any(start <= at and end >= last for start, end in seen):
         return True
     for start, end in sorted(one for one in seen if one[1] >= at and one[0] <= last):
         if start > at:

@@ -1,11 +1,12 @@
 """A recorded session made ready to be played: its events without anybody's edits, counted once for all strategies."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from prunecli.context.exchange import result_tokens
 from prunecli.context.render import NO_OUTPUT
+from prunecli.context.spill import Cut
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import (
     AssistantMessage,
@@ -62,7 +63,8 @@ class Script:
     """A session to play.
 
     `name` is shown, `agent` is the program that recorded it, `cwd` its directory. `preamble` is the recorded system
-    prompt with the tools, None if the recording has none.
+    prompt with the tools, None if the recording has none. `cuts` holds the cut of each result, by the caps and the
+    wording it was made with.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Script:
     counter: TokenCounter
     cwd: str = ""
     preamble: Mapping[str, Json] | None = None
+    cuts: dict[Hashable, dict[int, Cut | None]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def quotes(self) -> Quotes:

@@ -11,7 +11,7 @@ from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.config import Config
 from prunecli.context.expectations import KINDS, Caps, Expectations
-from prunecli.context.spill import Cut, cut_of
+from prunecli.context.spill import cut_of
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
@@ -113,7 +113,7 @@ class Stage:
         least = self.expectations.caps["normal"].least
         for cap in CAPS:
             caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
-            capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script.counter)))
+            capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script)))
             capped.play()
             found.add(cuts_by(cap, capped, witness))
         return found
@@ -154,7 +154,7 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
-            _spill(self._caps(setting), preamble, script.counter) if setting.spill else None,
+            _spill(self._caps(setting), preamble, script) if setting.spill else None,
             self.expectations.reply_tokens,
         )
 
@@ -219,15 +219,17 @@ def _name(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
 
 
-def _spill(caps: Caps, preamble: Mapping[str, Json], counter: TokenCounter) -> Spill:
-    """Holds results back as the program does."""
+def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:
+    """Holds results back as the program does. Each is cut once for all strategies with the same caps."""
     recall, lines = "recall" in tool_names(preamble), takes(preamble, "recall", "lines")
-    cuts: dict[int, Cut | None] = {}
+    cuts = script.cuts.setdefault((caps, recall, lines), {})
 
     def spill(result: ToolResult, call: ToolUse, step: Step, seq: int) -> ToolResult:
         if step.source not in cuts:
             touches = step.touches or named(call.name, call.input)
-            cuts[step.source] = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
+            cuts[step.source] = cut_of(
+                result, call, touches, seq, caps, script.counter, recall=recall, lines=lines
+            )
         cut = cuts[step.source]
         return result if cut is None else cut.of(result, seq)
 
