@@ -1,6 +1,7 @@
 """What a sandboxed command sees of the disk: what is writable, read-only, hidden. Reads the disk, never writes."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,11 @@ CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
 """Caches without which a program does not start; those of the user are read-only."""
 
 
+INTERPRETER = os.path.realpath(sys.executable)
+"""What runs the start programs: not the link in a virtual environment, which may lie in the workspace."""
+_NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The view of one command; all paths are absolute and real.
@@ -108,7 +114,7 @@ class Ground:
     """What a session's layouts are made of: its folders, what it hides besides (`own`), and its secret files.
 
     `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
-    `unix_sockets` lists the system's.
+    `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it.
     """
 
     workspace: str
@@ -120,6 +126,7 @@ class Ground:
     allows: Callable[[str], bool] = lambda _: False
     denied: Callable[[], Iterable[str]] = lambda: ()
     unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
+    needed: tuple[str, ...] = _NEEDED
 
 
 def layout_for(ground: Ground, *, git: bool) -> Layout:
@@ -132,7 +139,7 @@ def layout_for(ground: Ground, *, git: bool) -> Layout:
     secrets = [path for path in found.paths if not ground.allows(path)]
     hidden, emptied = list[str](), list[str]()
     for path in (*_at_home(ground), *_SYSTEM, *ground.own, *ground.denied()):
-        for real in _apart_from(os.path.realpath(path), root):
+        for real in _apart_from(os.path.realpath(path), (root, *ground.needed)):
             (hidden if os.path.isdir(real) else emptied).append(real)
     hidden += [*secrets, *ground.unix_sockets(), *_named_sockets(ground.environ)]
     return Layout(
@@ -163,8 +170,9 @@ def lies_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _visible_again(ground: Ground) -> Iterator[str]:
-    """What the workspace needs below the private folders: its repository, the home folder, tools, name resolution."""
-    wanted = [ground.home, *_repository(ground.workspace), *ground.environ.get("PATH", "").split(os.pathsep)]
+    """What is needed below the private folders: the repository, the home folder, tools, name resolution."""
+    wanted = [ground.home, *_repository(ground.workspace), *ground.needed]
+    wanted += ground.environ.get("PATH", "").split(os.pathsep)
     wanted += ["/run/current-system", "/run/opengl-driver", os.path.realpath("/etc/resolv.conf")]
     for path in dict.fromkeys(os.path.realpath(path) for path in wanted if os.path.isabs(path)):
         inside = lies_below(path, PRIVATE) and path not in PRIVATE
@@ -234,15 +242,15 @@ def _at_home(ground: Ground) -> Iterator[str]:
             yield path
 
 
-def _apart_from(path: str, workspace: str) -> Iterator[str]:
-    """The path, or where the workspace is inside it, everything in it beside the way there."""
+def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:
+    """The path, or where a folder that is shown is inside it, everything in it beside the way there."""
     if not os.path.lexists(path):
         return
-    if not lies_below(workspace, (path,)):
+    if not any(lies_below(one, (path,)) for one in shown):
         yield path
-    elif path != workspace:
+    elif path not in shown:
         for name in os.listdir(path):
-            yield from _apart_from(os.path.join(path, name), workspace)
+            yield from _apart_from(os.path.join(path, name), shown)
 
 
 def _named_sockets(environ: Mapping[str, str]) -> Iterator[str]:
