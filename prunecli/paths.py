@@ -84,6 +84,11 @@ class Places:
         return self.data / "trust.json"
 
     @property
+    def approvals_file(self) -> Path:
+        """The approved MCP servers and hooks of projects."""
+        return self.data / "approvals.json"
+
+    @property
     def history_file(self) -> Path:
         """The history of typed prompts."""
         return self.data / "history.jsonl"

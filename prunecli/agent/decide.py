@@ -3,7 +3,7 @@
 `loop.py` carries the steps out, so resuming a crashed session means running again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ MAX_PAUSES = 10
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """Record messages that the user sent while the agent worked."""
+    """Record messages that came while the agent worked."""
 
     messages: tuple[UserMessage, ...]
 
@@ -66,23 +66,31 @@ Action: TypeAlias = Steer | Prune | Compact | Send | Act | Done
 class Inbox:
     """Messages sent while the agent works.
 
-    Steering is delivered after the current tool calls, follow-ups when the agent would otherwise stop.
+    Steering is delivered after the current tool calls, follow-ups when the agent would otherwise stop. Notices are
+    delivered before the next request; an agent at rest waits for a prompt with them.
     """
 
     steering: tuple[UserMessage, ...] = ()
     follow_ups: tuple[UserMessage, ...] = ()
+    notices: tuple[UserMessage, ...] = ()
 
 
 class Mailbox:
-    """Queued user messages, visible and editable until the loop takes them."""
+    """Queued user messages, visible and editable until the loop takes them.
 
-    def __init__(self) -> None:
+    `news` return the notices that are due now. They are asked at each step, so they are quick, and return nothing
+    for what the context already says.
+    """
+
+    def __init__(self, news: Iterable[Callable[[], Sequence[UserMessage]]] = ()) -> None:
         self.steering: list[UserMessage] = []
         self.follow_ups: list[UserMessage] = []
+        self.news = list(news)
 
     def inbox(self) -> Inbox:
         """Return the queued messages as an immutable value."""
-        return Inbox(tuple(self.steering), tuple(self.follow_ups))
+        notices = tuple(message for due in self.news for message in due())
+        return Inbox(tuple(self.steering), tuple(self.follow_ups), notices)
 
     def taken(self, messages: tuple[UserMessage, ...]) -> None:
         """Remove messages that are now in the log."""
@@ -118,6 +126,8 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         return Steer(inbox.follow_ups) if inbox.follow_ups and done.reason == "finished" else done
     if stop := _limit(context, limits):
         return stop
+    if inbox.notices:
+        return Steer(inbox.notices)
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))
     if (plan := policy.compact(context)) and limits.compacted_at < last_word(context):

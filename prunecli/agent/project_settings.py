@@ -15,8 +15,18 @@ from pathlib import Path
 from prunecli.regular import open_regular, read_regular
 from prunecli.sanitize import visible
 
-SETTINGS = (".prunecli", "AGENTS.md", "CLAUDE.md")
-"""The parts of a directory that take effect once it is trusted: its settings and instructions."""
+SETTINGS = (
+    ".prunecli",
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".mcp.json",
+    ".claude/agents",
+    ".claude/commands",
+    ".claude/settings.json",
+    ".claude/skills",
+)
+"""The parts of a directory that take effect once it is trusted: its settings and instructions, servers, subagents,
+commands, hooks and skills. An approved server or hook is bound to its definition as well (`approvals.py`)."""
 
 _MAX_FILES = 200
 _MAX_BYTES = 200_000
@@ -42,7 +52,7 @@ def refused_links(directory: Path) -> list[str]:
     """What to tell about settings that are not read because they lead outside of the project."""
     found = []
     for folder in down_to(directory):
-        for name in ("AGENTS.md", "CLAUDE.md", ".prunecli", ".prunecli/config.toml"):
+        for name in (*SETTINGS, ".prunecli/config.toml"):
             if os.path.lexists(folder / name) and (end := leads_outside(folder / name, directory)):
                 found.append(f"{folder / name} is a link to {end}, outside of the project: it is not read.")
     return found

@@ -5,22 +5,17 @@ worktree, no variable in `.env`. The store also keeps a digest of the directory'
 again when they change.
 """
 
-import fcntl
 import hashlib
-import json
 import os
 import stat
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from prunecli.agent import project_settings
 from prunecli.agent.permissions.places import Unresolvable, lies_in, real_path
 from prunecli.agent.project_settings import SETTINGS, down_to
+from prunecli.agent.register import Register
 from prunecli.errors import ConfigError
 
-_MAX_STORE = 4_000_000
 _MAX_ENTRIES = 2000
 _MAX_BYTES = 32_000_000
 
@@ -33,23 +28,26 @@ class TrustStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._register = Register(
+            path, "directories", "a trust store", "trust can't be saved; use --trust for this run"
+        )
 
     @property
     def problem(self) -> str:
         """The problem with the file, or ""."""
-        return self._read()[1]
+        return self._register.read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
         """Whether this directory was trusted; False if its real path can't be resolved."""
         real = self._real(directory)
-        return real is not None and real in self._read()[0]
+        return real is not None and real in self._register.read()[0]
 
     def changed_since(self, directory: Path) -> bool:
         """Whether the directory's settings have changed since it was trusted; True if that is unknown."""
         real = self._real(directory)
-        if real is None or real not in self._read()[0]:
+        if real is None or real not in self._register.read()[0]:
             return True
-        recorded = self._read()[0][real]
+        recorded = self._register.read()[0][real]
         return not recorded or recorded != digest(Path(real))
 
     def may_act(self, directory: Path) -> bool:
@@ -79,7 +77,7 @@ class TrustStore:
                 f"cannot trust {directory}: not a directory, or the trust store {self.path} lies in it",
                 "use --trust for this run",
             )
-        with self._changing() as directories:
+        with self._register.changing() as directories:
             directories[real] = digest(Path(real)) if seen is None else seen
         project_settings.keep(self._settings, Path(real))
 
@@ -90,9 +88,9 @@ class TrustStore:
             names.add(real_path(_absolute(directory)))
         except (Unresolvable, OSError):
             pass  # A deleted directory is still listed under the path it was trusted by.
-        if names.isdisjoint(self._read()[0]) and not self.problem:
+        if names.isdisjoint(self._register.read()[0]) and not self.problem:
             return False
-        with self._changing() as directories:
+        with self._register.changing() as directories:
             known = names & directories.keys()
             for name in known:
                 del directories[name]
@@ -100,7 +98,7 @@ class TrustStore:
 
     def directories(self) -> tuple[str, ...]:
         """The trusted real paths, sorted."""
-        return tuple(sorted(self._read()[0]))
+        return tuple(sorted(self._register.read()[0]))
 
     def _real(self, directory: Path) -> str | None:
         """The directory's real path; None if it can't be resolved or contains the store itself."""
@@ -110,76 +108,9 @@ class TrustStore:
         except (Unresolvable, OSError):
             return None
 
-    def _read(self) -> tuple[dict[str, str], str]:
-        """The directories with their digests, and the problem with the file ("" if none)."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return {}, ""
-        except OSError as error:
-            return {}, f"{self.path}: {error.strerror}"
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return {}, f"{self.path}: must be a file that only you can write"
-            data = file.read(_MAX_STORE + 1)
-        try:
-            directories = _directories_of(data)
-        except (ValueError, RecursionError):
-            return {}, f"{self.path}: not a trust store"
-        return directories, ""
-
-    @contextmanager
-    def _changing(self) -> Iterator[dict[str, str]]:
-        """Lock the store and yield its directories; changes are written when the block ends."""
-        try:
-            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
-            lock = os.open(
-                self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                directories, problem = self._read()
-                if problem:
-                    raise ConfigError(problem, f"remove {self.path}, then run prunecli trust again")
-                yield directories
-                self._write(directories)
-            finally:
-                os.close(lock)
-        except OSError as error:
-            raise ConfigError(
-                f"{self.path}: {error.strerror}", "trust can't be saved; use --trust for this run"
-            ) from error
-
-    def _write(self, directories: dict[str, str]) -> None:
-        content = json.dumps({"version": 1, "directories": directories}, indent=1, sort_keys=True) + "\n"
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
-
 
 def _absolute(path: Path) -> Path:
     return path if path.is_absolute() else Path.cwd() / path
-
-
-def _directories_of(data: bytes) -> dict[str, str]:
-    """Parse the store. Raises ValueError, RecursionError."""
-    if len(data) > _MAX_STORE:
-        raise ValueError
-    store = json.loads(data.decode("ascii"))
-    directories = store.get("directories") if isinstance(store, dict) and store.get("version") == 1 else None
-    if not isinstance(directories, dict):
-        raise ValueError
-    if not all(path.startswith("/") and isinstance(value, str) for path, value in directories.items()):
-        raise ValueError
-    return directories
 
 
 # The digest of a directory's settings ------------------------------------------------------------------------

@@ -144,12 +144,12 @@ def due(context: Context, options: Options, window: int) -> bool:
 
 def last_word(context: Context) -> int:
     """The seq of the newest user message, -1 if there is none."""
-    return max((item.seq for item in reversed(context.items) if item.kind in ("user", "command")), default=-1)
+    return max((item.seq for item in reversed(context.items) if item.opens_turn), default=-1)
 
 
 def _between_turns(context: Context, options: Options) -> tuple[int, int] | None:
     """The last entry of the first turns and the first entry of the recent ones, if any lie between."""
-    starts = [item.seq for item in context.items if item.kind in ("user", "command")]
+    starts = [item.seq for item in context.items if item.opens_turn]
     first, recent = max(0, options.keep_first_turns), max(1, options.keep_recent_turns)
     if len(starts) <= first + recent:
         return None
@@ -163,7 +163,7 @@ def _before_recent(context: Context, options: Options, threshold: int) -> tuple[
     answer: otherwise the endpoint would merge the messages on both sides of the cut. A model turn that the endpoint
     paused must stay the last message.
     """
-    starts = [item for item in context.items if item.kind in ("user", "command")]
+    starts = [item for item in context.items if item.opens_turn]
     last = context.items[-1].event if context.items else None
     if isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn":
         return None
@@ -192,7 +192,7 @@ def _cut_before(context: Context, start: Entry) -> int | None:
 
 def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | None:
     """The first user message and the oldest of the newest exchanges that fit. Keeps at least one."""
-    opening = next((item for item in context.items if item.kind in ("user", "command", "summary")), None)
+    opening = next((item for item in context.items if item.opens_turn or item.kind == "summary"), None)
     shown = [e for e in context.exchanges if context.is_shown(e.seq) and not context.dropped(e)]
     if opening is None or len(shown) < 2:
         return None
@@ -224,9 +224,7 @@ def _words(context: Context, head_end: int, tail_start: int, limit: int | None) 
     said = [
         (item.seq + 1, block.text)
         for item in context.items
-        if item.kind in ("user", "command")
-        and head_end < item.seq < tail_start
-        and isinstance(item.event, UserMessage)
+        if item.opens_turn and head_end < item.seq < tail_start and isinstance(item.event, UserMessage)
         for block in item.event.content[: 1 if item.kind == "command" else None]
         if isinstance(block, Text)
     ]

@@ -30,6 +30,7 @@ from prunecli.model.messages import (
     is_image,
     tool_uses,
 )
+from prunecli.model.notes import notice_parts
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
@@ -42,7 +43,8 @@ IMAGE_TOKENS = 1_600
 class Entry:
     """One message of the log. `text` joins the texts that are sent unless they are edited, by newlines.
 
-    `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. For a
+    `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. `opens_turn`:
+    a turn of the user begins with it, which is not so for a notice. For a
     result, `call` is the tool use it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
     touches, None if unknown; `origin` is the one result that a recall or a `/restore` brought back. `is_sent` is
     false if nothing of it can be sent.
@@ -57,6 +59,7 @@ class Entry:
     call: ToolUse | None = None
     touches: Touches | None = None
     origin: "Entry | None" = None
+    opens_turn: bool = False
     tokens: int = -1
     spoken_tokens: int = -1
     _wire: tuple[bytes, ...] | None = None
@@ -284,17 +287,26 @@ class Exchange:
 
 
 def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry]) -> Entry:
-    """The entry of a user message or of a `!cmd` with its output. `entries` are the earlier ones."""
+    """The entry of a user message, of a `!cmd` with its output, or of a notice. `entries` are the earlier ones."""
+    if notice_parts(event):
+        return Entry(record.seq, record.timestamp, "command", event, opens_turn=False)
     if event.origin == "command" and len(event.content) > 1:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
         command = command.removeprefix("!").strip()
         call, touches = ToolUse("", "bash", {"command": command}), Touches(runs=(command,))
         origin = _origin(entries.get(event.restores[0]) if len(event.restores) == 1 else None)
         return Entry(
-            record.seq, record.timestamp, "command", event, call=call, touches=touches, origin=origin
+            record.seq,
+            record.timestamp,
+            "command",
+            event,
+            call=call,
+            touches=touches,
+            origin=origin,
+            opens_turn=True,
         )
     is_sent = any(map(render.is_said, event.content)) or render.is_lost(event.content)
-    return Entry(record.seq, record.timestamp, "user", event, is_sent)
+    return Entry(record.seq, record.timestamp, "user", event, is_sent, opens_turn=True)
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:

@@ -288,7 +288,7 @@ class Context:
         self.entries[entry.seq] = entry
         self._positions[entry.seq] = len(self.items)
         self.items.append(entry)
-        if entry.kind in ("user", "command"):
+        if entry.opens_turn:
             self.user_turns.append(entry.seq)
             self.turns += 1
         if entry.kind == "command":

@@ -123,7 +123,7 @@ class View:
     def first_user(self) -> int:
         """The seq of the session's first user message, even if compacted; NEVER if there is none."""
         entries = self.context.entries.values()
-        return next((entry.seq for entry in entries if entry.kind in ("user", "command")), NEVER)
+        return next((entry.seq for entry in entries if entry.opens_turn), NEVER)
 
     def exchange_start(self, n: int) -> int:
         """The seq of the n-th live exchange from the end; NEVER for n <= 0, -1 if there are fewer."""

@@ -1,17 +1,21 @@
-"""Notes: text for the model that prunecli adds after the user's words in a prompt, among them plan mode's.
+"""Text for the model that prunecli writes in the user's role.
 
-They are part of the message, so they are sent, hashed and rewound with it. Readers that show what was typed omit
-them.
+Notes follow the user's words in a prompt, among them plan mode's. They are part of the message, so they are sent,
+hashed and rewound with it. Readers that show what was typed omit them.
+
+Notices are messages of their own, of origin `command`, titled like the ones that imported sessions contain. They say
+what changed around the session without changing its system prompt or tools.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Text, plain_text
 
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
+_NOTICE = "[notice] "
 
 PLAN_NOTE = Text(
     f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
@@ -40,6 +44,27 @@ def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:
 def typed(message: UserMessage) -> str:
     """The text the user typed; for a `!cmd`, the command."""
     return plain_text(message.content[:1] if message.origin == "command" else without_notes(message.content))
+
+
+def notice(title: str, text: str, *, kept: bool = False) -> UserMessage:
+    """A notice. Pruning may remove all but its title, or nothing if it is `kept`."""
+    head = f"{_NOTICE}{title}"
+    return UserMessage((Text(f"{head}\n{text}"),) if kept else (Text(head), Text(text)), "command")
+
+
+def notice_parts(message: UserMessage) -> tuple[str, str] | None:
+    """The title and text of a notice; None for any other message."""
+    first = message.content[0] if message.content else None
+    if message.origin != "command" or not isinstance(first, Text) or not first.text.startswith(_NOTICE):
+        return None
+    head, _, rest = first.text.removeprefix(_NOTICE).partition("\n")
+    return head, "\n".join(filter(None, [rest, plain_text(message.content[1:])]))
+
+
+def told(messages: Iterable[UserMessage], title: str) -> str | None:
+    """The text of the newest notice with this title among messages, newest first; None if there is none."""
+    found = filter(None, map(notice_parts, messages))
+    return next((text for head, text in found if head == title), None)
 
 
 def changes_told(contents: Sequence[tuple[Block, ...]]) -> str:

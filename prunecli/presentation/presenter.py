@@ -30,7 +30,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
-from prunecli.model.notes import change_in_words, without_notes
+from prunecli.model.notes import change_in_words, notice_parts, without_notes
 from prunecli.model.signals import (
     FileMoved,
     Notice,
@@ -196,6 +196,8 @@ class Presenter:
         text_of = outcomes.text_of
         if event == LOST_WORDS or is_lost(event.content):
             return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
+        if parts := notice_parts(event):
+            return [self._add(_told(*parts, self._tokens(seq)), seq)]
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:
@@ -341,6 +343,12 @@ def _typed(words: str) -> shown.Prompt | shown.Notice:
         return shown.Notice(words[1:-1])
     origin = shown.Origin.SHELL if words.startswith("!") else shown.Origin.PROMPT
     return shown.Prompt(words.removeprefix("!").strip(), origin)
+
+
+def _told(title: str, text: str, tokens: int | None) -> shown.ToolCall:
+    """A notice to the model, folded."""
+    body = shown.Output(text) if text.strip() else None
+    return shown.ToolCall("notice", title, shown.ToolState.OK, tokens=tokens, body=body, folded=True)
 
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:

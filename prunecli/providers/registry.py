@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from prunecli.errors import PrunecliError, Unauthorized
 from prunecli.paths import PACKAGE, names_in
-from prunecli.providers.provider import Provider
+
+if TYPE_CHECKING:
+    from prunecli.providers.provider import Provider
 
 DEFAULT = "anthropic"
 """The default of `[model] provider`."""
@@ -84,7 +86,7 @@ class Definition(Protocol):
         """Whether this address ("" for its own) rejects requests without a credential."""
         ...
 
-    def make(self, connection: Connection) -> Provider:
+    def make(self, connection: Connection) -> "Provider":
         """Make the provider. Raises ConfigError for an invalid credential or address."""
         ...
 

@@ -55,7 +55,10 @@ class Enclosure:
             self.close()
 
     def begin(self) -> None:
-        """Try in the background, once commands may run: before a directory is trusted, nothing is started."""
+        """Try in the background, once commands may run: before a directory is trusted, nothing is started.
+
+        A first request is under way then, so that trying holds up neither it nor the first call.
+        """
         if self.wanted and self._keeper.trusted and self.word == "":
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 

@@ -148,7 +148,7 @@ class Runtime:
         """Switch to another loaded session; `bill` is its bill if known."""
         self.session.close()
         self.resuming = None
-        self.mailbox = Mailbox()
+        self.mailbox = Mailbox(self.mailbox.news)
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
@@ -175,7 +175,9 @@ class Runtime:
         if isinstance(event, Record):
             self.bill = self.billed(self.bill, [event])
             if isinstance(event.event, RequestSent) and self.running:
-                asyncio.get_running_loop().call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
+                loop = asyncio.get_running_loop()
+                loop.call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
+                loop.call_later(WARM_SECONDS, self.sandbox.begin)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
@@ -205,7 +207,6 @@ class Runtime:
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
-        self.sandbox.begin()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from prunecli.context.lineage import branch
 from prunecli.model.events import FilesSaved, Record, UserMessage
-from prunecli.model.notes import typed
+from prunecli.model.notes import notice_parts, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def points(records: Sequence[Record]) -> list[Point]:
     back = [
         Point(record.seq - 1, typed(record.event), record.timestamp)
         for record in reversed(present)
-        if isinstance(record.event, UserMessage)
+        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
     ]
     return back + [point for seq in left if (point := _forward(records, present, seq))]
 
@@ -50,7 +50,11 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
     """The branch that ends at this record, if it has a prompt that the current one lacks."""
     here = {record.seq for record in present}
     there = branch([record for record in records if record.seq <= seq])[0]
-    said = [record for record in there if isinstance(record.event, UserMessage) and record.seq not in here]
+    said = [
+        record
+        for record in there
+        if isinstance(record.event, UserMessage) and not notice_parts(record.event) and record.seq not in here
+    ]
     if not said or not isinstance(said[-1].event, UserMessage):
         return None
     return Point(seq, typed(said[-1].event), said[-1].timestamp, forward=True, prompts=len(said))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from prunecli.context.validate import validate
 from prunecli.model.events import Record, UserMessage
 from prunecli.model.messages import Text
+from prunecli.model.notes import notice_parts
 from prunecli.model.requests import Preamble, Request, WireMessage
 
 Messages = Sequence[WireMessage]
@@ -20,11 +21,11 @@ def valid(messages: Messages) -> None:
 
 
 def words_of(records: Sequence[Record]) -> list[str]:
-    """What the user typed, in order: of a `!cmd` the command."""
+    """What the user typed, in order: of a `!cmd` the command, nothing of the program's notices."""
     return [
         block.text
         for record in records
-        if isinstance(record.event, UserMessage)
+        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
         for block in record.event.content[: 1 if record.event.origin == "command" else None]
         if isinstance(block, Text)
     ]

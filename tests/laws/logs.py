@@ -22,6 +22,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.notes import notice
 
 TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read")
 WORK_TOOLS = ("read", "read", "read", "read", "read", "ls", "grep", "bash", "edit", "write")
@@ -45,7 +46,19 @@ class Draft:
         return [record.seq for record in self.records if isinstance(record.event, kind)]
 
 
-STEPS = ("user", "assistant", "assistant", "result", "result", "result", "steer", "command", "prune", "prune")
+STEPS = (
+    "user",
+    "assistant",
+    "assistant",
+    "result",
+    "result",
+    "result",
+    "steer",
+    "command",
+    "notice",
+    "prune",
+    "prune",
+)
 RARE = (
     "revert",
     "pin",
@@ -90,6 +103,8 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(UserMessage((Text(draw(WORDS)),)))
         case "steer":
             log.add(UserMessage((Text(draw(WORDS)),), "steering"))
+        case "notice":
+            log.add(notice("skills", "said " * draw(st.integers(1, 80)), kept=draw(st.booleans())))
         case "command":
             output = "out " * draw(st.integers(1, 80))
             log.add(UserMessage((Text("!ls"), Text(output)), "command"))

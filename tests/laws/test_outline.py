@@ -278,7 +278,7 @@ def is_continued(before: tuple[WireMessage, ...], after: tuple[WireMessage, ...]
 
 
 def user_words(context: Context) -> list[list[str]]:
-    return [entry.typed or entry.texts for entry in context.items if entry.kind in ("user", "command")]
+    return [entry.typed or entry.texts for entry in context.items if entry.opens_turn]
 
 
 @given(sessions(), st.data())

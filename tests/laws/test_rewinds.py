@@ -10,6 +10,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.validate import validate
 from prunecli.model.events import Event, FilesSaved, Record, Rewound, UserMessage
 from prunecli.model.messages import Text
+from prunecli.model.notes import notice_parts
 from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
 from tests.laws.logs import logs
@@ -79,7 +80,11 @@ def test_a_rewind_gives_the_state_that_was(records: list[Record], seq: int) -> N
 @QUICK
 def test_every_point_that_is_offered_can_be_gone_to(records: list[Record]) -> None:
     """Before each present prompt only what was said before it is shown; forward, the words that were left."""
-    present = [record.seq for record in branch(records)[0] if isinstance(record.event, UserMessage)]
+    present = [
+        record.seq
+        for record in branch(records)[0]
+        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
+    ]
     offered = points(records)
     assert [point.seq + 1 for point in offered if not point.forward] == present[::-1]
     for point in offered:

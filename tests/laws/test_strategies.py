@@ -96,7 +96,7 @@ def sent(context: Context) -> Request:
 def words(context: Context) -> list[bytes]:
     """What the user typed, as the next request holds it: of a `!cmd` the command."""
     typed = {item.seq: item.wire[:1] if item.kind == "command" else item.wire for item in context.items}
-    users = {item.seq for item in context.items if item.kind in ("user", "command")}
+    users = {item.seq for item in context.items if item.opens_turn}
     return [
         block
         for message in context.messages()

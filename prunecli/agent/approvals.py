@@ -1,0 +1,54 @@
+"""Approvals: what the user has allowed to run for a directory, each by its exact definition.
+
+Trust lets a directory's settings take effect. What they would start by themselves, such as an MCP server or a hook,
+needs one question more, and another one once its definition changes.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from prunecli.agent.register import Register
+from prunecli.model.messages import Json
+
+Kind: TypeAlias = Literal["hook", "mcp"]
+
+
+class Approvals:
+    """The approvals of one user. `path` is their file, outside of any project; it need not exist.
+
+    A file that is unreadable, or writable by others, approves nothing; `problem` says why.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._register = Register(path, "approvals", "a list of approvals", "it holds for this run only")
+
+    @property
+    def problem(self) -> str:
+        """The problem with the file, or ""."""
+        return self._register.read()[1]
+
+    def has(self, directory: Path, kind: Kind, name: str, definition: Json) -> bool:
+        """Whether the user approved this very definition for the directory."""
+        return self._register.read()[0].get(_key(directory, kind, name)) == _digest(definition)
+
+    def approve(self, directory: Path, kind: Kind, name: str, definition: Json) -> None:
+        """Remember an approval instead of an earlier one of this name. Raises ConfigError."""
+        with self._register.changing() as known:
+            known[_key(directory, kind, name)] = _digest(definition)
+
+    def revoke(self, directory: Path, kind: Kind, name: str) -> bool:
+        """Forget an approval; returns whether there was one. Raises ConfigError."""
+        with self._register.changing() as known:
+            return known.pop(_key(directory, kind, name), None) is not None
+
+
+def _key(directory: Path, kind: Kind, name: str) -> str:
+    return f"{os.path.realpath(directory)}\n{kind}\n{name}"
+
+
+def _digest(definition: Json) -> str:
+    text = json.dumps(definition, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,92 @@
+"""A register: a small JSON file of names and texts in the user's own folder, which nothing in a project may change.
+
+Trust and approvals are kept in one each.
+"""
+
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prunecli.errors import ConfigError
+
+_MAX_BYTES = 4_000_000
+
+
+class Register:
+    """The names and texts of one file, which need not exist. `key` is where they stand in its object, `what` names
+    the file in messages, `way_out` says what to do if it can't be written.
+
+    A file that is unreadable, or writable by others, has none; `read` says why.
+    """
+
+    def __init__(self, path: Path, key: str, what: str, way_out: str) -> None:
+        self.path = path
+        self._key, self._what, self._way_out = key, what, way_out
+
+    def read(self) -> tuple[dict[str, str], str]:
+        """The texts by name, and the problem with the file ("" if none)."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return {}, ""
+        except OSError as error:
+            return {}, f"{self.path}: {error.strerror}"
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                return {}, f"{self.path}: must be a file that only you can write"
+            data = file.read(_MAX_BYTES + 1)
+        try:
+            return self._parsed(data), ""
+        except (ValueError, RecursionError):
+            return {}, f"{self.path}: not {self._what}"
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, str]]:
+        """Lock the file and yield its texts; changes are written when the block ends. Raises ConfigError."""
+        try:
+            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+            lock = os.open(
+                self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                texts, problem = self.read()
+                if problem:
+                    raise ConfigError(problem, f"remove {self.path}, then try again")
+                yield texts
+                self._write(texts)
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise ConfigError(f"{self.path}: {error.strerror}", self._way_out) from error
+
+    def _write(self, texts: dict[str, str]) -> None:
+        content = json.dumps({"version": 1, self._key: texts}, indent=1, sort_keys=True) + "\n"
+        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        try:
+            with open(descriptor, "w", encoding="ascii") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def _parsed(self, data: bytes) -> dict[str, str]:
+        """Raises ValueError, RecursionError."""
+        if len(data) > _MAX_BYTES:
+            raise ValueError
+        store = json.loads(data.decode("ascii"))
+        texts = store.get(self._key) if isinstance(store, dict) and store.get("version") == 1 else None
+        if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError
+        if not all(name.startswith("/") for name in texts):
+            raise ValueError
+        return texts
