@@ -62,10 +62,10 @@ class Enclosure:
         if self.wanted and self._keeper.trusted and self.word == "":
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
-    def confine(self, *, granted: bool) -> Confine:
-        """What puts the next command into the sandbox; `granted` as in `Walls.confine`."""
+    def confine(self, *, granted: bool, reads: bool = False) -> Confine:
+        """What puts the next command into the sandbox; the parameters are those of `Walls.confine`."""
         walls = self.walls
-        return walls.confine(granted=granted) if walls else bare
+        return walls.confine(granted=granted, reads=reads) if walls else bare
 
     def inside(self) -> Inside:
         """What permission rules need to know of it."""

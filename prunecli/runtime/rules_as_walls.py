@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
-from prunecli.agent.permissions.places import resolve
+from prunecli.agent.permissions.places import is_kept_inside, resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.config import Config
@@ -37,7 +37,11 @@ def make_walls(
         home,
         (str(places.key_file), str(places.data)),
         real(path for path in writable if path is not None and path.exists()),
-        SecretScan(root, lambda path: looks_secret(path) or denied(path)),
+        SecretScan(
+            root,
+            lambda path: looks_secret(path) or denied(path),
+            is_obeyed=lambda path: is_kept_inside(path[len(root) :].lstrip("/")),
+        ),
         env,
         lambda path: _may_read(path, rules(), root, home),
         lambda: _denied_paths(rules(), root, home),

@@ -278,7 +278,7 @@ class Runtime:
     ) -> ToolContext:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
-        confine = self.sandbox.confine(granted=granted)
+        confine = self.sandbox.confine(granted=granted, reads=reads)
         return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
 
     # In force now --------------------------------------------------------------------------------------------

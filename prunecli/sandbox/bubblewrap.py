@@ -29,14 +29,15 @@ _SYSTEM_PROC = (
 class Stage:
     """Folders and files of ours that are mounted over others.
 
-    `tmp` is the private /tmp of the run. `folder` and `file` are empty and have mode 0000; `empty` is an empty file
-    that can be read.
+    `tmp` is the private /tmp of the run. `folder` and `file` are empty and have mode 0000; `bare` and `empty` are an
+    empty folder and file that can be read.
     """
 
     tmp: str
     folder: str
     file: str
     empty: str
+    bare: str
 
 
 def words(
@@ -79,7 +80,7 @@ def words(
         if any(path.startswith(folder + "/") for folder in layout.reopened):
             said += _over(path, path, writable=False)
     for path in layout.missing:
-        said += _over(stage.folder, path, writable=False)
+        said += _over(stage.bare, path, writable=False)
     for path in layout.hidden:
         said += _over(stage.folder if os.path.isdir(path) else stage.file, path, writable=False)
     for path in layout.emptied:

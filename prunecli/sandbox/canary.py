@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from prunecli.sandbox import landlock, seatbelt
-from prunecli.sandbox.layout import Ground, layout_for
+from prunecli.sandbox.layout import INTERPRETER, Ground, layout_for
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.seccomp import MACHINES
 from prunecli.sandbox.walls import Chosen, Walls
@@ -55,7 +55,7 @@ def choose(
         reasons.append(f"bwrap: {why}")
     if only in ("", "landlock"):
         there = landlock.version()
-        found = Chosen("landlock", sys.executable)
+        found = Chosen("landlock", INTERPRETER)
         why = _why_not(found, env) if there >= landlock.NEEDED_VERSION else "needs Linux 6.12"
         if not why:
             return found

@@ -11,6 +11,8 @@ from prunecli.sanitize import one_line
 
 _ASK = "to run it outside, set outside=true and give a reason"
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b|errno 30\b", re.IGNORECASE)
+_KEPT = re.compile(rf"{_READ_ONLY.pattern}|device or resource busy|\bEBUSY\b", re.IGNORECASE)
+"""A file that is kept can't be replaced either, because something is mounted there."""
 _NO_NETWORK = re.compile(
     r"network is unreachable|temporary failure in name resolution|could not resolve (?:host|proxy)"
     r"|name or service not known|\bE(?:NETUNREACH|AI_AGAIN|NOTFOUND)\b|address family not supported"
@@ -26,24 +28,30 @@ def explain(
     output: str,
     *,
     hidden: Sequence[str] = (),
+    obeyed: Sequence[str] = (),
     network: bool = False,
     refused: Sequence[str] = (),
     landlock: bool = False,
 ) -> str:
     """What the sandbox blocked, with the way out; "" if nothing points to it.
 
-    `hidden` are the paths that can't be opened; `network`: it is not restricted at all; `refused` are the hosts that
-    the proxy refused. `landlock` refuses like any file system does.
+    `hidden` are the paths that can't be opened, `obeyed` those kept because other programs obey them. `network`: it
+    is not restricted at all; `refused` are the hosts that the proxy refused. `landlock` refuses like any file system.
     """
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
+    for path in obeyed:
+        if any(_names(_last(path), line) for line in output.splitlines() if _KEPT.search(line)):
+            return (
+                f"blocked by the sandbox: {_last(path)} is read-only, because other programs obey it; {_ASK}"
+            )
     if line := _line_with(_READ_ONLY, output):
         return f"blocked by the sandbox: {_place(line)}; {_ASK}"
     if not network and _NO_NETWORK.search(output):
         return f"blocked by the sandbox: the network is off; {_ASK}"
     if _REFUSED.search(output):
         for path in hidden:
-            name = path.rpartition("/")[2]
+            name = _last(path)
             if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
                 return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
         if landlock:
@@ -61,6 +69,10 @@ def _place(line: str) -> str:
     return (
         "the git repository is read-only" if _REPOSITORY.search(line) else "writing outside of the workspace"
     )
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _names(name: str, line: str) -> bool:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from prunecli.sandbox.layout import CACHES, PRIVATE, Layout, lies_below
+from prunecli.sandbox.layout import CACHES, INTERPRETER, PRIVATE, Layout, lies_below
 from prunecli.sandbox.seccomp import filter_program
 
 CREATE_RULESET = 444
@@ -37,7 +37,7 @@ def version() -> int:
 
 def words(orders: int, command: Sequence[str]) -> list[str]:
     """The command under Landlock; `orders` is the number of the descriptor with `orders_for`."""
-    return [sys.executable, "-I", "-S", "-c", _START, str(Path(__file__).parent), str(orders), *command]
+    return [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent), str(orders), *command]
 
 
 def orders_for(layout: Layout, tmp: str, *, network: bool) -> bytes:

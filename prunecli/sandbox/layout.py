@@ -1,14 +1,15 @@
 """What a sandboxed command sees of the disk: what is writable, read-only, hidden. Reads the disk, never writes."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.sandbox.scan import SecretScan
 
-PROTECTED = (".git", ".prunecli")
-"""Folders of the workspace that start programs; read-only, and not to be created."""
+PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
+"""What starts programs in the workspace; always read-only, and not to be created."""
 GIT_STARTS_PROGRAMS = ("hooks", "config")
 """What stays read-only in a `.git` that a git command may write to."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
@@ -83,13 +84,19 @@ CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
 """Caches without which a program does not start; those of the user are read-only."""
 
 
+INTERPRETER = os.path.realpath(sys.executable)
+"""What runs the start programs: not the link in a virtual environment, which may lie in the workspace."""
+_NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The view of one command; all paths are absolute and real.
 
     `writable`: folders, the workspace first. `readable`: folders below `PRIVATE` that stay visible. `kept`: paths in
     writable folders that are read-only; `reopened`: folders in those that are writable all the same, and `missing`:
-    paths that must not be created. `hidden`: folders and files that can't be opened; `emptied`: files that programs
+    paths that must not be created. `obeyed`: what other programs obey, `kept` unless the user allowed the command.
+    `hidden`: folders and files that can't be opened; `emptied`: files that programs
     read at their start, which read as empty. `complete`: every secret of the workspace was found.
     """
 
@@ -98,6 +105,7 @@ class Layout:
     kept: tuple[str, ...] = ()
     reopened: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     complete: bool = True
@@ -108,7 +116,7 @@ class Ground:
     """What a session's layouts are made of: its folders, what it hides besides (`own`), and its secret files.
 
     `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
-    `unix_sockets` lists the system's.
+    `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it.
     """
 
     workspace: str
@@ -120,19 +128,20 @@ class Ground:
     allows: Callable[[str], bool] = lambda _: False
     denied: Callable[[], Iterable[str]] = lambda: ()
     unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
+    needed: tuple[str, ...] = _NEEDED
 
 
-def layout_for(ground: Ground, *, git: bool) -> Layout:
-    """The layout of the next command; `git`: it may write to the repository."""
+def layout_for(ground: Ground, *, git: bool, granted: bool = False) -> Layout:
+    """The layout of the next command; `git`: it may write to repositories, `granted`: to what programs obey."""
     root = ground.workspace
     readable = tuple(_visible_again(ground))
     shown = (root, *ground.writable, *readable)
-    kept, reopened, missing = _protected(root, git)
     found = ground.secrets.files()
+    kept, reopened, missing = _protected((root, *ground.writable), git, found.obeyed, granted)
     secrets = [path for path in found.paths if not ground.allows(path)]
     hidden, emptied = list[str](), list[str]()
     for path in (*_at_home(ground), *_SYSTEM, *ground.own, *ground.denied()):
-        for real in _apart_from(os.path.realpath(path), root):
+        for real in _apart_from(os.path.realpath(path), (root, *ground.needed)):
             (hidden if os.path.isdir(real) else emptied).append(real)
     hidden += [*secrets, *ground.unix_sockets(), *_named_sockets(ground.environ)]
     return Layout(
@@ -141,6 +150,7 @@ def layout_for(ground: Ground, *, git: bool) -> Layout:
         kept=kept,
         reopened=reopened,
         missing=missing,
+        obeyed=() if granted else found.obeyed,
         hidden=_outermost(hidden, shown),
         emptied=_outermost(emptied, shown),
         complete=found.complete,
@@ -163,8 +173,9 @@ def lies_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _visible_again(ground: Ground) -> Iterator[str]:
-    """What the workspace needs below the private folders: its repository, the home folder, tools, name resolution."""
-    wanted = [ground.home, *_repository(ground.workspace), *ground.environ.get("PATH", "").split(os.pathsep)]
+    """What is needed below the private folders: the repository, the home folder, tools, name resolution."""
+    wanted = [ground.home, *_repository(ground.workspace), *ground.needed]
+    wanted += ground.environ.get("PATH", "").split(os.pathsep)
     wanted += ["/run/current-system", "/run/opengl-driver", os.path.realpath("/etc/resolv.conf")]
     for path in dict.fromkeys(os.path.realpath(path) for path in wanted if os.path.isabs(path)):
         inside = lies_below(path, PRIVATE) and path not in PRIVATE
@@ -204,19 +215,23 @@ def _first_line(path: str) -> str:
         return ""
 
 
-def _protected(root: str, git: bool) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The protected paths of the workspace: (kept, reopened, missing)."""
-    kept, reopened, missing = list[str](), list[str](), list[str]()
+def _protected(
+    writable: tuple[str, ...], git: bool, obeyed: Iterable[str], granted: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The protected paths of the workspace, the first writable folder: (kept, reopened, missing)."""
+    root, kept, reopened, missing = writable[0], list[str](), list[str](), list[str]()
     for name in PROTECTED:
         path = os.path.join(root, name)
         (kept if os.path.lexists(path) else missing).append(path)
-    gitdir = os.path.join(root, ".git")
-    if git and gitdir in missing:
-        missing.remove(gitdir)  # `git init` was allowed
-    elif git and os.path.isdir(gitdir):
-        reopened.append(os.path.realpath(gitdir))
-    elif git:
-        reopened += linked_git(root)
+    nested = [path for path in obeyed if os.path.basename(path).lower() == ".git"]
+    kept += nested if granted else obeyed
+    if git and os.path.join(root, ".git") in missing:
+        missing.remove(os.path.join(root, ".git"))  # `git init` was allowed
+    for gitdir in dict.fromkeys((os.path.join(root, ".git"), *nested)) if git else ():
+        if os.path.isdir(gitdir):
+            reopened.append(os.path.realpath(gitdir))
+        else:
+            reopened += linked_git(os.path.dirname(gitdir))
     for folder in reopened:
         for name in GIT_STARTS_PROGRAMS:
             path = os.path.join(folder, name)
@@ -224,7 +239,11 @@ def _protected(root: str, git: bool) -> tuple[tuple[str, ...], tuple[str, ...], 
                 kept.append(path)
             elif name == "hooks":
                 missing.append(path)
-    return tuple(dict.fromkeys(map(os.path.realpath, kept))), tuple(reopened), tuple(missing)
+    ends = dict.fromkeys(
+        map(os.path.realpath, kept)
+    )  # a link may end elsewhere: that is not writable, or hidden
+    kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
+    return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(missing)
 
 
 def _at_home(ground: Ground) -> Iterator[str]:
@@ -234,15 +253,15 @@ def _at_home(ground: Ground) -> Iterator[str]:
             yield path
 
 
-def _apart_from(path: str, workspace: str) -> Iterator[str]:
-    """The path, or where the workspace is inside it, everything in it beside the way there."""
+def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:
+    """The path, or where a folder that is shown is inside it, everything in it beside the way there."""
     if not os.path.lexists(path):
         return
-    if not lies_below(workspace, (path,)):
+    if not any(lies_below(one, (path,)) for one in shown):
         yield path
-    elif path != workspace:
+    elif path not in shown:
         for name in os.listdir(path):
-            yield from _apart_from(os.path.join(path, name), workspace)
+            yield from _apart_from(os.path.join(path, name), shown)
 
 
 def _named_sockets(environ: Mapping[str, str]) -> Iterator[str]:

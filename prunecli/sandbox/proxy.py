@@ -11,13 +11,13 @@ checked. Both CONNECT and plain HTTP are spoken; each connection carries one req
 import asyncio
 import re
 import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from prunecli.sandbox.hosts import is_allowed, is_public, normal
+from prunecli.sandbox.layout import INTERPRETER
 
 LISTEN = """
 import _socket, posix, sys
@@ -60,7 +60,7 @@ Connect: TypeAlias = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, 
 
 def start_words(control: int, argv: Sequence[str], *, keep_locale: bool) -> list[str]:
     """The command with the start program before it; `control` is the descriptor that it hands the socket to."""
-    return [sys.executable, "-I", "-S", "-c", LISTEN, str(control), str(int(keep_locale)), *argv]
+    return [INTERPRETER, "-I", "-S", "-c", LISTEN, str(control), str(int(keep_locale)), *argv]
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:

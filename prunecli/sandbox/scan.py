@@ -1,4 +1,4 @@
-"""Find the files of the workspace that hold secrets, for each command anew, and fast.
+"""Find the files of the workspace that hold secrets or that other programs obey, for each command anew, and fast.
 
 A folder is read again only if it changed; one that changed just now is always read again, because the clock of the
 file system is coarse. Installed packages are left out: their keys are examples and their certificates are needed.
@@ -20,10 +20,14 @@ _INSTALLED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The real paths of the secret files; not `complete` if there were too many folders to look at."""
+    """The real paths of the secret files; not `complete` if there were too many folders to look at.
+
+    `obeyed` are the paths, as found, that other programs obey.
+    """
 
     paths: tuple[str, ...]
     complete: bool
+    obeyed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +36,27 @@ class _Folder:
     seen: int
     folders: tuple[str, ...]
     secrets: tuple[str, ...]
+    obeyed: tuple[str, ...]
 
 
 class SecretScan:
-    """Finds the secret files below a folder. `is_secret` judges a path by its text."""
+    """Finds files below a folder. `is_secret` and `is_obeyed` judge a path by its text.
+
+    What lies in an obeyed folder is obeyed with it, and not listed.
+    """
 
     def __init__(
         self,
         root: str,
         is_secret: Callable[[str], bool],
         *,
+        is_obeyed: Callable[[str], bool] = lambda _: False,
         most: int = MOST_FOLDERS,
         now: Callable[[], int] = time.time_ns,
     ) -> None:
         self._root = root
         self._is_secret = is_secret
+        self._is_obeyed = is_obeyed
         self._most = most
         self._now = now
         self._known: dict[str, _Folder] = {}
@@ -67,7 +77,8 @@ class SecretScan:
         self._known = known
         named = [path for folder in known.values() for path in folder.secrets]
         ends = {end for path in named if self._is_hideable(end := os.path.realpath(path))}
-        return Found(tuple(sorted({*ends, *self._twins(ends)})), complete)
+        obeyed = sorted(path for folder in known.values() for path in folder.obeyed)
+        return Found(tuple(sorted({*ends, *self._twins(ends)})), complete, tuple(obeyed))
 
     def _folder(self, path: str) -> _Folder | None:
         try:
@@ -76,16 +87,18 @@ class SecretScan:
             if known and known.changed == changed and known.seen - changed > _RACY_NS:
                 return known
             seen = self._now()
-            folders, secrets = list[str](), list[str]()
+            folders, secrets, obeyed = list[str](), list[str](), list[str]()
             with os.scandir(path) as entries:
                 for entry in entries:
+                    if self._is_obeyed(entry.path):
+                        obeyed.append(entry.path)
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name in _INSTALLED:
                             continue
                         (secrets if self._is_secret(entry.path) else folders).append(entry.path)
                     elif self._is_secret(entry.path):
                         secrets.append(entry.path)
-            return _Folder(changed, seen, tuple(folders), tuple(secrets))
+            return _Folder(changed, seen, tuple(folders), tuple(secrets), tuple(obeyed))
         except OSError:
             return None  # gone in the meantime, or nothing that a command could read either
 

@@ -8,11 +8,11 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from prunecli.errors import ToolError
-from prunecli.sandbox import bubblewrap, landlock, seatbelt, seccomp
+from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
 from prunecli.sandbox.layout import Ground, Layout, inner_environment, layout_for
@@ -96,8 +96,12 @@ class Walls:
         if self._chosen is None:
             threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
 
-    def confine(self, *, granted: bool) -> Confine:
-        """What puts a command into the sandbox. `granted`: a rule, or the user, allowed it, so git may commit."""
+    def confine(self, *, granted: bool, reads: bool = False) -> Confine:
+        """What puts a command into the sandbox.
+
+        `granted`: a rule, or the user, allowed it, so it may commit and write what other programs obey. `reads`: it
+        is known to only read.
+        """
 
         @asynccontextmanager
         async def confined(
@@ -111,22 +115,38 @@ class Walls:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            async with self._inside(chosen, self._limited(argv), cwd, env, git) as box:
-                yield box
+            layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted)
+            before = obeyed.identities(layout.obeyed)
+
+            checked = granted or reads
+
+            def set_aside() -> str:
+                nonlocal checked
+                if checked:
+                    return ""
+                checked = True
+                after = set(self.ground.secrets.files().obeyed) - {*layout.missing}
+                return obeyed.in_words(obeyed.set_aside(before, sorted(after)), self.ground.workspace)
+
+            try:
+                async with self._inside(chosen, layout, self._limited(argv), cwd, env) as box:
+                    yield replace(box, afterwards=set_aside)
+            finally:
+                set_aside()  # for a command that was cancelled
 
         return confined
 
     @asynccontextmanager
     async def _inside(
-        self, chosen: Chosen, argv: Sequence[str], cwd: str, env: Mapping[str, str], git: bool
+        self, chosen: Chosen, layout: Layout, argv: Sequence[str], cwd: str, env: Mapping[str, str]
     ) -> AsyncIterator[Confined]:
-        layout = await asyncio.to_thread(layout_for, self.ground, git=git)
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
         def said(output: str) -> str:
             return explain(
                 output,
                 hidden=layout.hidden,
+                obeyed=layout.obeyed,
                 network=self.network is True,
                 refused=proxy.refused,
                 landlock=chosen.kind == "landlock",
@@ -194,10 +214,13 @@ class Walls:
 
     def _make_stage(self) -> Stage:
         self._folder = os.path.realpath(tempfile.mkdtemp(prefix="prunecli-sandbox-"))
-        stage = Stage(*(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty")))
+        stage = Stage(
+            *(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty", "bare"))
+        )
         os.mkdir(stage.tmp)
         os.chmod(stage.tmp, 0o1777)  # noqa: S103  # as /tmp is; the folder around it is ours alone
         os.mkdir(stage.folder, 0)
+        os.mkdir(stage.bare, 0o555)
         for path, mode in ((stage.file, 0), (stage.empty, 0o444)):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         return stage

@@ -115,7 +115,7 @@ async def _run(
     take: Callable[[bytes], bool],
     time_limit: float,
 ) -> tuple[Ended, list[str]]:
-    """Run the command in the sandbox, and return with its end a line about what the sandbox blocked."""
+    """Run the command in the sandbox, and return with its end lines about what the sandbox blocked."""
     line = well_formed(given.command)
     outside = context.approved and getattr(given, "outside", False)
     confine = bare if outside else context.confine
@@ -136,7 +136,8 @@ async def _run(
                 ended, left=tuple(name for name in ended.left if not f"{name} ".startswith(theirs))
             )
         blocked = box.explain(output.text(KEPT_BYTES)[0]) if ended.exit_code else ""
-    return ended, [f"[{blocked}]"] if blocked else []
+        lines = [blocked, await asyncio.to_thread(box.afterwards)]
+    return ended, [f"[{line}]" for line in lines if line]
 
 
 def _shell(env: Mapping[str, str]) -> str:

@@ -235,7 +235,7 @@ def test_what_husky_lfs_and_a_credential_helper_configure_neither_asks_nor_runs(
         repository.config(key, evil)
     repository.config("filter.lfs.required", "true")
     repository.config("core.hooksPath", ".husky/_")
-    assert repository.ran_code("git status", repository.unattended)
+    assert repository.ran_code("git diff", repository.unattended)
     reading = reading_environment(repository.unattended, repository.root)
     for line in (
         "git status",
@@ -497,3 +497,69 @@ def test_variables_that_change_what_a_line_means_are_left_out() -> None:
         *("GIT_CONFIG_COUNT", "GIT_NO_LAZY_FETCH", "GIT_OPTIONAL_LOCKS", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
     }
     assert env["PATH"] == "/usr/bin:/bin"
+
+
+def nested_repository(repository: Repository, *settings: tuple[str, str]) -> None:
+    """A repository below the workspace, whose own configuration starts a program."""
+    inner = repository.root / "vendor" / "lib"
+    subprocess.run(["git", "init", "-q", str(inner)], env=repository.plain, check=True)
+    (inner / "a.py").write_text("x\n")
+    (inner / ".gitattributes").write_text("*.py diff=x filter=x\n")
+    hooks = inner / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for words in (["add", "."], ["commit", "-q", "-m", "x"], *(["config", *one] for one in settings)):
+        subprocess.run(["git", "-C", str(inner), *words], env=repository.plain, check=True)
+    shutil.copy(repository.evil, hooks / "post-index-change")
+    (inner / "a.py").write_text("y\n")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "core.fsmonitor",
+        "core.hooksPath",
+        "diff.x.textconv",
+        "diff.x.command",
+        "filter.x.clean",
+        "diff.external",
+    ],
+)
+@pytest.mark.parametrize("tracked", [False, True], ids=["untracked", "tracked"])
+def test_a_repository_below_the_workspace_runs_nothing(
+    repository: Repository, key: str, tracked: bool
+) -> None:
+    """In the folder above it too, also where it is tracked as a submodule without a `.gitmodules`."""
+    value = str(repository.evil if key != "core.hooksPath" else repository.here.outside)
+    shutil.copy(repository.evil, repository.here.outside / "post-index-change")
+    nested_repository(repository, (key, value))
+    if tracked:
+        repository.git("-c", "advice.addEmbeddedRepo=false", "add", "vendor/lib")
+    reading = reading_environment(repository.unattended, repository.root)
+    entered = [
+        "status",
+        "diff",
+        "diff HEAD",
+        "log -p",
+        "show",
+        "blame a.py",
+        "ls-files",
+        "grep x",
+        "describe --all",
+    ]
+    lines = [
+        *(f"cd vendor/lib && git {words}" for words in entered),
+        *(f"git -C vendor/lib {words}" for words in entered),
+        *(f"git -C vendor {words}" for words in ("status", "diff", "ls-files", "grep x")),
+        *("git status", "git diff", "git status vendor/lib", "git diff vendor/lib", "git ls-files -s vendor"),
+        *("git log -p -- vendor/lib", "git show HEAD -- vendor", "git grep x", "git status --ignored -uall"),
+        *(
+            "git diff --no-index vendor/lib/a.py README.md",
+            "git ls-tree -r HEAD",
+            "git diff --submodule=diff",
+        ),
+    ]
+    for line in lines:
+        if repository.here.bash(line).kind == "allow":
+            assert not repository.ran_code(line, reading), line
+    for line in ("cd vendor/lib && git status", "git -C vendor/lib diff"):
+        assert repository.here.bash(line).kind == "ask", line

@@ -29,7 +29,7 @@ WORKING = Chosen("bubblewrap", "/bwrap")
 class Marked(Walls):
     """A sandbox that only sets a variable, and counts how often it was tried."""
 
-    def confine(self, *, granted: bool):
+    def confine(self, *, granted: bool, reads: bool = False):
         @asynccontextmanager
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from prunecli.agent.permissions.places import is_kept_inside
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground
 from prunecli.sandbox.scan import SecretScan
@@ -70,7 +71,7 @@ def boxed(folder: Path, chosen: Chosen, **options: Any) -> Iterator[Box]:
         str(home.resolve()),
         (str(home / "own"),),
         (),
-        SecretScan(root, looks_secret),
+        SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(os.path.relpath(path, root))),
         {"PATH": os.environ["PATH"]},
     )
     walls = Walls(replace(ground, **more), lambda: chosen, **options)

@@ -1,6 +1,10 @@
 """The proxy of a sandbox with a list of hosts: names, addresses, both kinds of requests."""
 
 import asyncio
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +14,8 @@ from prunecli.sandbox.hosts import is_allowed, is_public, problem
 from prunecli.sandbox.proxy import Proxy
 from tests.sandbox.confining import boxed, needs_bubblewrap
 from tests.tools.calling import Caller
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -190,3 +196,34 @@ async def test_a_descriptor_of_the_proxy_is_not_left_to_the_command(tmp_path: Pa
             "2",
             "3",
         ]
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["linked", "copied"])
+def test_the_bridge_starts_from_a_virtual_environment_in_tmp(copies: bool) -> None:
+    """With its workspace in /tmp too: the private /tmp of the sandbox hides neither."""
+    needs_bubblewrap()
+    with tempfile.TemporaryDirectory(prefix="prunecli-test-", dir="/tmp") as folder:
+        words = ["--copies"] if copies else []
+        made = Path(folder, ".venv")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", *words, made], check=True)
+        done = subprocess.run(
+            [made / "bin" / "python", "-m", "tests.sandbox.run_elsewhere", folder],
+            cwd=ROOT,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.stdout.startswith("0 in\nhttp://127.0.0.1:"), done.stdout + done.stderr
+
+
+async def test_the_bridge_starts_from_a_folder_that_is_hidden(tmp_path: Path) -> None:
+    """prunecli may be installed below a folder whose other files commands can't open."""
+    hidden = tmp_path / "home" / "own"
+    (hidden / "secret").mkdir(parents=True)
+    (hidden / "venv").mkdir()
+    (hidden / "venv" / "python").write_text("#!/bin/sh\n")
+    ground = {"needed": (str((hidden / "venv").resolve()),)}
+    with boxed(tmp_path, needs_bubblewrap(), ground=ground) as box:
+        assert await box.run(f"cat {hidden}/venv/python") == ("#!/bin/sh\n", 0)
+        assert (await box.run(f"ls {hidden}/secret"))[1]

@@ -1,5 +1,6 @@
 """Commands in a real sandbox: what they can do and what they can't."""
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.confining import Box
+from tests.waiting import until
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
 
@@ -99,3 +101,83 @@ async def test_the_network_is_off_but_loopback_works(box: Box) -> None:
     )
     text, _ = await box.run(f'python3 -c "{program}"')
     assert text == "loop\nNetwork is unreachable\n"
+
+
+OBEYED = [
+    *("AGENTS.md", "sub/CLAUDE.md", ".vscode/tasks.json", ".github/workflows/ci.yml", "package.json"),
+    "sub/.git/config",
+]
+
+
+@pytest.mark.parametrize("path", OBEYED)
+async def test_what_other_programs_obey_is_read_only_unless_the_user_allowed_the_command(
+    box: Box, path: str
+) -> None:
+    file = box.context.workspace / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{}\n")
+    text, code = await box.run(f"echo x >> {path}")
+    assert code
+    assert "is read-only, because other programs obey it; to run it outside" in text or "git" in path
+    assert (await box.run(f"echo x > new && mv new {path}"))[1]
+    assert (await box.run(f"rm -rf {path.partition('/')[0]}"))[1]
+    assert file.read_text() == "{}\n"
+    if ".git/" not in path:
+        await box.granted().text("bash", command=f"echo x >> {path}")
+        assert file.read_text() == "{}\nx\n"
+
+
+@pytest.mark.parametrize("path", OBEYED)
+async def test_what_other_programs_would_obey_is_renamed_after_the_command(box: Box, path: str) -> None:
+    workspace = box.context.workspace
+    text, code = await box.run(f"mkdir -p {os.path.dirname(path) or '.'} && echo x > {path}")
+    assert code == 0
+    assert not (workspace / path).exists()
+    assert [found.read_text() for found in workspace.rglob("*") if found.is_file()] == ["x\n"]
+    assert "[the sandbox renamed " in text
+    assert "which asks the user]" in text
+    if ".git/" not in path:
+        (workspace / "sub").mkdir(exist_ok=True)
+        await box.granted().text(
+            "bash", command=f"mkdir -p {os.path.dirname(path) or '.'} && echo x > {path}"
+        )
+        assert (workspace / path).exists()
+
+
+async def test_a_cancelled_command_leaves_nothing_that_programs_obey(box: Box) -> None:
+    agents = box.context.workspace / "AGENTS.md"
+    task = asyncio.ensure_future(box.run("echo x > AGENTS.md; echo y > done; sleep 600"))
+    await until((box.context.workspace / "done").exists)
+    task.cancel()
+    await asyncio.wait({task})
+    assert not agents.exists()
+    assert (box.context.workspace / "AGENTS.md.set-aside").read_text() == "x\n"
+
+
+async def test_a_link_that_programs_obey_comes_back(box: Box) -> None:
+    workspace = box.context.workspace
+    (workspace / "README.md").write_text("a\n")
+    (workspace / "AGENTS.md").symlink_to("README.md")
+    assert (await box.run("echo x >> AGENTS.md"))[1]
+    text, _ = await box.run("rm AGENTS.md && echo x > AGENTS.md")
+    assert "[the sandbox renamed AGENTS.md to *.set-aside" in text
+    assert os.readlink(workspace / "AGENTS.md") == "README.md"
+    assert (workspace / "README.md").read_text() == "a\n"
+
+
+async def test_everyday_names_are_not_renamed_and_a_moved_folder_keeps_its_files(box: Box) -> None:
+    workspace = box.context.workspace
+    (workspace / "old").mkdir()
+    (workspace / "old" / "AGENTS.md").write_text("a\n")
+    made = "mkdir -p dist .venv/bin node_modules/x && touch dist/package.json .venv/bin/a node_modules/x/AGENTS.md"
+    text, code = await box.run(f"{made} && mv old new && grep -rl a .")
+    assert (text, code) == ("./new/AGENTS.md\n", 0)
+    assert (workspace / "new" / "AGENTS.md").exists()
+    assert (workspace / "dist" / "package.json").exists()
+
+
+async def test_a_second_name_is_found_for_what_is_renamed(box: Box) -> None:
+    for _ in range(2):
+        await box.run("echo x > AGENTS.md")
+    names = sorted(path.name for path in box.context.workspace.iterdir())
+    assert names == ["AGENTS.md.set-aside", "AGENTS.md.set-aside-2"]

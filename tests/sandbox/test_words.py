@@ -20,7 +20,7 @@ LAYOUT = Layout(
     hidden=("/nonexistent/.ssh",),
     emptied=("/h/.npmrc",),
 )
-STAGE = Stage("/s/tmp", "/s/folder", "/s/file", "/s/empty")
+STAGE = Stage("/s/tmp", "/s/folder", "/s/file", "/s/empty", "/s/bare")
 
 
 def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -> None:
@@ -36,7 +36,7 @@ def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -
         " --bind-try /w /w --bind-try /cache /cache"
         " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
-        " --ro-bind /s/folder /w/.prunecli --ro-bind /s/file /nonexistent/.ssh --ro-bind /s/empty /h/.npmrc"
+        " --ro-bind /s/bare /w/.prunecli --ro-bind /s/file /nonexistent/.ssh --ro-bind /s/empty /h/.npmrc"
         " --chdir /w -- /bin/sh x"
     )
 

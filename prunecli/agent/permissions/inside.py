@@ -4,16 +4,32 @@ Inside, secrets are hidden, nothing outside the workspace can be written and the
 effects stay in the workspace. The rule, as `/permissions` shows it, is `RULE`.
 """
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from prunecli.agent.permissions.places import is_kept_inside
 
 if TYPE_CHECKING:
     from prunecli.agent.permissions.calls import Call
     from prunecli.model.shell import Line
 
+_INSTALLS = re.compile(
+    r"""(?<![\w./-])(?:
+    (?:npm|pnpm|yarn|bun|corepack)(?:\s+-\S+)*\s+(?:i|in|install|add|remove|rm|r|un|uninstall|unlink|link|up|update
+      |upgrade|dedupe|init|create|pkg|version|set|patch|patch-commit|import|use|ci)\b
+    | (?:yarn|pnpm)\s*(?:$|[;&|\n]) | (?:husky|lefthook|pre-commit)\s+(?:init|install|add)\b
+    | uv\s+(?:init|python\s+pin)\b)""",
+    re.VERBOSE,
+)
+"""Commands that write files that other programs obey, without naming them."""
+_BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
+
 RULE = (
     "With a sandbox and no network, commands that only read may read outside the workspace too, and in edits mode"
-    " every command runs without asking, except those that use git to write or that a deny or ask rule may match."
+    " every command runs without asking, except those that use git to write, that install packages or name files that"
+    " other programs obey (AGENTS.md, package.json), or that a deny or ask rule may match. Such files are read-only"
+    " inside unless you allow the command."
     " Running outside the sandbox is always asked."
 )
 
@@ -44,8 +60,19 @@ def stays(call: "Call", mode: str, inside: Inside) -> bool:
     """Whether the walls make the question about a command unnecessary."""
     if call.effect != "run" or not inside.closed or mode != "edits":
         return False
-    return not (_uses_git(call.line) if call.line else "git" in (call.text or ""))
+    if _uses_git(call.line) if call.line else "git" in (call.text or ""):
+        return False
+    return not _INSTALLS.search(call.text or "") and not _names_obeyed(call.text or "")
 
 
 def _uses_git(line: "Line") -> bool:
     return any("git" in word for words in line.commands for word in words)
+
+
+def _names_obeyed(text: str) -> bool:
+    """Whether a word names a file that a sandbox keeps read-only, or a file below one."""
+    for word in _BETWEEN.split(text):
+        parts = word.removeprefix("./").split("/")
+        if any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1)):
+            return True
+    return False

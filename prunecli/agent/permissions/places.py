@@ -111,6 +111,10 @@ _STARTS_PROGRAMS = frozenset(
 
 `package.json` is one because an install runs its lifecycle scripts.
 """
+_BUILT = frozenset({"node_modules", ".venv", "venv", "site-packages", ".gradle"})
+"""Those that builds and tests write to all the time."""
+_ONLY_AT_TOP = frozenset({"package.json"})
+"""Those that builds copy to other folders."""
 _OBEYED_PATHS = re.compile(r"(?:.*/)?\.github/(?:workflows|actions|copilot-instructions\.md)(?:/.*)?|.*\.pth")
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 
@@ -203,6 +207,17 @@ def starts_programs(path: str) -> bool:
     """Whether other programs obey the file or a folder above it."""
     parts = [folded(part) for part in path.split("/")]
     return not _STARTS_PROGRAMS.isdisjoint(parts) or _OBEYED_PATHS.fullmatch("/".join(parts)) is not None
+
+
+def is_kept_inside(path: str) -> bool:
+    """Whether a sandbox keeps a path of the workspace read-only, unless the user allowed the command.
+
+    `path` is relative. It is true for a file or folder that other programs obey, not for what lies in it.
+    """
+    above, _, name = folded(path).rpartition("/")
+    if name in _STARTS_PROGRAMS:
+        return name not in _BUILT and not (above and name in _ONLY_AT_TOP)
+    return bool(_OBEYED_PATHS.fullmatch(folded(path))) and not _OBEYED_PATHS.fullmatch(above)
 
 
 def is_system(place: Place) -> bool:

@@ -127,8 +127,9 @@ def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
 def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
     """Whether a word of the line is a path that matches the pattern; None if that is uncertain.
 
-    Globs and braces stand for every file that they could match. A word without slash and dot may mean anything to an
-    unknown program: if it matches, the answer is None.
+    Globs and braces stand for every file that they could match. The answer is None for a `*` that would match only a
+    leading dot, as in `--include=*`, and for a word without slash and dot, which may mean anything to an unknown
+    program.
     """
     commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
     words = [(word, is_listed(command[0])) for command in commands for word in command]
@@ -138,22 +139,34 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
         for text, folder in itertools.product(_meanings(word), folders):
             try:
                 paths = expand(text, folder, dots=True) if is_glob(text) else [text]
-                places = [resolve(path, folder, around.home) for path in paths]
             except TooMany:
                 unsure = True
                 continue
-            except Unresolvable:
-                continue  # The command itself cannot resolve it either.
-            for place in places:
+            for path in paths:
+                try:
+                    place = resolve(path, folder, around.home)
+                except Unresolvable:
+                    continue  # The command itself cannot resolve it either.
                 if _matches(pattern, place, around):
-                    if reads or "/" in text or "." in text or is_glob(text):
+                    if _says(text, path) and (reads or "/" in text or "." in text or is_glob(text)):
                         return True
                     unsure = unsure or os.path.lexists(place.real)
     return None if unsure else False
 
 
+def _says(glob: str, path: str) -> bool:
+    """Whether the leading dots of a match are in the glob too: a shell gives `*` no hidden file."""
+    parts = zip(glob.split("/"), path.split("/"), strict=True)
+    return all(part.startswith(".") or not name.startswith(".") for part, name in parts)
+
+
 def _meanings(word: str) -> set[str]:
-    """The paths that a word may hold: itself, what follows `=`, `:` or `@`, and each word its braces make."""
+    """The paths that a word may hold: itself, what follows `=`, `:` or `@`, and each word its braces make.
+
+    What a search leaves out is none.
+    """
+    if word.startswith(("--exclude=", "--exclude-dir=")):
+        return set()
     texts = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2]} - {""}
     return {made for text in texts for made in braces(text)}
 

@@ -39,7 +39,7 @@ _TYPES = {
 """Types of ripgrep whose files are known here, by the end of their names."""
 _NO_IGNORE = frozenset({"-u", "--unrestricted", "--no-ignore", "--no-ignore-vcs"})
 _HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-."})
-_PLAIN_GLOB = re.compile(r"[\w.-]+|\*\.\w+")
+_PLAIN_GLOB = re.compile(r"[\w.-]+|\*\.\w+|\.\*")
 
 
 class Sweep:

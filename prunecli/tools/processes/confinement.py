@@ -18,7 +18,8 @@ class Confined:
     """A command as it is to be run: its words, environment and the descriptors that it inherits.
 
     `program` is the sandbox's own, "" without one; its processes are not the command's. `explain` returns one line
-    about what the sandbox blocked, from the output of a command that failed, or "".
+    about what the sandbox blocked, from the output of a command that failed, or "". `afterwards` is called when the
+    command is over, and returns one line about what the sandbox took back, or "".
     """
 
     argv: Sequence[str]
@@ -26,6 +27,7 @@ class Confined:
     descriptors: tuple[int, ...] = ()
     program: str = ""
     explain: Callable[[str], str] = _nothing
+    afterwards: Callable[[], str] = str
 
 
 class Confine(Protocol):

@@ -45,14 +45,18 @@ def project(folder: Path, *, env: bool, husky: bool) -> Scene:
         path.mkdir(parents=True)
     for name, text in (("src/a.py", "a = 1\n"), ("README.md", "# A\n"), (".gitignore", ".env\n")):
         (here.workspace / name).write_text(text)
-    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one")
-    settings = HUSKY if husky else ()
-    environ = {"PATH": os.environ["PATH"], "HOME": str(here.home), "GIT_CONFIG_NOSYSTEM": "1"}
-    for words in (("init", "-q"), ("add", "."), commit, *(("config", *setting) for setting in settings)):
-        subprocess.run(["git", *words], cwd=here.workspace, env=environ, check=True)
+    committed(here, HUSKY if husky else ())
     if env:
         (here.workspace / ".env").write_text("KEY=secret\n")
     return here
+
+
+def committed(here: Scene, settings: tuple[tuple[str, str], ...]) -> None:
+    """Make a repository of the workspace, commit everything, then configure it."""
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(here.home), "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (("init", "-q"), ("add", "."), commit, *(("config", *setting) for setting in settings)):
+        subprocess.run(["git", *words], cwd=here.workspace, env=environ, check=True)
 
 
 def test_the_corpora_have_the_size_they_claim() -> None:
@@ -60,9 +64,12 @@ def test_the_corpora_have_the_size_they_claim() -> None:
     assert len(set(HARMLESS)) == 200
 
 
+@pytest.mark.parametrize("husky", [False, True], ids=["plain", "husky"])
 @pytest.mark.parametrize("rules", [Rules(), EVERYDAY], ids=["no rules", "everyday rules"])
-def test_no_hostile_line_runs_without_a_question(tmp_path: Path, rules: Rules) -> None:
-    plain = scene(tmp_path)  # without a repository nothing is ignored
+def test_no_hostile_line_runs_without_a_question(tmp_path: Path, rules: Rules, husky: bool) -> None:
+    plain = scene(tmp_path)
+    if husky:
+        committed(plain, HUSKY)  # with the secrets: nothing is ignored
     for line in HOSTILE:
         for mode, kind in (("ask", "ask"), ("edits", "ask"), ("plan", "deny")):
             assert plain.bash(line, mode=mode, rules=rules).kind == kind, (mode, line)

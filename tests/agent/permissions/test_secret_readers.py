@@ -280,3 +280,33 @@ async def test_the_grep_tool_leaves_secrets_out_and_says_so(here: Scene) -> None
 async def test_a_glob_that_the_user_approved_is_searched(here: Scene) -> None:
     tools = Caller(here.workspace).with_(approved=True)
     assert ".env:1:{}" in await tools.text("grep", pattern="{", glob=".env")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        *((f"grep -rn KEY . --include{glob} -l", "ask") for glob in ('="*"', "=*", "='*env'", "='?env'")),
+        ("find . -name '*' -exec rm {} +", "ask"),
+        ("python3 x.py '*'", "ask"),
+        ("grep -rn KEY . --include='.e*'", "deny"),
+        ("grep -rn KEY . --include='.[e]nv'", "deny"),
+        ("rg KEY -g '{.env,x}'", "deny"),
+        ("python3 x.py .en?", "deny"),
+        ("grep -rn KEY src --exclude='.*'", "allow"),
+        ("tar cf x.tar --exclude=.env src", "ask"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+def test_a_wildcard_that_reaches_a_denied_file_only_by_its_dot_is_asked_about(
+    here: Scene, line: str, kind: str, mode: str
+) -> None:
+    wanted = "allow" if mode == "auto" and line.startswith("tar") else kind
+    assert here.bash(line, mode=mode, rules=Rules(deny=("read(.env)",))).kind == wanted
+
+
+def test_a_search_that_leaves_hidden_files_out_shows_no_secret(here: Scene) -> None:
+    (here.workspace / "deploy" / "server.pem").unlink()
+    (here.workspace / "deploy" / "id_rsa").unlink()
+    assert here.bash("grep -rn KEY . --exclude='.*'").kind == "allow"
+    (here.workspace / "deploy" / "server.pem").touch()
+    assert here.bash("grep -rn KEY . --exclude='.*'").kind == "ask"
