@@ -276,7 +276,8 @@ class Context:
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value
-        self.counts.setting(key, value)
+        if key == "model.name":
+            self.counts.model(str(value))
         if key == PREAMBLE and isinstance(value, dict):
             self.preamble = Preamble.of(tuple(value.get("system") or ()), tuple(value.get("tools") or ()))
             self._preamble_digest = self.preamble.digest()

@@ -18,7 +18,6 @@ from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
 from prunecli.model.edits import Edit
-from prunecli.model.messages import Json
 from prunecli.model.requests import Preamble
 
 
@@ -64,11 +63,6 @@ class TokenCounts(EntryTokens):
         if factor != self.factor:
             self.factor = factor
             self._news.append(factor)
-
-    def setting(self, key: str, value: Json) -> None:
-        """Note a changed setting; only the model's name matters."""
-        if key == "model.name":
-            self.model(str(value))
 
     def preamble(self, preamble: Preamble) -> None:
         """Note a new system prompt and new tool schemas."""
@@ -273,8 +267,7 @@ class TokenCounts(EntryTokens):
 
     def kept_out(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, as the endpoint counts them."""
-        scale = self.scale
-        return scale.tokens(*self._kept_out.at(response))
+        return self.scale.tokens(*self._kept_out.at(response))
 
     @property
     def scanned(self) -> Amount:
