@@ -166,8 +166,7 @@ class Context:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
-        entry = self.entries.get(seq)
-        exchange = entry.exchange if entry else None
+        exchange = entry.exchange if (entry := self.entries.get(seq)) else None
         return "in progress" if exchange and exchange is self.in_progress else ""
 
     def withheld_from(self, response: int) -> int:
