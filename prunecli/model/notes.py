@@ -27,7 +27,10 @@ PLAN_NOTE = Text(
 APPROVED = "The plan is approved. Carry it out."
 """The prompt sent when the user approves."""
 
-_FILE = re.compile(r'^<instructions file="([^"\n]*)">$', re.MULTILINE)
+DELETED = "(no longer there)"
+"""The text of an instruction file that was deleted."""
+
+_FILE = re.compile(rf'^<instructions file="([^"\n]*)">$(\n{re.escape(DELETED)}$)?', re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -75,13 +78,15 @@ def changes_told(contents: Sequence[tuple[Block, ...]]) -> str:
 
 def change_in_words(content: tuple[Block, ...]) -> str:
     """The notice for a note of changed instructions in a prompt; "" if there is none."""
-    files = [path.rpartition("/")[2] for path in _FILE.findall(changes_told([content]))]
-    named = ", ".join(dict.fromkeys(files))
-    return (
-        f"{named} changed since this session began. The model gets the new text with this prompt."
-        if named
-        else ""
+    found = _FILE.findall(changes_told([content]))
+    changed = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if not gone)
+    deleted = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if gone)
+    parts = [f"{', '.join(changed)} changed"] if changed else []
+    parts += [f"{', '.join(deleted)} {'was' if len(deleted) == 1 else 'were'} deleted"] if deleted else []
+    told = (
+        "The model gets the new text with this prompt." if changed else "The model is told with this prompt."
     )
+    return f"{' and '.join(parts)} since this session began. {told}" if parts else ""
 
 
 def plan_in(answer: str) -> str:

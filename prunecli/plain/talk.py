@@ -260,7 +260,8 @@ class Talk:
     async def _ask(self, asked: Asked) -> Answer:
         """Ask whether a call may run. Ctrl+C interrupts the run."""
         cwd = self.runtime.setup.cwd
-        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd), cwd)
+        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
+        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
         for line in sheet_lines(sheet):
             self.out(line)
         try:

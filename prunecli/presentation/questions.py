@@ -39,7 +39,9 @@ class Sheet:
     beside: str = ""
 
 
-def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
+def sheet_of(
+    asked: Asked, read: ReadText, cwd: Path, is_missing: Callable[[str], bool] = lambda _: False
+) -> Sheet:
     """Build the sheet of a call. Paths below the working directory are shown relative to it."""
     given = _seen(asked.call.input, cwd)
     diff, beside = _diff(asked, read, str(given.get("path"))), ""
@@ -52,7 +54,7 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
-        _title(asked),
+        _title(asked, is_missing),
         text,
         diff,
         one_line(sentence(seen_in(asked.reason, cwd))),
@@ -61,12 +63,15 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
     )
 
 
-def _title(asked: Asked) -> str:
+def _title(asked: Asked, is_missing: Callable[[str], bool]) -> str:
     touches = asked.touches or Touches()
     if touches.runs:
         return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
     if touches.changes:
-        return "Change this file?" if len(touches.changes) == 1 else "Change these files?"
+        if len(touches.changes) > 1:
+            return "Change these files?"
+        is_new = "content" in asked.call.input and is_missing(touches.changes[0])
+        return "Create this file?" if is_new else "Change this file?"
     return "Read this?" if not touches.is_nothing else f"Allow {one_line(asked.call.name)}?"
 
 

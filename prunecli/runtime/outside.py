@@ -80,6 +80,14 @@ def branch_of(cwd: Path) -> str:
     return ""
 
 
+def is_missing(path: str, cwd: Path) -> bool:
+    """Whether nothing has this name, not even a broken link. Call it in a thread."""
+    try:
+        return not os.path.lexists(cwd / os.path.expanduser(path))
+    except ValueError:
+        return False
+
+
 def read_text(path: str, cwd: Path) -> str | None:
     """Return the text of a regular file of moderate size, else None. Call it in a thread."""
     try:

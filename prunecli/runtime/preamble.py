@@ -13,7 +13,7 @@ from prunecli.agent.system_prompt import Surroundings, find_instructions, system
 from prunecli.context.state import Context
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
-from prunecli.model.notes import CHANGED, changes_told
+from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.runtime.setup import Setup
 from prunecli.tools.tool import Tool, definition
@@ -97,7 +97,7 @@ def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
     lines = [one[0] for one in _LINE.finditer(now[0]) if facts.get(one[1], one[0]) != one[0]]
     files = [text for text in now[1:] if text not in before]
     gone = _names(before[1:]) - _names(now[1:])
-    removed = [f'<instructions file="{name}">\n(no longer there)\n</instructions>' for name in sorted(gone)]
+    removed = [f'<instructions file="{name}">\n{DELETED}\n</instructions>' for name in sorted(gone)]
     return [*lines, *files, *removed]
 
 

@@ -3,6 +3,7 @@ command."""
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from prunecli.agent.execute import Answer, Asked
@@ -43,7 +44,8 @@ class Asking:
         from prunecli.tui.widgets.permission import PermissionPanel
 
         program, cwd = self._program, self._cwd
-        sheet = await asyncio.to_thread(sheet_of, asked, lambda path: outside.read_text(path, cwd), cwd)
+        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
+        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
         panel = PermissionPanel(sheet, program.palette)
         self._answer = asyncio.get_running_loop().create_future()
         self._port.ask(panel)

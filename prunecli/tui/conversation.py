@@ -46,7 +46,7 @@ from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.activity import HINT_SECONDS
 from prunecli.tui.widgets.completer import Completer
-from prunecli.tui.widgets.prompt import PLACEHOLDER
+from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from prunecli.tui.session_loading import SessionLoading
     from prunecli.tui.widgets.question import Question
 
-READ_ONLY = "Read-only session. /resume ID --fork continues in a copy"
+READ_ONLY = ("Read-only session. /resume ID --fork continues in a copy", "Read-only session")
 LONG_SECONDS = 10.0
 """Seconds after which the end of a run is reported by a desktop notification."""
 
@@ -126,7 +126,7 @@ class Conversation:
         for notice in session_notices(self.runtime, session):
             self.say(notice, Level.WARNING)
         self.runs.can_go_on = self.runtime.unfinished and not session.read_only
-        self.prompt.placeholder = READ_ONLY if session.read_only else PLACEHOLDER
+        self.prompt.offer(*(READ_ONLY if session.read_only else PLACEHOLDERS))
         if self.runs.can_go_on:
             self.say("This session was interrupted. Press Enter to continue")
         self.show_status()
@@ -253,7 +253,7 @@ class Conversation:
     def show_guide(self) -> None:
         """Show in the empty prompt what Enter would send."""
         line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
-        self.prompt.placeholder = f"Enter: {line}" if line else PLACEHOLDER
+        self.prompt.offer(*([f"Enter: {line}"] if line else PLACEHOLDERS))
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
         """Handle queued input."""
@@ -287,7 +287,7 @@ class Conversation:
         """Show that a run began."""
         self._doing = CurrentActivity()
         self.frame.activity.begin(words)
-        self.prompt.placeholder = PLACEHOLDER
+        self.prompt.offer(*PLACEHOLDERS)
         self._program.show_state("working")
 
     def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:

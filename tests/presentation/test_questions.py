@@ -129,6 +129,20 @@ def test_a_new_tool_is_shown_whole_whatever_its_arguments_are_called() -> None:
     assert "command: rm y" in shown.text
 
 
+@pytest.mark.parametrize(
+    ("given", "missing", "title"),
+    [
+        ({"content": "x"}, True, "Create this file?"),
+        ({"content": "x"}, False, "Change this file?"),
+        ({"old_string": "x", "new_string": "y"}, True, "Change this file?"),
+    ],
+)
+def test_a_file_that_is_not_there_is_created(given: dict[str, str], missing: bool, title: str) -> None:
+    call = ToolUse("t1", "write" if "content" in given else "edit", {"path": "a", **given})
+    asked = Asked(call, Touches(changes=("a",)), "why", "")
+    assert sheet_of(asked, {}.get, CWD, {"a": missing}.__getitem__).title == title
+
+
 def test_every_command_that_a_call_runs_is_shown() -> None:
     touches = Touches(runs=("make", "make\x1b test"))
     shown = sheet_of(

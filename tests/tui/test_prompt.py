@@ -12,6 +12,7 @@ from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.conversation import _commands
+from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import until
 
@@ -338,3 +339,14 @@ async def test_an_answer_that_ended_early_says_so_once(tmp_path: Path, reason: s
         await s.idle()
         notices = [entry for entry in s.entries if isinstance(entry, Notice)]
         assert len(notices) == 1
+
+
+async def test_the_empty_prompt_says_as_much_as_fits(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(50, 20)) as s:
+        assert s.frame.prompt.placeholder == "Ask, or / for commands, @ for files"
+        await s.pilot.resize_terminal(100, 20)
+        await s.until_shown(PLACEHOLDERS[0])
+        await s.pilot.resize_terminal(30, 20)
+        await s.until_shown(PLACEHOLDERS[2])
+        s.frame.prompt.offer("Enter: read every module of the package")
+        assert s.frame.prompt.placeholder.endswith("…")

@@ -156,6 +156,14 @@ def mark_row(pruned: str, sheet: Sheet) -> Row:
     return Row(segments, cells + len(RESTORE), 2, hot=(cells, cells + len(RESTORE)))
 
 
+def fold_row(more: str, sheet: Sheet, folded: bool) -> Row:
+    """The line below the start of a long prompt, or below all of it: then it is not copied with the text."""
+    text = clip(f"{'▸' if folded else '▾'} {more}", sheet.width)
+    row = Row([Segment(text, sheet.inks.muted)], width_of(text), 2 if folded else len(text))
+    row.join = None if folded else ""
+    return row
+
+
 def divider_row(label: str, sheet: Sheet) -> Row:
     """A rule with a label."""
     inks, width = sheet.inks, sheet.width

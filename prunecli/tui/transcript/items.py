@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from prunecli.figures import duration
@@ -26,6 +27,7 @@ from prunecli.tui.transcript.headers import (
     SPINNER,
     Face,
     divider_row,
+    fold_row,
     foldable,
     header_cells,
     header_row,
@@ -47,7 +49,7 @@ from prunecli.tui.transcript.parts import (
     References,
     TextPart,
 )
-from prunecli.tui.transcript.pieces import diff_parts, output_parts, pieces
+from prunecli.tui.transcript.pieces import diff_parts, opening, output_parts, pieces
 from prunecli.tui.transcript.rows import Row, width_of
 from prunecli.tui.transcript.splitter import Splitter, split
 
@@ -116,7 +118,14 @@ class Item:
     def can_fold(self) -> bool:
         """Whether it has a line to click and contents below."""
         entry = self.entry
+        if isinstance(entry, Prompt):
+            return _is_long(entry)
         return isinstance(entry, Thinking) or (isinstance(entry, ToolCall) and foldable(entry))
+
+    def folds_at(self, block: "Block") -> bool:
+        """Whether a click on this block folds or unfolds it."""
+        at = next((one for one in self.blocks if one.number == TAIL), None) if _is_prompt(self) else None
+        return self.can_fold and block is (at or self.blocks[0])
 
 
 class Block:
@@ -202,8 +211,7 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
     dimmed = bool(item.pruned)
     match entry:
         case Prompt():
-            for number, (piece, glued) in enumerate(pieces(entry.text.rstrip("\n"))):
-                yield number, PromptPart(piece, entry.origin, not number, glued, dimmed)
+            yield from _prompt_parts(item, entry)
         case Assistant() if item.stream is None and len(entry.text) <= WHOLE_CHARS:
             yield 0, MarkdownPart(entry.text, dimmed)
         case Assistant() if item.stream is None:
@@ -227,6 +235,14 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
             yield 0, LinePart(entry.label, divider_row)
     if dimmed and isinstance(entry, Prompt | Assistant):
         yield MARK, LinePart(item.pruned, mark_row)
+
+
+def _prompt_parts(item: Item, entry: Prompt) -> Iterator[tuple[int, Part]]:
+    yield 0, PromptPart(opening(_said(entry))[0], entry.origin, dimmed=bool(item.pruned))
+    if not item.folded:
+        yield from enumerate(inner_parts(item), 1)
+    if item.can_fold:
+        yield TAIL, LinePart(_more(entry), partial(fold_row, folded=item.folded))
 
 
 _LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 0}
@@ -266,6 +282,10 @@ def inner_parts(item: Item) -> Iterator[Part]:
         if item.stream:
             growing = item.stream.splitter.tail() or NOTHING
             yield ChunkPart(growing, item.references or {}, dimmed=True, bar=True)
+    elif isinstance(entry, Prompt):
+        _, rest, cut = opening(_said(entry))
+        for number, (piece, glued) in enumerate(pieces(rest) if rest else ()):
+            yield PromptPart(piece, entry.origin, False, glued or (cut and not number), bool(item.pruned))
     elif isinstance(entry, ToolCall):
         if long_argument(entry):
             beside, outcome = header_cells(entry), width_of(entry.outcome)
@@ -281,7 +301,26 @@ def starts_folded(entry: Entry) -> bool:
     """Whether an entry is folded before the user changes it."""
     if isinstance(entry, ToolCall):
         return not isinstance(entry.body, Diff) if entry.folded is None else entry.folded
-    return isinstance(entry, Thinking) and entry.folded
+    return _is_long(entry) if isinstance(entry, Prompt) else isinstance(entry, Thinking) and entry.folded
+
+
+def _said(entry: Prompt) -> str:
+    return entry.text.rstrip("\n")
+
+
+def _is_prompt(item: Item) -> bool:
+    return isinstance(item.entry, Prompt)
+
+
+def _is_long(entry: Prompt) -> bool:
+    return bool(opening(_said(entry))[1])
+
+
+def _more(entry: Prompt) -> str:
+    """What a folded prompt does not show."""
+    rest = opening(_said(entry))[1]
+    lines = rest.count("\n") + 1
+    return f"{lines:,} more lines" if lines > 1 else f"{len(rest):,} more characters"
 
 
 def below_gap(above: Item, item: Item) -> bool:

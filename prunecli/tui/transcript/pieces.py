@@ -14,8 +14,23 @@ from prunecli.tui.transcript.parts import ChunkPart, DiffPart, Part, TextPart
 PIECE_CHARS = 8_000
 PIECE_LINES = 200
 DIFF_LINES = 150
+LONG_PROMPT_LINES, LONG_PROMPT_CHARS = 20, 3_000
+"""Maximum lines and characters of a prompt that is shown in full at first."""
+OPENING_LINES, OPENING_CHARS = 8, 800
+"""What is shown of a longer one."""
 MOST_CODE = 400_000
 """Maximum characters of tool output that is highlighted."""
+
+
+def opening(text: str) -> tuple[str, str, bool]:
+    """Split a long prompt into the start that is always shown and the rest, "" for a short one; with whether the rest
+    continues a cut line."""
+    if text.count("\n") < LONG_PROMPT_LINES and len(text) <= LONG_PROMPT_CHARS:
+        return text, "", False
+    lines = text[:OPENING_CHARS].split("\n", OPENING_LINES)
+    end = len("\n".join(lines[:OPENING_LINES]))
+    glued = text[end] != "\n"
+    return text[:end], text[end if glued else end + 1 :], glued
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:

@@ -177,7 +177,7 @@ class Transcript(Navigator, can_focus=True):
             self._fold([item], not item.folded)
 
     def toggle_all(self) -> None:
-        """Unfold every tool call and thought, or fold them if none on the screen is folded.
+        """Unfold every tool call, thought and long prompt, or fold them if none on the screen is folded.
 
         The screen changes at once, the rest of a long session gradually.
         """
@@ -240,7 +240,7 @@ class Transcript(Navigator, can_focus=True):
         item = block.item
         if row.hot and row.hot[0] <= x < row.hot[1]:
             self.post_message(self.RestoreRequested(self, item.key))
-        elif block is item.blocks[0] and row.segments and item.can_fold:
+        elif row.segments and item.folds_at(block):
             self.toggle(item.key)
 
     def action_toggle_cursor(self) -> None:

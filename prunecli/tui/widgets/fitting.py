@@ -1,4 +1,4 @@
-"""Fits a line to a width by shortening its pieces, the least important first."""
+"""Fits a line to a width by shortening its pieces, the least important first. No word is ever cut."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,8 +12,8 @@ GAP = " · "
 class Piece(NamedTuple):
     """A piece of a line.
 
-    `forms` run from the longest to the shortest, "" omits it; the lowest weight shrinks first. `glue` precedes it
-    unless it is the first.
+    `forms` run from the longest to the shortest, "" omits it; the lowest weight shrinks first. Once all are at their
+    shortest, the lowest weight goes first too. `glue` precedes it unless it is the first.
     """
 
     forms: tuple[str, ...]
@@ -28,6 +28,7 @@ def fitted(left: Sequence[Piece], right: Sequence[Piece], width: int) -> Content
     pieces = [*left, *right]
     while _width(left, right, chosen) > width:
         able = [at for at, piece in enumerate(pieces) if chosen[at] + 1 < len(piece.forms)]
+        able = able or [at for at, piece in enumerate(pieces) if chosen[at] < len(piece.forms)]
         if not able:
             break
         chosen[min(able, key=lambda at: pieces[at].weight)] += 1
@@ -46,7 +47,7 @@ def _width(left: Sequence[Piece], right: Sequence[Piece], chosen: Sequence[int])
 def _texts(pieces: Sequence[Piece], chosen: Sequence[int]) -> list[tuple[str, str]]:
     texts: list[tuple[str, str]] = []
     for piece, form in zip(pieces, chosen, strict=True):
-        if text := piece.forms[form]:
+        if text := "".join(piece.forms[form : form + 1]):
             if texts:
                 texts.append((piece.glue, "$muted"))
             texts.append((text, piece.style))

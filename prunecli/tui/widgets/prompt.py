@@ -11,6 +11,7 @@ from prunecli.presentation import completion
 from prunecli.presentation.prompt_history import History
 from prunecli.tui.messages import ActionAsked, PromptSubmitted, Typed
 from prunecli.tui.prompting.draft import Draft
+from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Editor
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question
 
 PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
+PLACEHOLDERS = (PLACEHOLDER, "Ask, or / for commands, @ for files", "Ask, or / for commands", "Ask")
+"""What the empty prompt says, for narrower and narrower screens."""
 
 _TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})
 _TO_QUESTIONS = {"submit": "enter", "interrupt": "escape", "quit": "ctrl+c", "older": "up", "newer": "down"}
@@ -41,7 +44,8 @@ class Prompt(Editor):
         super().__init__(id="prompt")
         self.keys = keys
         self.past = History()
-        self.placeholder = PLACEHOLDER
+        self._offers: tuple[str, ...] = ()
+        self.offer(*PLACEHOLDERS)
         self._completer: Completer | None = None
         self._wanted: completion.Wanted | None = None
         self._before_search: Draft | None = None
@@ -57,6 +61,16 @@ class Prompt(Editor):
         """Restore a draft."""
         self.pastes.texts = dict(draft.pastes)
         self.put_text(draft.text)
+
+    def offer(self, *forms: str) -> None:
+        """Show the first of these texts that fits while the prompt is empty, else the start of the last one."""
+        self._offers, room = forms, self.content_size.width
+        fitting = (form for form in forms if not room or width_of(form) <= room)
+        self.placeholder = next(fitting, clip(forms[-1], room))
+
+    def on_resize(self) -> None:
+        """Choose the text again."""
+        self.offer(*self._offers)
 
     def take(self) -> str:
         """Return the text with every paste, add it to the history and clear the prompt."""

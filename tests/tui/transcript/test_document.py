@@ -356,3 +356,30 @@ def test_rows_are_forgotten_and_made_again():
     before = texts(made)
     assert sum(block.rows is not None for block in made.layout.heights) == KEPT_BLOCKS
     assert texts(made) == before
+
+
+PASTE = "look at this\n" + "\n".join(f"line {number}" for number in range(200)) + "\n"
+
+
+def test_a_long_prompt_shows_its_start_until_it_is_unfolded():
+    made = document(Prompt(PASTE), width=40)
+    assert texts(made) == ["❯ look at this", *(f"  line {number}" for number in range(7)), "▸ 193 more lines"]
+    made.fold(item(made, 0), False)
+    whole = ["❯ look at this", *(f"  line {number}" for number in range(200)), "▾ 193 more lines"]
+    assert [row.rstrip() for row in texts(made)] == whole
+    made.fold(item(made, 0), True)
+    assert len(texts(made)) == 9
+
+
+@pytest.mark.parametrize("text", ["", "x\n" * 20, "x" * 3_000, "x\n" * 19 + "y"])
+def test_a_prompt_that_is_not_long_is_shown_in_full(text: str):
+    made = document(Prompt(text), width=40)
+    assert not item(made, 0).can_fold
+    assert "".join(row[2:].strip() for row in texts(made)) == text.replace("\n", "")
+
+
+def test_a_long_line_of_a_prompt_is_cut_and_joined_again():
+    made = document(Prompt("x" * 5_000), width=40)
+    assert texts(made)[-1] == "▸ 4,200 more characters"
+    made.fold(item(made, 0), False)
+    assert "".join(row[2:].strip() for row in texts(made)[:-1]) == "x" * 5_000

@@ -69,7 +69,10 @@ def test_code_is_copied_as_it_was():
 
 def test_a_long_line_that_was_cut_is_one_line_again():
     line = "word " * 4000
-    assert copied(Prompt(line.strip())) == line.strip()
+    made = document(Prompt(line.strip()))
+    assert selected_text(made, EVERYTHING._replace(start=0)).endswith("\n19,199 more characters")
+    made.fold(item(made, 0), False)
+    assert selected_text(made, EVERYTHING._replace(start=0)) == line.strip()
     assert copied(Assistant(line.strip())) == line.strip()
     assert copied(Assistant(f"```\n{'z' * 20_000}\n```")) == "z" * 20_000
     output = ToolCall("read", "x", ToolState.OK, body=Output("y" * 20_000), folded=False)

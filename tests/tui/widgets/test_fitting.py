@@ -27,8 +27,11 @@ def test_wide_characters_count_as_two_cells() -> None:
     assert fitted([Piece(("🔪 1",))], [Piece(("x",))], 8).plain == "🔪 1   x"
 
 
-def test_a_line_that_cannot_fit_is_as_short_as_it_gets() -> None:
-    assert fitted(LEFT, RIGHT, 3).plain == "important$1.00"
+@pytest.mark.parametrize(
+    ("width", "line"), [(14, "important     "), (9, "important"), (8, " " * 8), (-2, "")]
+)
+def test_pieces_that_cannot_fit_are_left_out_whole(width: int, line: str) -> None:
+    assert fitted(LEFT, RIGHT, width).plain == line
 
 
 def test_nothing_is_nothing() -> None:

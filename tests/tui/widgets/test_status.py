@@ -128,3 +128,24 @@ def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> N
 def test_the_bar_fills_and_its_color_warns() -> None:
     assert [bar(part) for part in (0.0, 0.38, 1.0, 1.7)] == ["░░░░░░", "▓▓░░░░", "▓▓▓▓▓▓", "▓▓▓▓▓▓"]
     assert [level(part) for part in (0.5, 0.8, 0.95)] == ["$muted", "$warning", "bold $error"]
+
+
+@pytest.mark.parametrize("width", range(80))
+def test_no_word_of_a_status_line_is_cut(width: int) -> None:
+    held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
+    full = status(
+        held=held, trusted=False, sandbox="no sandbox", ledger=replace(LEDGER, cleared_tokens=9_000)
+    )
+    wide = f"{pruning_line(full, 300)} {session_line(full, 'cache warm 3m12s', 300)}".split()
+    for line in (pruning_line(full, width), session_line(full, "cache warm 3m12s", width)):
+        assert line.cell_length <= width
+        assert set(line.plain.split()) <= {
+            *wide,
+            "held",
+            "31.0K",
+            "~25.0K",
+            "8",
+            "38%",
+            "sonnet-5-5",
+            "read-only",
+        }
