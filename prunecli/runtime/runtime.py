@@ -11,10 +11,10 @@ from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
-from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
+from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
@@ -47,7 +47,7 @@ from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
-from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -89,16 +89,7 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = SessionGatekeeper(
-            _rules(self.config),
-            self.config.permissions.mode,
-            setup.trusted,
-            setup.cwd,
-            setup.places.home,
-            (setup.places.key_file, setup.places.trust_store),
-            lambda asked: self.asker(asked),
-            search_path=setup.child_env.get("PATH"),
-        )
+        self.gatekeeper = keeper_of(setup, lambda asked: self.asker(asked))
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
@@ -358,7 +349,7 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), rules_of(config)
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
@@ -373,8 +364,3 @@ class Runtime:
         self.sandbox.close()
         self.drop_resuming()
         self.session.close()
-
-
-def _rules(config: Config) -> Rules:
-    permissions = config.permissions
-    return Rules(permissions.allow, permissions.ask, permissions.deny)
