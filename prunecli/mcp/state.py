@@ -1,5 +1,6 @@
 """What is known of one server: values that any thread may read, made anew at each change."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -39,6 +40,26 @@ class RemotePrompt:
     name: str
     description: str = ""
     arguments: tuple[tuple[str, bool], ...] = ()
+
+    def given(self, text: str) -> dict[str, str]:
+        """The arguments of a typed text, in order; quotes keep words together, and the last takes the rest.
+
+        Raises ValueError that says how to call it.
+        """
+        usage = " ".join(f"<{name}>" if needed else f"[{name}]" for name, needed in self.arguments)
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+        if len(words) > len(self.arguments):
+            if not self.arguments:
+                raise ValueError("it takes no arguments")
+            at = len(self.arguments) - 1
+            words = [*words[:at], " ".join(words[at:])]
+        given = dict(zip((name for name, _ in self.arguments), words, strict=False))
+        if any(needed and name not in given for name, needed in self.arguments):
+            raise ValueError(f"it needs {usage}")
+        return given
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
@@ -98,6 +99,7 @@ class Runtime:
         self.expectations = expectations_of(setup.places)
         self.session = self._new_session()
         self._watch(self.session)
+        self.servers = RemoteServers(self)
 
     # Sessions ------------------------------------------------------------------------------------------------
 
@@ -189,7 +191,8 @@ class Runtime:
             raise UsageError("the prompt is blank", "type a prompt")
         changes = [Text(change)] if (change := self.prepare()) else []
         plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
-        content = Text(checked(words, self.choices.window)), *images, *plan, *changes
+        attached = await self.servers.attached(words) if origin == "prompt" else ()
+        content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -197,6 +200,7 @@ class Runtime:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
         self.sandbox.begin()
+        self.servers.begin()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -269,7 +273,8 @@ class Runtime:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
         confine = self.sandbox.confine(granted=granted)
-        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
+        servers = self.servers.in_use
+        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine, servers=servers)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -353,6 +358,7 @@ class Runtime:
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
+        self.servers.reload()
         if self.session.context.counts.counter.name != config.pruning.estimator:
             refold(self.session, self.new_context(), self.on_session)
 
@@ -361,6 +367,7 @@ class Runtime:
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()
+        await self.servers.close()
         self.sandbox.close()
         self.drop_resuming()
         self.session.close()
