@@ -122,11 +122,17 @@ def _image(data: str, kind: str) -> Block:
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether a text of the content is this value, as the protocol asks of servers."""
+    """Whether a text of the content is this value, as the protocol asks of servers.
+
+    The SDK wraps a value that is no object as `result`.
+    """
+    values = [value, value["result"]] if isinstance(value, dict) and value.keys() == {"result"} else [value]
     for block in content:
-        if isinstance(block, Text) and block.text.lstrip()[:1] in ("{", "["):
+        if isinstance(block, Text):
+            if block.text in values:
+                return True
             try:
-                if json.loads(block.text) == value:
+                if json.loads(block.text) in values:
                     return True
             except (ValueError, RecursionError):
                 continue

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -10,9 +9,6 @@ from prunecli.mcp.asking import Elicitation, Field, Reply
 from prunecli.sanitize import one_line, source
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
-
-if TYPE_CHECKING:
-    from prunecli.tui.widgets.question import Row
 
 NO = "No, tell the server nothing"
 TYPE_IT = "Send the text typed below"

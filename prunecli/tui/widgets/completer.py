@@ -18,7 +18,7 @@ Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
 
 
 class Completer:
-    """Completion for one prompt. `root` is the absolute folder whose files `@` offers, with `resources` of servers."""
+    """Completion for one prompt. `@` offers the files of `root`, an absolute folder, and `resources`."""
 
     def __init__(
         self,
