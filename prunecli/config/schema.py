@@ -132,6 +132,13 @@ class Schema(NamedTuple):
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
+        if key[0] == "mcp":
+            from prunecli.mcp.definition import name_problem, text_problem
+
+            if problem := name_problem(key[1]):
+                fault(key[:2], problem, "")
+            if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
+                fault(key[:3], problem, "")
         if key[0] == "permissions" and key[1] != "mode":
             from prunecli.agent.permissions.rules import parse_rule
 

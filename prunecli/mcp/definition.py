@@ -20,7 +20,8 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 DEFAULT_TIMEOUT = 60.0
 MAX_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9_.@+~ -]+")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+"""A reference to a variable of the environment: its name, and its default or None."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -101,7 +102,7 @@ class Definition:
 
     def variables(self) -> tuple[str, ...]:
         """The names of the environment variables that the definition uses, sorted."""
-        return tuple(sorted({match[1] for _, text in self._texts() for match in _VARIABLE.finditer(text)}))
+        return tuple(sorted({match[1] for _, text in self._texts() for match in VARIABLE.finditer(text)}))
 
     def expanded(self, environ: Mapping[str, str]) -> "Definition":
         """Return the definition with its variables filled in.
@@ -110,7 +111,7 @@ class Definition:
         usable once it is filled in. An empty variable with a default takes the default, as in a shell.
         """
         for key, text in self._texts():
-            for match in _VARIABLE.finditer(text):
+            for match in VARIABLE.finditer(text):
                 if match[2] is None and match[1] not in environ:
                     raise self.error(
                         key,
@@ -119,7 +120,7 @@ class Definition:
                     )
 
         def fill(text: str) -> str:
-            return _VARIABLE.sub(lambda match: environ.get(match[1], "") or match[2] or "", text)
+            return VARIABLE.sub(lambda match: environ.get(match[1], "") or match[2] or "", text)
 
         filled = replace(
             self,
@@ -145,31 +146,36 @@ class Definition:
         if problem := name_problem(self.name):
             yield "", problem, ""
         for key, text in self._texts():
-            if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-                yield key, "contains a character that no program can be given", ""
+            if problem := text_problem(key, text):
+                yield key.partition(".")[0], problem, ""
         if self.timeout <= 0:
             yield "timeout", f"expected seconds above 0, got {self.timeout:g}", ""
-        yield from self._stdio_problems() if self.transport == "stdio" else self._http_problems()
-
-    def _stdio_problems(self) -> Iterator[tuple[str, str, str]]:
-        if not self.command.strip():
+        local = self.command or self.args or self.env or self.cwd
+        if self.transport == "stdio" and not self.command.strip():
             yield "command", "expected a program, got nothing", ""
-        if self.url:
+        if self.transport != "stdio" and not self.url:
+            yield "url", "expected an https URL", ""
+        if self.url if self.transport == "stdio" else local:
             yield "url", "not both command and url", "command starts a server, url reaches one"
-        for name in self.env:
-            if not _VARIABLE_NAME.fullmatch(name):
-                yield "env", f"not the name of a variable: {name[:40]!r}", ""
 
-    def _http_problems(self) -> Iterator[tuple[str, str, str]]:
-        if self.command or self.args or self.env or self.cwd:
-            yield "url", "not both command and url", "command starts a server, url reaches one"
-        if problem := "" if _VARIABLE.search(self.url) else url_problem(self.url):
-            yield "url", problem, ""
-        for name, value in self.headers.items():
-            if not _HEADER_NAME.fullmatch(name):
-                yield "headers", f"not the name of a header: {name[:40]!r}", ""
-            if not value.isprintable() or not value.isascii():
-                yield f"headers.{name}", "expected printable ASCII", ""
+
+def text_problem(key: str, text: str) -> str:
+    """Why a value cannot work at a key ("url", "env.NAME", "headers.NAME"), or "". It may contain references.
+
+    A header's value is not quoted, and neither is a variable's: they may be secrets.
+    """
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        return "contains a character that no program can be given"
+    table, _, name = key.partition(".")
+    if table == "env" and not _VARIABLE_NAME.fullmatch(name):
+        return f"not the name of a variable: {name[:40]!r}"
+    if table == "headers" and not _HEADER_NAME.fullmatch(name):
+        return f"not the name of a header: {name[:40]!r}"
+    if table == "headers" and not (text.isprintable() and text.isascii()):
+        return f"{name}: expected printable ASCII"
+    if table == "url" and text and not VARIABLE.search(text):
+        return url_problem(text)
+    return ""
 
 
 def name_problem(name: str) -> str:
