@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import replace
 
 from prunecli.config import Config
-from prunecli.config.options import Spill
+from prunecli.config.options import McpServer, Spill
 from prunecli.config.sample import UNSET, sample
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
@@ -43,6 +43,8 @@ def test_uncommented_every_value_is_the_default(tmp_path):
     assert config.strategy_options("pi") == here.strategies.options_class("pi")()
     documented = {item.key for item in config.items(["pi", "adaptive", "importance"])}
     assert documented == {".".join(key) for key in config.found}
+    server = config.mcp["my-server"]
+    assert replace(server, command="npx", args=(), env={}, headers={}) == McpServer(command="npx")
 
 
 def test_the_shipped_one_uncommented_loads_too(tmp_path):

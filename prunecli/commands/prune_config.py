@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
+from prunecli.config.effective import displayed
+from prunecli.config.keys import parse
 from prunecli.config.references import import_own
 from prunecli.config.save import save
 from prunecli.context.expectations import Caps
@@ -49,15 +51,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [_table(runtime)]
     key, _, text = rest.partition(" ")
     if not text:
-        value = runtime.config.value(key)
+        value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)
-    said = f"{key} = {json.dumps(changed.value(key))} for this session"
+    shown = displayed(parse(key) or ("",), changed.value(key))
+    said = f"{key} = {json.dumps(shown)} for this session"
     if keep:
         note = save(runtime.setup.places, changed, key, text)
-        said = f"{key} = {json.dumps(changed.value(key))}, saved" + (f"; {note}" if note else "")
+        said = f"{key} = {json.dumps(shown)}, saved" + (f"; {note}" if note else "")
     return [Say(said)]
 
 

@@ -3,6 +3,7 @@
 from prunecli.config.effective import Config, Item
 from prunecli.config.options import (
     Compaction,
+    McpServer,
     Model,
     ModelFacts,
     Permissions,
@@ -18,6 +19,7 @@ __all__ = [
     "Compaction",
     "Config",
     "Item",
+    "McpServer",
     "Model",
     "ModelFacts",
     "Permissions",

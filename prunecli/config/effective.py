@@ -13,6 +13,7 @@ from prunecli.config.layer import KINDS, Kind, Layer, text_value
 from prunecli.config.options import (
     SECTIONS,
     Compaction,
+    McpServer,
     Model,
     ModelFacts,
     Permissions,
@@ -63,6 +64,7 @@ class Config:
     compaction: Compaction = field(default_factory=Compaction)
     permissions: Permissions = field(default_factory=Permissions)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    mcp: Mapping[str, McpServer] = field(default_factory=dict)
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
     strategies: Strategies = field(default_factory=shipped_strategies, repr=False)
@@ -191,7 +193,18 @@ class Config:
             for item in declared(owner).values():
                 yield from self._items((*above, item.name), item.type, getattr(value, item.name))
         else:
-            yield Item(dotted(above), value, self._origin(above))
+            yield Item(dotted(above), displayed(above, value), self._origin(above))
+
+
+def displayed(key: Key, value: Any) -> Any:
+    """A value as a screen may show it: without the secrets that an MCP server is given."""
+    if key[0] != "mcp" or not isinstance(value, str):
+        return value
+    from prunecli.mcp.starting import masked, masked_url  # deferred: few configurations name servers
+
+    if key[2] == "url":
+        return masked_url(value)
+    return masked(value) if key[2] in ("env", "headers") else value
 
 
 def config_of(

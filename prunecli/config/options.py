@@ -116,7 +116,7 @@ class Tools(Section):
     enabled: Annotated[
         tuple[str, ...],
         "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
-    ] = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
+    ] = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall", "mcp")
     max_output_bytes: Annotated[Count, "Maximum bytes of one tool result."] = 100_000
     bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0
     snapshots: Annotated[
@@ -265,6 +265,44 @@ class Ui(Section):
             raise ValueError(f"keys.{wrong[0]}: {wrong[1]}")
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class McpLogin(Section):
+    """The login at a server that asks for one."""
+
+    enabled: Annotated[bool, "Log in with OAuth if the server asks for it: /mcp login NAME."] = True
+    client_id: Annotated[str, "The client id, if the server does not register clients by itself."] = ""
+    callback_port: Annotated[
+        int, "The port of the redirect http://localhost:PORT/callback registered for it; 0: any.", (0, 65535)
+    ] = 0
+    scopes: Annotated[tuple[str, ...], "Scopes to ask for instead of those that the server names."] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class McpServer(Section):
+    """An MCP server: a program to start (command) or an address (url). Values may contain ${VARIABLE} or
+    ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Not allowed in project files;
+    projects have .mcp.json."""
+
+    command: Annotated[str, "The program to start."] = ""
+    args: Annotated[tuple[str, ...], "Its arguments."] = ()
+    env: Annotated[
+        Mapping[str, str], "Its environment, besides PATH, HOME and a few more; no key of prunecli is in it."
+    ] = field(default_factory=dict)
+    cwd: Annotated[str, "The folder it runs in; empty: the current one."] = ""
+    url: Annotated[str, "The address of a server that runs elsewhere, https; http only on this machine."] = ""
+    transport: Annotated[Literal["http", "sse"], "The protocol at this address; sse is the old one."] = "http"
+    headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
+    oauth: Annotated[McpLogin, "How to log in at a server that asks for it."] = McpLogin()
+    enabled: Annotated[bool, "Connect to this server."] = True
+    timeout: Annotated[float, (0.1, 86_400), "Seconds to connect, or of a call without progress."] = 60.0
+
+    def __post_init__(self) -> None:
+        if self.command and self.url:
+            raise ValueError("url: expected command or url, not both")
+        if not self.command and not self.url:
+            raise ValueError("command: expected command or url, got neither")
+
+
 SECTIONS: Mapping[str, Any] = {
     "model": Model,
     "models": Mapping[str, ModelFacts],
@@ -273,6 +311,7 @@ SECTIONS: Mapping[str, Any] = {
     "compaction": Compaction,
     "permissions": Permissions,
     "sandbox": Sandbox,
+    "mcp": Mapping[str, McpServer],
     "ui": Ui,
 }
 """The sections by name, in the order of `config show`."""

@@ -34,8 +34,23 @@ environment; flags and --set KEY=VALUE. Rules in [permissions] add up instead.
 
 Never put a credential here. Use ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or `prunecli login`."""
 
-EXAMPLES: Mapping[Key, str] = {("models",): "my-model", ("ui", "keys"): "submit"}
+EXAMPLES: Mapping[Key, str] = {
+    ("models",): "my-model",
+    ("mcp",): "my-server",
+    ("mcp", "my-server", "env"): "API_TOKEN",
+    ("mcp", "my-server", "headers"): "Authorization",
+    ("ui", "keys"): "submit",
+}
 """An example name for each table of free keys."""
+
+VALUES: Mapping[Key, Any] = {
+    ("mcp", "my-server", "command"): "npx",
+    ("mcp", "my-server", "args"): ("-y", "@modelcontextprotocol/server-filesystem", "."),
+    ("mcp", "my-server", "env", "API_TOKEN"): "${API_TOKEN}",
+    ("mcp", "my-server", "headers", "Authorization"): "Bearer ${API_TOKEN}",
+    ("ui", "keys", "submit"): "ctrl+s",
+}
+"""Example values for keys of free tables, and for those without a usable default."""
 
 UNSET: Mapping[str, Any] = {
     "max_tokens": 32_000,
@@ -112,10 +127,9 @@ def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozense
             continue
         yield from _comment(_doc(item.doc, item))
         if is_mapping(item.type):
-            yield f'#{dotted((*name, EXAMPLES[(*key, *name)]))} = "ctrl+s"'
-        else:
-            default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
-            yield f"#{dotted(name)} = {in_toml(default)}"
+            name = (*name, EXAMPLES[(*key, *name)])
+        default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
+        yield f"#{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
 
 
 def _doc(doc: str, item: Any) -> str:

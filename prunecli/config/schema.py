@@ -122,9 +122,9 @@ class Schema(NamedTuple):
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
-            from prunecli.tools.registry import ALIASES, names
+            from prunecli.tools.registry import ALIASES, PAIRS, names
 
-            tools = names()
+            tools = tuple(dict.fromkeys((*PAIRS, *names())))
             for name in value:
                 if name not in tools and name not in ALIASES:
                     fault(
@@ -132,6 +132,13 @@ class Schema(NamedTuple):
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
+        if key[0] == "mcp":
+            from prunecli.mcp.definition import name_problem, text_problem
+
+            if problem := name_problem(key[1]):
+                fault(key[:2], problem, "")
+            if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
+                fault(key[:3], problem, "")
         if key[0] == "permissions" and key[1] != "mode":
             from prunecli.agent.permissions.rules import parse_rule
 

@@ -51,6 +51,11 @@ def sheet_of(
         beside = _fields({key: value for key, value in given.items() if value not in commands})
         if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
             text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # it can be read in full there
+    elif asked.touches and asked.touches.calls:
+        arguments = given.get("arguments")
+        text = "\n".join(
+            filter(None, [*map(one_line, asked.touches.calls), _fields(arguments) if arguments else ""])
+        )
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
@@ -67,6 +72,8 @@ def _title(asked: Asked, is_missing: Callable[[str], bool]) -> str:
     touches = asked.touches or Touches()
     if touches.runs:
         return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
+    if touches.calls:
+        return "Call this MCP tool?"
     if touches.changes:
         if len(touches.changes) > 1:
             return "Change these files?"

@@ -1,0 +1,123 @@
+"""The MCP servers of a directory: the user's from config.toml, the project's from `.mcp.json`.
+
+A project's file is read once its directory is trusted, and each of its servers runs after one question more, which is
+bound to its exact definition. The user's server wins over a project's of the same name, so that rules that name it
+hold for it alone.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from prunecli.agent.approvals import Approvals
+from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.config import Config, McpServer
+from prunecli.errors import ConfigError
+from prunecli.mcp.definition import Definition, OAuth
+from prunecli.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers
+from prunecli.paths import Places
+from prunecli.regular import open_regular
+
+
+class Servers(NamedTuple):
+    """The servers by what may happen to them, each sorted by name. `problems` are one line each.
+
+    `usable` may run, unless they are disabled. `waiting` are a project's that the user has not approved as they are.
+    """
+
+    usable: tuple[Definition, ...] = ()
+    waiting: tuple[Definition, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class McpDefinitions:
+    """The servers of one directory, read anew at each call: a file may change at any time."""
+
+    def __init__(self, places: Places, cwd: Path) -> None:
+        self._places = places
+        self._cwd = cwd
+        self._root = down_to(cwd)[0]
+        self._approvals = Approvals(places.approvals_file)
+
+    def current(self, config: Config, *, trusted: bool) -> Servers:
+        """The servers as the files have them now. Raises nothing."""
+        problems, own = list[str](), dict[str, Definition]()
+        for name, options in config.mcp.items():
+            try:
+                own[name] = self._own(name, options, config, trusted=trusted)
+            except ConfigError as error:
+                problems.append(_line(error))
+        project = dict[str, Definition]()
+        for found in self._project_files() if trusted else ():
+            problems += found.problems
+            project |= {definition.name: definition for definition in found.definitions}
+        for name in sorted(own.keys() & project.keys()):
+            problems.append(
+                f"{project.pop(name).origin}: {name}: ignored, config.toml has a server of this name"
+            )
+        approved = {name for name, one in project.items() if self._approved(one)}
+        if trusted and project and (problem := self._approvals.problem):
+            problems.append(problem)
+        usable = own | {name: project[name] for name in approved}
+        waiting = {name: one for name, one in project.items() if name not in approved}
+        return Servers(_sorted(usable), _sorted(waiting), tuple(problems))
+
+    def approve(self, definition: Definition) -> None:
+        """Let a project's server run as it is defined here. Raises ConfigError."""
+        self._approvals.approve(self._root, "mcp", definition.name, definition.to_json())
+
+    def revoke(self, name: str) -> bool:
+        """Take an approval back; returns whether there was one. Raises ConfigError."""
+        return self._approvals.revoke(self._root, "mcp", name)
+
+    def has_project_file(self) -> bool:
+        """Whether the project defines servers at all: a look that opens nothing."""
+        return any(os.path.lexists(folder / FILE) for folder in down_to(self._cwd))
+
+    def _approved(self, definition: Definition) -> bool:
+        return self._approvals.has(self._root, "mcp", definition.name, definition.to_json())
+
+    def _own(self, name: str, options: McpServer, config: Config, *, trusted: bool) -> Definition:
+        """Raises ConfigError."""
+        key = "command" if options.command else "url"
+        login = options.oauth
+        made = Definition(
+            name,
+            "stdio" if options.command else options.transport,
+            command=options.command,
+            args=options.args,
+            env=options.env,
+            cwd=options.cwd,
+            url=options.url,
+            headers=options.headers,
+            oauth=OAuth(login.client_id, login.callback_port, login.scopes) if login.enabled else False,
+            enabled=options.enabled,
+            timeout=options.timeout,
+            origin=config.origin(f'mcp."{name}".{key}'),
+        )
+        made.check()
+        if options.command and not options.cwd and not trusted:
+            # npx, python -m and others find programs in the directory they start in.
+            return replace(made, cwd=str(self._places.home))
+        return made
+
+    def _project_files(self) -> Iterator[Found]:
+        for folder in down_to(self._cwd):
+            path = folder / FILE
+            if os.path.lexists(path) and not leads_outside(path, self._cwd):
+                shown = os.path.relpath(path, self._cwd)
+                try:
+                    with open_regular(path) as file:
+                        yield read_servers(file.read(MAX_BYTES + 1), folder, shown)
+                except OSError as error:
+                    yield Found(problems=(f"{shown}: {error.strerror or error}",))
+
+
+def _sorted(servers: Mapping[str, Definition]) -> tuple[Definition, ...]:
+    return tuple(servers[name] for name in sorted(servers))
+
+
+def _line(error: ConfigError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
