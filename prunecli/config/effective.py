@@ -13,6 +13,7 @@ from prunecli.config.layer import KINDS, Kind, Layer, text_value
 from prunecli.config.options import (
     SECTIONS,
     Compaction,
+    Hooks,
     Model,
     ModelFacts,
     Permissions,
@@ -63,6 +64,7 @@ class Config:
     compaction: Compaction = field(default_factory=Compaction)
     permissions: Permissions = field(default_factory=Permissions)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    hooks: Hooks = field(default_factory=Hooks)
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
     strategies: Strategies = field(default_factory=shipped_strategies, repr=False)

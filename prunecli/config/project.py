@@ -18,6 +18,7 @@ USER_ONLY: Mapping[Key, str] = {
     ("model", "allow_http"): "it lets the key travel unencrypted",
     ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",
+    ("hooks",): "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them",
     ("ui", "keys"): "it could rebind the key that allows a call",
     ("pruning", "importance", "function"): "it names code to run",
     ("pruning", "semantic", "embedder"): "it names code to run",

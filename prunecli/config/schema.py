@@ -132,6 +132,11 @@ class Schema(NamedTuple):
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
+        if key[0] == "hooks":
+            from prunecli.extensions.hook_settings import parse
+
+            for problem in parse({key[1]: list(value)}).problems:
+                fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
         if key[0] == "permissions" and key[1] != "mode":
             from prunecli.agent.permissions.rules import parse_rule
 

@@ -16,6 +16,8 @@ from prunecli.model.messages import Block, Text, plain_text
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 _NOTICE = "[notice] "
+GO_ON = "stop hook"
+"""How the title of a notice begins that keeps the agent working."""
 
 PLAN_NOTE = Text(
     f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
@@ -59,6 +61,12 @@ def notice_parts(message: UserMessage) -> tuple[str, str] | None:
         return None
     head, _, rest = first.text.removeprefix(_NOTICE).partition("\n")
     return head, "\n".join(filter(None, [rest, plain_text(message.content[1:])]))
+
+
+def keeps_going(message: UserMessage) -> bool:
+    """Whether this is a notice that keeps the agent working after its turn ended."""
+    parts = notice_parts(message)
+    return parts is not None and parts[0].startswith(GO_ON)
 
 
 def told(messages: Iterable[UserMessage], title: str) -> str | None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
-from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
+from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
@@ -43,11 +43,12 @@ from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
-from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -89,16 +90,8 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = SessionGatekeeper(
-            _rules(self.config),
-            self.config.permissions.mode,
-            setup.trusted,
-            setup.cwd,
-            setup.places.home,
-            (setup.places.key_file, setup.places.trust_store),
-            lambda asked: self.asker(asked),
-            search_path=setup.child_env.get("PATH"),
-        )
+        self.hooking = Hooking(self)
+        self.gatekeeper = keeper_of(setup, self.hooking.ask)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
@@ -192,13 +185,19 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
+        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed. Canceling
+        interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
         changes = [Text(change)] if (change := self.prepare()) else []
         plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
         content = Text(checked(words, self.choices.window)), *images, *plan, *changes
+        self._task = asyncio.current_task()  # so that Esc stops the hooks
+        try:
+            await self.hooking.prompted(words)
+        finally:
+            self._task = None
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -208,9 +207,11 @@ class Runtime:
         self.sandbox.begin()
         self._task = asyncio.current_task()
         try:
+            await self.hooking.begins()
             return await self._run().run()
         finally:
             await self.files.after()
+            self.hooking.rests()
             self._task = None
 
     @property
@@ -239,7 +240,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await self._run().compact(plan)
+            await self._run().compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
@@ -254,7 +255,7 @@ class Runtime:
             self.files.before,
             Measuring(self.session, lambda: self.choices),
         )
-        return Run(
+        run = Run(
             self.session,
             self.provider,
             executor,
@@ -266,6 +267,7 @@ class Runtime:
             forgo=lambda field: self._refusals.add(self.model_name, field),
             complained=self.balance.said,
         )
+        return self.hooking.on(run)
 
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
@@ -358,23 +360,20 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), rules_of(config)
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
+        self.hooking.forget()
         if self.session.context.counts.counter.name != config.pruning.estimator:
             refold(self.session, self.new_context(), self.on_session)
 
     async def close(self) -> None:
         """Close connections and the session file."""
+        await self.hooking.end()
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()
         self.sandbox.close()
         self.drop_resuming()
         self.session.close()
-
-
-def _rules(config: Config) -> Rules:
-    permissions = config.permissions
-    return Rules(permissions.allow, permissions.ask, permissions.deny)
