@@ -120,8 +120,9 @@ class Moments:
             held = [SettingChanged(HELD, last_word(context))]
             return [one for one in asked if one.source == "model"] or held
         targets = {edit.seq for one in prunes for edit in one.edits}
-        vetoed = {seq for one in replies for seq in one.veto} & targets
-        pins = {seq for one in replies for seq in one.pin if seq in context.entries} | vetoed
+        pins = {seq for one in replies for seq in (*one.veto, *one.pin) if seq in context.entries}
+        pins -= {seq for one in replies for seq in one.veto} - targets
+        vetoed = pins & targets
         fresh = tuple(sorted(pins - context.pinned))
         if not vetoed:
             return [*([Pinned(fresh)] if fresh else []), *prunes]

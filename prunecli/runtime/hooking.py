@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
 IDLE_SECONDS = 60.0
+"""After so long without work the program counts as waiting for the user."""
 END_SECONDS = 5.0
 """The longest that a hook may hold up the end of the program."""
 
@@ -57,6 +58,7 @@ class Hooking:
         self.agent = agent
         self.last: dict[tuple[str, str], LastRun] = {}
         self.stop: str | None = None
+        self.idle_seconds = IDLE_SECONDS
         self._head = head
         self._sources: tuple[Source, ...] | None = None
         self._approved: set[str] = set()
@@ -293,7 +295,7 @@ class Hooking:
         if not self._head and self.has("Notification"):
             message = "prunecli is waiting for your input"
             wait = asyncio.get_running_loop().call_later
-            self._idle = wait(IDLE_SECONDS, self._notify, "idle_prompt", message, "Waiting for you")
+            self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
 
     async def end(self) -> None:
         """SessionEnd, if the session was used; then nothing is left running."""

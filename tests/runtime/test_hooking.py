@@ -26,6 +26,10 @@ def bodies(at: Hooked) -> list[bytes]:
     return [request.body() for request in provider.requests]
 
 
+def text(path: object) -> str:
+    return Path(str(path)).read_text()
+
+
 async def closed(at: Hooked) -> None:
     """Close the runtime; its log must prove what was sent."""
     path = at.runtime.session.path
@@ -50,7 +54,7 @@ async def test_the_input_of_a_hook_has_claude_codes_fields(tmp_path: Path) -> No
         },
     )
     assert (await at.runtime.submit("go")).reason == "finished"
-    pre, post = (json.loads(Path(f"{kept}-{name}").read_text()) for name in ("pre", "post"))
+    pre, post = (json.loads(text(f"{kept}-{name}")) for name in ("pre", "post"))
     work = tmp_path / "work"
     assert pre == {
         "session_id": at.runtime.session.id,
@@ -64,11 +68,11 @@ async def test_the_input_of_a_hook_has_claude_codes_fields(tmp_path: Path) -> No
     }
     assert post["tool_response"]["filePath"] == str(work / "a.txt")
     assert post["tool_response"]["success"] is True
-    assert json.loads(Path(f"{kept}-prompt").read_text())["prompt"] == "go"
-    start = json.loads(Path(f"{kept}-start").read_text())
+    assert json.loads(text(f"{kept}-prompt"))["prompt"] == "go"
+    start = json.loads(text(f"{kept}-start"))
     assert (start["source"], start["model"]) == ("startup", at.runtime.model_name)
-    assert json.loads(Path(f"{kept}-stop").read_text())["stop_hook_active"] is False
-    env = dict(line.partition("=")[::2] for line in Path(f"{kept}-env").read_text().splitlines())
+    assert json.loads(text(f"{kept}-stop"))["stop_hook_active"] is False
+    env = dict(line.partition("=")[::2] for line in text(f"{kept}-env").splitlines())
     assert env["CLAUDE_PROJECT_DIR"] == env["PRUNECLI_PROJECT_DIR"] == str(work)
     assert not [name for name in env if name.startswith("ANTHROPIC")]
     await closed(at)
@@ -79,9 +83,9 @@ async def test_a_denied_call_does_not_run_and_the_model_reads_why(tmp_path: Path
     script = [calls(bash("touch made")), says("I see.")]
     at = hooked(tmp_path, script, {"PreToolUse": [group(hook, "Bash")]})
     await at.runtime.submit("go")
-    ((text, is_error),) = at.results()
+    ((said, is_error),) = at.results()
     assert is_error
-    assert text == "Not allowed by a hook: echo: use rg, not grep"
+    assert said == "Not allowed by a hook: echo: use rg, not grep"
     assert not (tmp_path / "work" / "made").exists()
     assert not [record for record in at.runtime.session.records if isinstance(record.event, ToolStarted)]
     await closed(at)
@@ -117,9 +121,9 @@ async def test_a_changed_input_that_is_invalid_is_an_error_and_runs_nothing(tmp_
     reply = special("PreToolUse", updatedInput={"command": 7})
     at = hooked(tmp_path, [calls(bash("touch a")), says("Done.")], {"PreToolUse": [group(prints(reply))]})
     await at.runtime.submit("go")
-    ((text, is_error),) = at.results()
+    ((said, is_error),) = at.results()
     assert is_error
-    assert text.startswith("A hook changed this call, and now it cannot run. Invalid input: command")
+    assert said.startswith("A hook changed this call, and now it cannot run. Invalid input: command")
 
 
 @pytest.mark.parametrize("rules", [(), ('permissions.ask=["bash(touch *)"]',)])
@@ -171,8 +175,8 @@ async def test_feedback_follows_the_result_and_a_failure_has_its_own_event(tmp_p
         },
     )
     await at.runtime.submit("go")
-    texts = [text for text, _ in at.results()]
-    assert texts[0] == "hi\n\n[hook cat] format it" or texts[0].endswith("[hook cat] format it")
+    texts = [one for one, _ in at.results()]
+    assert texts[0].endswith("[hook cat] format it")
     assert texts[1].endswith("[hook echo] try again")
     assert b"format it" in bodies(at)[1]
     await closed(at)
@@ -202,7 +206,7 @@ async def test_added_context_is_a_notice_after_the_prompt(tmp_path: Path) -> Non
     (body,) = bodies(at)
     assert body.index(b"it rains") > body.index(b'"go"')
     await at.runtime.submit("again")
-    assert [text for _, text in at.notices()].count("welcome") == 1
+    assert [one for _, one in at.notices()].count("welcome") == 1
     await closed(at)
 
 
@@ -272,7 +276,7 @@ async def test_interrupting_stops_a_hook_and_ends_its_processes(tmp_path: Path) 
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not at.runtime.running
-    assert not Path(f"/proc/{started.read_text().strip()}").exists()
+    assert not (Path("/proc") / started.read_text().strip()).exists()
 
 
 async def test_a_compaction_can_be_blocked_and_is_followed_by_session_start(tmp_path: Path) -> None:
