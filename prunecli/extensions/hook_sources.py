@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from prunecli.extensions.hook_settings import Hook, parse
@@ -14,6 +15,23 @@ from prunecli.regular import open_regular
 
 MAX_BYTES = 1_000_000
 """The size up to which a settings file, or a script that a hook runs, is read."""
+
+_PROGRAMS = (
+    "bash",
+    "bun",
+    "dash",
+    "deno",
+    "fish",
+    "node",
+    "perl",
+    "php",
+    "python",
+    "ruby",
+    "sh",
+    "source",
+    "zsh",
+)
+_SUFFIXES = (".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh")
 
 VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
 """The variables that tell a hook its project."""
@@ -75,7 +93,7 @@ def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | N
 
 
 def scripts_of(hooks: Sequence[Hook], folder: Path) -> dict[str, Json]:
-    """The digests of the project's files that the commands name, by path: whoever changes one changes the hook."""
+    """The digests of the project's scripts that the commands name, by path: whoever changes one changes the hook."""
     found: dict[str, Json] = {}
     for hook in hooks:
         for path in _named(hook.command, folder):
@@ -96,7 +114,17 @@ def _named(command: str, folder: Path) -> Iterator[str]:
     except ValueError:
         words = command.split()
     inside = os.path.join(os.path.realpath(folder), "")
-    for word in words:
-        path = os.path.realpath(os.path.join(folder, word.strip(";|&()")))
-        if "\0" not in word and path.startswith(inside):
+    for before, word in pairwise(["", *words]):
+        path = os.path.realpath(os.path.join(folder, word.strip(";|&()"))) if "\0" not in word else ""
+        if path.startswith(inside) and _is_code(path, before):
             yield path
+
+
+def _is_code(path: str, before: str) -> bool:
+    """Whether a file is run rather than read or written, such as a log, which may change."""
+    program = before.rpartition("/")[2].rstrip("0123456789.")
+    return (
+        program in _PROGRAMS
+        or path.endswith(_SUFFIXES)
+        or (os.path.isfile(path) and os.access(path, os.X_OK))
+    )

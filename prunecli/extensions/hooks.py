@@ -28,7 +28,7 @@ _REDIRECT = 'exec "$3" -c "$4" <"/dev/fd/$1" 2>"/dev/fd/$2"'
 def chosen(hooks: Iterable[Hook], event: str, *names: str) -> list[Hook]:
     """The hooks of an event that match; a command that is listed twice runs once."""
     found = [hook for hook in hooks if hook.event == event and hook.matches(*names)]
-    return list({hook.command: hook for hook in reversed(found)}.values())[::-1]
+    return list({hook.command: hook for hook in found}.values())
 
 
 async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Mapping[str, str]) -> Ran:
