@@ -27,6 +27,10 @@ class UsageError(PrunecliError):
     """A wrong command line, or one that cannot work here: no key, no terminal."""
 
 
+class PromptBlocked(PrunecliError):
+    """A hook blocked a prompt, so it was not sent."""
+
+
 class OutputFailed(PrunecliError):
     """Cannot write to standard output. `closed`: the reader has exited (`| head -1`), so print nothing."""
 

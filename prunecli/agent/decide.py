@@ -13,6 +13,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
+from prunecli.model.notes import keeps_going
 
 MAX_PAUSES = 10
 """How often in a row the endpoint may pause one turn of the model."""
@@ -78,23 +79,24 @@ class Inbox:
 class Mailbox:
     """Queued user messages, visible and editable until the loop takes them.
 
-    `news` return the notices that are due now. They are asked at each step, so they are quick, and return nothing
-    for what the context already says.
+    `notices` are delivered once. `news` return the notices that are due now; they are asked at each step, so they are
+    quick, and return nothing for what the context already says.
     """
 
     def __init__(self, news: Iterable[Callable[[], Sequence[UserMessage]]] = ()) -> None:
         self.steering: list[UserMessage] = []
         self.follow_ups: list[UserMessage] = []
+        self.notices: list[UserMessage] = []
         self.news = list(news)
 
     def inbox(self) -> Inbox:
         """Return the queued messages as an immutable value."""
-        notices = tuple(message for due in self.news for message in due())
-        return Inbox(tuple(self.steering), tuple(self.follow_ups), notices)
+        due = (message for source in self.news for message in source())
+        return Inbox(tuple(self.steering), tuple(self.follow_ups), (*self.notices, *due))
 
     def taken(self, messages: tuple[UserMessage, ...]) -> None:
         """Remove messages that are now in the log."""
-        for waiting in (self.steering, self.follow_ups):
+        for waiting in (self.steering, self.follow_ups, self.notices):
             waiting[:] = [message for message in waiting if message not in messages]
 
 
@@ -141,9 +143,9 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
 def at_rest(context: Context) -> Done | None:
     """Return Done if the model's last message ends its turn, None if a run would continue.
 
-    User commands (`!cmd`, `/restore`) need no answer.
+    User commands (`!cmd`, `/restore`) and notices need no answer, unless a notice says to go on.
     """
-    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
+    last = next((item for item in reversed(context.items) if item.kind != "command" or _goes_on(item)), None)
     if last is None:
         return Done("finished", "nothing to answer yet")
     if last.kind != "assistant" or not isinstance(last.event, AssistantMessage):
@@ -157,6 +159,10 @@ def at_rest(context: Context) -> Done | None:
     if last.event.stop_reason in ("max_tokens", "model_context_window_exceeded"):
         return Done("finished", 'reply hit the length limit; type "continue"')
     return Done("finished")
+
+
+def _goes_on(item: Entry) -> bool:
+    return isinstance(item.event, UserMessage) and keeps_going(item.event)
 
 
 def _limit(context: Context, limits: Limits) -> Done | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol
 
+from prunecli.agent.hooks import Hooks, Overruled
 from prunecli.agent.journal import Journal
 from prunecli.context.spill import Cut
 from prunecli.errors import StorageFailed, ToolError
@@ -90,16 +91,22 @@ class Verdict(Protocol):
         """Whether a rule or the mode allows it, not only the sandbox."""
         ...
 
+    @property
+    def firm(self) -> bool:
+        """Whether only the user may allow what it asks about."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A call that can run: parsed input, what it touches, and its verdict."""
+    """A call that can run: parsed input, what it touches, its verdict, and a hook's note for the model."""
 
     call: ToolUse
     tool: Tool
     given: Any
     touches: Touches | None
     verdict: Verdict
+    note: str = ""
 
     @property
     def runs_beside(self) -> bool:
@@ -147,7 +154,7 @@ class Executor:
 
     `context(approved=..., granted=..., reads=...)` makes the context of a call: the user allowed this very call; a
     rule or the mode allows it; it only reads. `before_change` runs before each call that may change files. `measure`
-    says what to record with a result.
+    says what to record with a result. `hooks` rule on each call and see its output, None without any.
     """
 
     session: Journal
@@ -156,6 +163,7 @@ class Executor:
     gatekeeper: Gatekeeper
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
     measure: Measure = unmeasured
+    hooks: Hooks | None = None
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
@@ -170,6 +178,8 @@ class Executor:
                 await self._beside_each_other(beside)
                 beside = []
             ready = self._ready(call)
+            if self.hooks and isinstance(ready, _Ready):
+                ready = await self._ruled(self.hooks, ready)
             if isinstance(ready, _Ready) and ready.runs_beside:
                 beside.append(ready)
                 continue
@@ -199,6 +209,25 @@ class Executor:
         touches = touches_of(tool, given)
         verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
         return _Ready(call, tool, given, touches, verdict)
+
+    async def _ruled(self, hooks: Hooks, ready: _Ready) -> _Ready | ToolOutput:
+        """Let hooks change the input of a call, deny it, or answer for the user where no rule of theirs asks."""
+        ruling = await hooks.before_call(ready.call)
+        if ruling.changed is not None:
+            again = self._ready(replace(ready.call, input=ruling.changed))
+            if not isinstance(again, _Ready):
+                text = "\n".join(block.text for block in again.content if isinstance(block, Text))
+                return _error(f"A hook changed this call, and now it cannot run. {text}")
+            ready = again
+        verdict = ready.verdict
+        match ruling.kind:
+            case "deny":
+                return _error(f"Not allowed by a hook: {ruling.reason}", denied=True, reason=ruling.reason)
+            case "ask" if verdict.kind == "allow":
+                verdict = Overruled("ask", ruling.reason or "a hook asks", "", verdict.may_change_files)
+            case "allow" if verdict.kind == "ask" and not verdict.firm:
+                verdict = Overruled("allow", "a hook allows it", "", verdict.may_change_files, granted=True)
+        return replace(ready, verdict=verdict, note=ruling.note)
 
     async def _one(self, ready: _Ready) -> None:
         refused, approved = await self._refusal(ready)
@@ -280,6 +309,8 @@ class Executor:
             output = _error(f"The tool failed: {type(error).__name__}: {error}")
         duration = round((monotonic() - begun) * 1000)
         output = bounded_output(output, context.limits.max_output_bytes)
+        if self.hooks:
+            output = await self.hooks.after_call(call, output, ready.note)
         output = replace(output, content=tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),))
         result = ToolResult(call.id, call.name, output.content, output.is_error, output.details)
         measured = await self.measure(result, call, ready.touches, self.session.next_seq)

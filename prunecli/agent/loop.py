@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import Literal
 
 from prunecli.agent.assemble import (
     ModelSettings,
@@ -30,6 +31,7 @@ from prunecli.agent.decide import (
     next_action,
 )
 from prunecli.agent.execute import Executor
+from prunecli.agent.hooks import Hooks, deliver
 from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import Policy
@@ -59,6 +61,7 @@ from prunecli.model.events import (
     EndReason,
     PrunApplied,
     RunEnded,
+    UserMessage,
 )
 from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
@@ -81,7 +84,7 @@ class Run:
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
     field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
-    problems that the user knows.
+    problems that the user knows. `hooks` are asked at the steps, None without any.
     """
 
     session: Journal
@@ -97,6 +100,7 @@ class Run:
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
     complained: set[str] = field(default_factory=set)
+    hooks: Hooks | None = None
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,18 +137,26 @@ class Run:
                 case Act(calls):
                     await self.executor.execute(calls)
                 case Steer(messages):
-                    for message in messages:
-                        self.session.emit(message)
-                        self.mailbox.taken((message,))
+                    await deliver(self.session, self.mailbox, messages, self.hooks)
                 case Prune(events):
-                    for event in events:
+                    for event in await self.hooks.before_prunes(events) if self.hooks else events:
                         self.session.emit(event)
                 case Compact(plan):
                     await self.compact(plan)
                 case Send():
                     await self._send()
                 case Done() as done:
-                    return done
+                    more = await self._hooks_go_on(done)
+                    if more is None:
+                        return done
+                    self.session.emit(more)
+            if self.hooks and (why := self.hooks.stop) is not None:
+                return Done("limit", why or "stopped by a hook")
+
+    async def _hooks_go_on(self, done: Done) -> UserMessage | None:
+        """The message of a hook that keeps the agent working after it finished a turn."""
+        finished = done.reason == "finished" and self.limits.turns > 0
+        return await self.hooks.before_stop() if self.hooks and finished else None
 
     async def _end(self, reason: EndReason) -> None:
         self.session.answer_open_calls()
@@ -303,13 +315,17 @@ class Run:
     def _view(self) -> View:
         return self.policy().view(self.session.context)
 
-    async def compact(self, plan: CompactionPlan, *, short: bool = False) -> None:
+    async def compact(
+        self, plan: CompactionPlan, *, short: bool = False, trigger: Literal["auto", "manual"] = "auto"
+    ) -> None:
         """Ask for a summary and record it. A failed, canceled or useless one changes nothing.
 
         `short` omits the messages that stay, because the whole request is too long.
         """
         context = self.session.context
         self.limits = replace(self.limits, compacted_at=last_word(context))
+        if self.hooks and not await self.hooks.before_compaction(trigger, plan.focus):
+            return
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
 
         try:
@@ -326,6 +342,8 @@ class Run:
             )
             return
         self.session.keep(event)
+        if self.hooks:
+            await self.hooks.after_compaction()
 
     async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
         """The event of a summary by the endpoint, or by the model if the plan says so or the endpoint makes none.

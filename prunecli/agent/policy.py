@@ -16,6 +16,8 @@ from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
 TOO_LONG = "the endpoint rejected the request as too long"
+HELD = "pruning.held"
+"""The setting that records the user's message until whose successor a hook holds all prunes of strategies."""
 MAX_REPEATS = 5
 """The number of identical calls with identical results in a row after which a run stops."""
 
@@ -76,7 +78,7 @@ class Policy:
     def relief(self, context: Context) -> list[PrunApplied]:
         """The prune at any price, if the next request comes too close to the window and nothing else helps."""
         view = self.view(context)
-        if not self.enabled or not pressing(view, self.max_tokens):
+        if not self.enabled or held(context) or not pressing(view, self.max_tokens):
             return []
         proposal = relieve(view, self.max_tokens)
         if not proposal.edits:
@@ -91,6 +93,8 @@ class Policy:
     def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], str]:
         if not self.enabled:
             return [], ""
+        if held(context):
+            return [], "held by a hook until your next prompt"
         view = replace(self.view(context), brief=brief)
         found = propose_all(view, self.chosen)
         events, _ = _events(view, found, "strategy")
@@ -149,7 +153,7 @@ class Policy:
         They must leave room for a while. Inside a tool round, a summary by the endpoint keeps the thinking that
         prunes would drop. While pruning loses money, it gets no further chance.
         """
-        if self.losing() or (plan.by_endpoint and in_tool_round(context)):
+        if held(context) or self.losing() or (plan.by_endpoint and in_tool_round(context)):
             return []
         events = self._forced(context)
         if not events:
@@ -237,6 +241,12 @@ def _events(
             events.append(prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note))
             view = view.after(proposal.edits)
     return events, view
+
+
+def held(context: Context) -> bool:
+    """Whether a hook holds the strategies' prunes until the next message of the user."""
+    until = context.settings.get(HELD)
+    return until is not None and until == last_word(context)
 
 
 def planned(context: Context) -> list[PrunPlan]:

@@ -1,14 +1,100 @@
-"""/hooks: what to use instead of hooks."""
+"""/hooks: which commands run at which event, and whether they may."""
 
+import hashlib
+import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Choice, Choose, Effect, Say, Table
+from prunecli.errors import UsageError
 from prunecli.runtime import Runtime
 
-STAND_IN = True
-"""Marks a command that only names a replacement, so it is listed last."""
+if TYPE_CHECKING:
+    from prunecli.extensions.hook_sources import Source
+
+NONE = (
+    "No hooks. [[hooks.EVENT]] in config.toml, .claude/settings.json or .prunecli/hooks.json can hold them; "
+    "see the README."
+)
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Hooks are not supported; /permissions sets what runs without asking."""
-    return [Say("prunecli has no hooks. /permissions and its rules decide what tools may do.")]
+    """List hooks with their last run; /hooks approve lets those of a project run, /hooks revoke undoes that."""
+    word, _, rest = arguments.partition(" ")
+    if word == "approve":
+        return _answered(runtime, rest) if rest else approval(runtime)
+    if word == "revoke":
+        gone = runtime.hooking.revoke()
+        return [Say(f"Hooks off: {', '.join(gone)}." if gone else "No hooks were approved here.")]
+    if word:
+        raise UsageError(
+            f"/hooks {arguments}: unknown argument", "/hooks lists, /hooks approve, /hooks revoke"
+        )
+    if not runtime.gatekeeper.trusted:
+        return [Say("Hooks run only in a trusted directory. /trust to trust this one.")]
+    sources = runtime.hooking.sources
+    problems: list[Effect] = [Say(line, "warning") for line in runtime.hooking.notices(headless=False)]
+    rows = tuple(row for source in sources for row in _rows(runtime, source))
+    if not rows:
+        return problems or [Say(NONE)]
+    note = "/hooks approve to let the others run" if runtime.hooking.pending else ""
+    headings = ("event", "matcher", "command", "from", "state", "ms", "last run")
+    return [*problems, Table("Hooks", headings, rows, (5,), note)]
+
+
+def approval(runtime: Runtime) -> Sequence[Effect]:
+    """The question about the first hooks that wait for an approval; nothing if none do."""
+    source = runtime.hooking.pending
+    if source is None:
+        return []
+    answer = (
+        Choice(f"approve yes {_digest(source)}", "Yes", "They run with your rights, outside the sandbox"),
+        Choice(f"approve no {_digest(source)}", "No", "They stay off; /hooks approve asks again"),
+    )
+    about = "\n".join(source.lines())
+    return [Choose(f"Run the hooks in {source.label}?", "hooks", answer, grave=True, about=about)]
+
+
+def reread(runtime: Runtime) -> Sequence[Effect]:
+    """What to say and to ask after the settings were read again."""
+    if not runtime.hooking.exist:
+        return []
+    return [*(Say(one, "warning") for one in runtime.hooking.notices(headless=False)), *approval(runtime)]
+
+
+def _answered(runtime: Runtime, rest: str) -> Sequence[Effect]:
+    """Take an answer, which holds only for what the question showed."""
+    word, _, digest = rest.partition(" ")
+    source = runtime.hooking.pending
+    if word not in ("yes", "no") or source is None or digest != _digest(source):
+        return approval(runtime) or [Say("No hooks wait for an approval.")]
+    if word == "no":
+        runtime.hooking.refuse(source)
+        return [Say(f"The hooks in {source.label} stay off."), *approval(runtime)]
+    runtime.hooking.approve(source)
+    return [Say(f"The hooks in {source.label} run from now on. /hooks lists them."), *approval(runtime)]
+
+
+def _digest(source: "Source") -> str:
+    return hashlib.sha256(json.dumps(source.definition, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rows(runtime: Runtime, source: "Source") -> Sequence[tuple[str, ...]]:
+    state = "on" if runtime.hooking.runs(source) else "not approved"
+    found = []
+    for hook in source.hooks:
+        last = runtime.hooking.last.get((hook.event, hook.command))
+        code = "stopped" if last and last.exit_code is None else f"exit {last.exit_code}" if last else ""
+        line = f"{code}: {last.line}" if last and last.line else code
+        found.append(
+            (
+                hook.event,
+                hook.matcher,
+                hook.command,
+                source.label,
+                state,
+                f"{last.duration_ms:,}" if last else "",
+                line,
+            )
+        )
+    return found

@@ -14,6 +14,7 @@ from prunecli.config.options import (
     SECTIONS,
     Compaction,
     McpServer,
+    Hooks,
     Model,
     ModelFacts,
     Permissions,
@@ -65,6 +66,7 @@ class Config:
     permissions: Permissions = field(default_factory=Permissions)
     sandbox: Sandbox = field(default_factory=Sandbox)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
+    hooks: Hooks = field(default_factory=Hooks)
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
     strategies: Strategies = field(default_factory=shipped_strategies, repr=False)

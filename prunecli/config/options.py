@@ -15,6 +15,8 @@ from prunecli.bindings import problem as key_problem
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
 Size: TypeAlias = Annotated[int, (0, None)]
+Groups: TypeAlias = tuple[Any, ...]
+"""Tables of a matcher and its hooks; `extensions.hook_settings` checks them."""
 Price: TypeAlias = Annotated[float, (0, None)]
 
 THINKING_FLOOR = 1024
@@ -303,6 +305,38 @@ class McpServer(Section):
             raise ValueError("command: expected command or url, got neither")
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Hooks(Section):
+    """Commands to run at events, in Claude Code's form. Not allowed in project files.
+
+    One array of tables per event: [[hooks.PreToolUse]], below it matcher = "Bash" and
+    hooks = [{type = "command", command = "check.py", timeout = 5}].
+    """
+
+    SessionStart: Annotated[Groups, "Matcher: startup, resume, clear or compact."] = ()
+    SessionEnd: Annotated[Groups, "Matcher: other."] = ()
+    UserPromptSubmit: Annotated[Groups, "No matcher."] = ()
+    PreToolUse: Annotated[Groups, "Matcher: tool names such as Edit|Write."] = ()
+    PostToolUse: Annotated[Groups, "The same."] = ()
+    PostToolUseFailure: Annotated[Groups, "The same."] = ()
+    Stop: Annotated[Groups, "No matcher."] = ()
+    SubagentStop: Annotated[Groups, "Matcher: the name of the subagent."] = ()
+    PreCompact: Annotated[Groups, "Matcher: manual or auto."] = ()
+    Notification: Annotated[Groups, "Matcher: permission_prompt or idle_prompt."] = ()
+    PrePrune: Annotated[
+        Groups, "No matcher. Sees prunes before they are made; may veto them or pin entries."
+    ] = ()
+
+    def table(self) -> dict[str, Any]:
+        """The configured events with their groups."""
+        return {item.name: list(groups) for item in fields(self) if (groups := getattr(self, item.name))}
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self.table())
+
+
 SECTIONS: Mapping[str, Any] = {
     "model": Model,
     "models": Mapping[str, ModelFacts],
@@ -312,6 +346,7 @@ SECTIONS: Mapping[str, Any] = {
     "permissions": Permissions,
     "sandbox": Sandbox,
     "mcp": Mapping[str, McpServer],
+    "hooks": Hooks,
     "ui": Ui,
 }
 """The sections by name, in the order of `config show`."""

@@ -19,6 +19,7 @@ USER_ONLY: Mapping[Key, str] = {
     ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",
     ("mcp",): "it names programs to run; a project's servers are in .mcp.json",
+    ("hooks",): "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them",
     ("ui", "keys"): "it could rebind the key that allows a call",
     ("pruning", "importance", "function"): "it names code to run",
     ("pruning", "semantic", "embedder"): "it names code to run",

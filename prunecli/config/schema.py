@@ -139,6 +139,11 @@ class Schema(NamedTuple):
                 fault(key[:2], problem, "")
             if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
                 fault(key[:3], problem, "")
+        if key[0] == "hooks":
+            from prunecli.extensions.hook_settings import parse
+
+            for problem in parse({key[1]: list(value)}).problems:
+                fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
         if key[0] == "permissions" and key[1] != "mode":
             from prunecli.agent.permissions.rules import parse_rule
 

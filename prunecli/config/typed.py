@@ -17,14 +17,14 @@ from prunecli.config.declared import (
     is_union,
     item_type,
 )
-from prunecli.config.keys import quoted
+from prunecli.config.keys import dotted, quoted
 
 INT_LIMIT = 2**63
 """TOML integers have 64 bits."""
 
 _SHOWN = 40
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
-_PLURALS = {bool: "booleans", int: "integers", float: "numbers", str: "strings"}
+_PLURALS = {Any: "tables", bool: "booleans", int: "integers", float: "numbers", str: "strings"}
 
 
 class MistypedError(ValueError):
@@ -40,6 +40,8 @@ def from_toml(item: Declared, value: Any) -> Any:
         _refuse(item, value)
     if is_list(item.type):
         return _items(item, value)
+    if item.type is Any:
+        return value if isinstance(value, dict) else _refuse(item, value)
     if allowed := choices(item.type):
         if value not in allowed or isinstance(value, bool):
             _refuse(item, value)
@@ -73,6 +75,8 @@ def expected(item: Declared) -> str:
         return "a table"
     if is_union(item.type):
         return " or ".join(expected(item._replace(type=one)) for one in get_args(item.type))
+    if item.type is Any:
+        return "a table"
     if is_list(item.type):
         return f"a list of {_PLURALS.get(item_type(item.type), 'values')}"
     if allowed := choices(item.type):
@@ -103,7 +107,9 @@ def got(value: Any) -> str:
 
 def in_toml(value: Any) -> str:
     """Format a value as one line of TOML, which `key=text` accepts too; "" if unset."""
-    if isinstance(value, tuple):
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{dotted((name,))} = {in_toml(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, tuple | list):
         return f"[{', '.join(in_toml(item) for item in value)}]"
     if isinstance(value, str):
         return quoted(value)

@@ -18,6 +18,8 @@ CHANGED = "[changed since this session began]"
 RESOURCE = "[resource]"
 """Begins the text of a resource that a prompt names by `@server:uri`."""
 _NOTICE = "[notice] "
+GO_ON = "stop hook"
+"""How the title of a notice begins that keeps the agent working."""
 
 PLAN_NOTE = Text(
     f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
@@ -64,6 +66,12 @@ def notice_parts(message: UserMessage) -> tuple[str, str] | None:
         return None
     head, _, rest = first.text.removeprefix(_NOTICE).partition("\n")
     return head, "\n".join(filter(None, [rest, plain_text(message.content[1:])]))
+
+
+def keeps_going(message: UserMessage) -> bool:
+    """Whether this is a notice that keeps the agent working after its turn ended."""
+    parts = notice_parts(message)
+    return parts is not None and parts[0].startswith(GO_ON)
 
 
 def told(messages: Iterable[UserMessage], title: str) -> str | None:

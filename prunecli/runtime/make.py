@@ -150,6 +150,10 @@ def _open(runtime: Runtime, asked: Launch) -> None:
             runtime.open_session(runtime.store.find(wanted), fork=True, at=at)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
+    elif runtime.hooking.exist:
+        runtime.notices += runtime.hooking.notices(headless=asked.headless)
+        if runtime.hooking.pending:
+            runtime.opening.append("/hooks approve")
 
 
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:

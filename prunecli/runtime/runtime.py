@@ -43,6 +43,7 @@ from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
@@ -90,7 +91,8 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = keeper_of(setup, lambda asked: self.asker(asked))
+        self.hooking = Hooking(self)
+        self.gatekeeper = keeper_of(setup, self.hooking.ask)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
@@ -187,13 +189,19 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
+        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed. Canceling
+        interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
         changes = [Text(change)] if (change := self.prepare()) else []
         plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
-        attached = await self.servers.attached(words) if origin == "prompt" else ()
+        self._task = asyncio.current_task()  # so that Esc stops hooks and servers
+        try:
+            attached = await self.servers.attached(words) if origin == "prompt" else ()
+            await self.hooking.prompted(words)
+        finally:
+            self._task = None
         content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
@@ -204,9 +212,11 @@ class Runtime:
         self.servers.begin()
         self._task = asyncio.current_task()
         try:
+            await self.hooking.begins()
             return await self._run().run()
         finally:
             await self.files.after()
+            self.hooking.rests()
             self._task = None
 
     @property
@@ -235,7 +245,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await self._run().compact(plan)
+            await self._run().compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
@@ -250,7 +260,7 @@ class Runtime:
             self.files.before,
             Measuring(self.session, lambda: self.choices),
         )
-        return Run(
+        run = Run(
             self.session,
             self.provider,
             executor,
@@ -262,6 +272,7 @@ class Runtime:
             forgo=lambda field: self._refusals.add(self.model_name, field),
             complained=self.balance.said,
         )
+        return self.hooking.on(run)
 
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
@@ -360,11 +371,13 @@ class Runtime:
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
         self.servers.reload()
+        self.hooking.forget()
         if self.session.context.counts.counter.name != config.pruning.estimator:
             refold(self.session, self.new_context(), self.on_session)
 
     async def close(self) -> None:
         """Close connections and the session file."""
+        await self.hooking.end()
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()

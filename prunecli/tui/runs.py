@@ -10,7 +10,14 @@ from textual.worker import Worker
 
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
-from prunecli.errors import ProviderError, PrunecliError, SessionError, StorageFailed, ToolError
+from prunecli.errors import (
+    PromptBlocked,
+    ProviderError,
+    PrunecliError,
+    SessionError,
+    StorageFailed,
+    ToolError,
+)
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
 from prunecli.presentation import file_list as files
@@ -226,7 +233,7 @@ class Runs:
         before = len(self._runtime.session.records)
         try:
             yield
-        except (PromptTooLarge, SessionError, asyncio.CancelledError):
+        except (PromptBlocked, PromptTooLarge, SessionError, asyncio.CancelledError):
             new = self._runtime.session.records[before:]
             if said and not any(isinstance(record.event, UserMessage) for record in new):
                 self._front.prompt.give_back(said)

@@ -57,7 +57,8 @@ def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
     for kind in ("deny", "ask"):
         found = [verdict for verdict in verdicts if verdict.kind == kind]
         if len(found) > 1:
-            return Verdict(found[0].kind, "; ".join(dict.fromkeys(one.reason for one in found)))
+            reason = "; ".join(dict.fromkeys(one.reason for one in found))
+            return Verdict(kind, reason, firm=any(one.firm for one in found))
         if found:
             return found[0]
     return verdicts[0]
@@ -75,12 +76,12 @@ def _of_part(
     if ceiling := _above_ceiling(call, mode, trusted):
         return ceiling
     if named:
-        return Verdict("ask", f"the deny rule {named.text} may apply")
+        return Verdict("ask", f"the deny rule {named.text} may apply", firm=True)
     if why := leaves(call, inside):
-        return Verdict("ask", why)
+        return Verdict("ask", why, firm=True)
     asking, _ = naming_rule(call, ask, around)
     if asking:
-        return Verdict("ask", f"the ask rule {asking.text} applies")
+        return Verdict("ask", f"the ask rule {asking.text} applies", firm=True)
     if allowing := allowing_rule(call, allow, around):
         return Verdict("allow", f"allowed by the rule {allowing}", granted=True)
     if trusted and stays(call, mode, inside):

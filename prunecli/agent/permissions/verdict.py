@@ -31,7 +31,7 @@ class Verdict:
 
     `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
     `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
-    sandbox around it.
+    sandbox around it. `firm`: a rule of the user's or the sandbox makes it ask, so only the user may allow it.
     """
 
     kind: Literal["allow", "ask", "deny"]
@@ -39,3 +39,4 @@ class Verdict:
     rule: str = ""
     may_change_files: bool = True
     granted: bool = False
+    firm: bool = False

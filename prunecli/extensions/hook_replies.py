@@ -1,0 +1,151 @@
+"""What a hook answered: its exit code and output as a decision, and the decisions of several as one.
+
+Exit code 0: standard output may be a JSON object; 2: blocked, standard error says why; any other: the hook failed,
+which is said and changes nothing.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from prunecli.errors import ToolError
+from prunecli.extensions.hook_settings import Hook
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+
+Decision: TypeAlias = Literal["", "allow", "ask", "deny"]
+
+CONTEXT_CHARS = 10_000
+"""Characters of a hook's text that the model gets, as in Claude Code."""
+
+TELLING = frozenset({"SessionStart", "UserPromptSubmit"})
+"""Events whose plain output becomes context for the model."""
+BLOCKING = frozenset({"UserPromptSubmit", "PreToolUse", "Stop", "SubagentStop", "PreCompact", "PrePrune"})
+"""Events that a hook can stop."""
+FEEDBACK = frozenset({"PostToolUse", "PostToolUseFailure"})
+"""Events whose reason goes to the model, because the tool has already run."""
+
+_DECISIONS: Mapping[str, Decision] = {
+    "allow": "allow",
+    "approve": "allow",
+    "ask": "ask",
+    "deny": "deny",
+    "block": "deny",
+}
+_STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a hook's process ended. `exit_code` is None if it was stopped, `problem` says why or why it never began."""
+
+    exit_code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    duration_ms: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a hook asks for. `reason` belongs to the decision, `context` is for the model, `message` for the user.
+
+    `changed` is another input for a call; `stop` ends the run, with this text for the user. `veto` and `pin` are
+    entries by seq. `failure` says in one line what went wrong; then nothing else is set.
+    """
+
+    name: str = ""
+    decision: Decision = ""
+    reason: str = ""
+    context: str = ""
+    message: str = ""
+    changed: Mapping[str, Json] | None = None
+    stop: str | None = None
+    veto: tuple[int, ...] = ()
+    pin: tuple[int, ...] = ()
+    failure: str = ""
+
+
+def reply_of(hook: Hook, ran: Ran) -> Reply:
+    """Read a hook's answer."""
+    name, out, err = hook.name, well_formed(ran.stdout).strip(), well_formed(ran.stderr).strip()
+    if ran.problem:
+        return Reply(name, failure=ran.problem)
+    if ran.exit_code == 2:
+        return _blocked(hook, err or "no reason given")
+    if ran.exit_code:
+        how = f"exit code {ran.exit_code}" if ran.exit_code > 0 else f"ended by signal {-ran.exit_code}"
+        said = next((line.strip() for line in err.split("\n") if line.strip()), "")
+        return Reply(name, failure=f"{how}: {said}" if said else how)
+    if not out.startswith("{"):
+        return Reply(name, context=_bounded(out) if hook.event in TELLING else "")
+    try:
+        value = json.loads(out)
+        return _from_json(hook, value)
+    except (ValueError, RecursionError) as error:
+        return Reply(name, failure=f"its output is not valid JSON: {error}")
+    except ToolError as error:
+        return Reply(name, failure=f"its output is not understood: {error}")
+
+
+def _blocked(hook: Hook, why: str) -> Reply:
+    why = _bounded(why)
+    if hook.event in BLOCKING:
+        return Reply(hook.name, "deny", why)
+    return Reply(hook.name, context=why) if hook.event in FEEDBACK else Reply(hook.name, message=why)
+
+
+def _from_json(hook: Hook, value: Mapping[str, Any]) -> Reply:
+    special = _typed(value, "hookSpecificOutput", dict, {})
+    decided = _typed(special, "permissionDecision", str, "") or _typed(value, "decision", str, "")
+    if decided and decided not in _DECISIONS:
+        raise ToolError(f"the decision {decided[:40]!r} is none of allow, deny, ask and block")
+    why = _typed(special, "permissionDecisionReason", str, "") or _typed(value, "reason", str, "")
+    decision, context = _DECISIONS.get(decided, ""), _typed(special, "additionalContext", str, "")
+    if hook.event in FEEDBACK and decision == "deny":
+        decision, context = "", "\n".join(filter(None, (why, context)))
+    if decision == "deny" and hook.event not in BLOCKING:
+        decision = ""
+    going = value.get("continue", True)
+    veto = special.get("veto", [])
+    if veto == "all":
+        decision, veto = "deny", []
+    return Reply(
+        hook.name,
+        decision,
+        _bounded(why or ("no reason given" if decision == "deny" else "")),
+        _bounded(context),
+        _bounded(_typed(value, "systemMessage", str, "")),
+        _typed(special, "updatedInput", dict, None),
+        _bounded(_typed(value, "stopReason", str, "")) if going is False else None,
+        _seqs("veto", veto),
+        _seqs("pin", special.get("pin", [])),
+    )
+
+
+def _typed(table: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
+    value = table.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, kind):
+        raise ToolError(f"{key} is not {'a string' if kind is str else 'an object'}")
+    return value
+
+
+def _seqs(key: str, value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(one) is int for one in value):
+        raise ToolError(f"{key} is not a list of entry numbers")
+    return tuple(value)
+
+
+def _bounded(text: str) -> str:
+    text = well_formed(text).strip()
+    return (
+        text if len(text) <= CONTEXT_CHARS else f"{text[:CONTEXT_CHARS]}\n[… {len(text):,} characters in all]"
+    )
+
+
+def strictest(replies: Iterable[Reply]) -> Reply:
+    """The reply whose decision counts: deny before ask before allow; the first of equals."""
+    return max(replies, key=lambda one: _STRICTNESS.index(one.decision), default=Reply())

@@ -1,0 +1,99 @@
+"""Runs hooks: each in its own process group, with JSON on standard input, a time limit and bounded output."""
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from time import monotonic
+
+from prunecli.errors import ToolError
+from prunecli.extensions.hook_replies import Ran
+from prunecli.extensions.hook_settings import Hook
+from prunecli.model.messages import Json
+from prunecli.tools.processes.command import CHUNK, run
+from prunecli.tools.processes.environment import program_in
+from prunecli.tools.processes.output import HeadAndTail
+
+MAX_OUTPUT = 200_000
+"""Bytes kept of each of a hook's outputs; the rest is read and dropped."""
+GRACE = 0.5
+"""Seconds between asking a hook to end and ending it."""
+
+_REDIRECT = 'exec "$3" -c "$4" <"/dev/fd/$1" 2>"/dev/fd/$2"'
+"""The supervisor of commands has one output and no input, so the shell opens the others."""
+
+
+def chosen(hooks: Iterable[Hook], event: str, *names: str) -> list[Hook]:
+    """The hooks of an event that match; a command that is listed twice runs once."""
+    found = [hook for hook in hooks if hook.event == event and hook.matches(*names)]
+    return list({hook.command: hook for hook in found}.values())
+
+
+async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Mapping[str, str]) -> Ran:
+    """Run a hook until it ends or its time is up. Raises nothing but a cancellation, which ends it first."""
+    begun = monotonic()
+
+    def ended(code: int | None, out: str = "", err: str = "", problem: str = "") -> Ran:
+        return Ran(code, out, err, round((monotonic() - begun) * 1000), problem)
+
+    out, err = HeadAndTail(MAX_OUTPUT), HeadAndTail(MAX_OUTPUT)
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(json.dumps(given).encode("ascii"))
+            file.seek(0)
+            reader, writer = os.pipe()
+            os.set_blocking(reader, False)
+            loop = asyncio.get_running_loop()
+            loop.add_reader(reader, _reading(reader, err))
+            try:
+                shell = _shell(env)
+                end = await run(
+                    [shell, "-c", _REDIRECT, "hook", str(file.fileno()), str(writer), shell, hook.command],
+                    cwd=cwd,
+                    env=env,
+                    take=_taking(out),
+                    time_limit=hook.timeout,
+                    grace=GRACE,
+                    descriptors=(file.fileno(), writer),
+                )
+            finally:
+                loop.remove_reader(reader)
+                os.close(writer)
+                while _reading(reader, err)():
+                    pass
+                os.close(reader)
+    except (ToolError, OSError) as error:
+        return ended(None, problem=f"could not be started: {error}")
+    if end.timed_out:
+        return ended(None, problem=f"no answer within {hook.timeout:g} s, so it was stopped")
+    if end.exit_code is None:
+        return ended(None, problem="it ended in an unknown way")
+    return ended(end.exit_code, out.text(MAX_OUTPUT)[0], err.text(MAX_OUTPUT)[0])
+
+
+def _reading(descriptor: int, output: HeadAndTail) -> Callable[[], bool]:
+    """A function that takes the next bytes of a pipe; it returns whether there were any."""
+
+    def read() -> bool:
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return False
+        output.add(data)
+        return bool(data)
+
+    return read
+
+
+def _taking(output: HeadAndTail) -> Callable[[bytes], bool]:
+    def take(data: bytes) -> bool:
+        output.add(data)
+        return True
+
+    return take
+
+
+def _shell(env: Mapping[str, str]) -> str:
+    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"

@@ -1,0 +1,316 @@
+"""The hooks of a runtime: where they come from, which are approved, and running them.
+
+Nothing is read before the first prompt, or before a start that has settings with hooks. The hooks of a project, and
+those that the user wrote for another program, run only in a trusted directory and after the user approved their exact
+definition. Settings are read once, as in Claude Code: at the start, with /reload and with /trust.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.agent.approvals import Approvals
+from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.errors import PromptBlocked
+from prunecli.model.notes import notice
+from prunecli.model.signals import Notice
+from prunecli.sanitize import one_line, visible
+
+if TYPE_CHECKING:
+    from prunecli.agent.loop import Run
+    from prunecli.extensions.hook_replies import Ran, Reply
+    from prunecli.extensions.hook_settings import Hook
+    from prunecli.extensions.hook_sources import Source
+    from prunecli.runtime.runtime import Runtime
+
+PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
+USER_FILE = ".claude/settings.json"
+IDLE_SECONDS = 60.0
+"""After so long without work the program counts as waiting for the user."""
+END_SECONDS = 5.0
+"""The longest that a hook may hold up the end of the program."""
+
+UNAPPROVED = "The hooks in {} do not run until you approve them: start prunecli here and type /hooks approve."
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run of a hook: milliseconds, exit code (None if it was stopped), and one line about it."""
+
+    duration_ms: int
+    exit_code: int | None
+    line: str = ""
+
+
+class Hooking:
+    """The hooks of one runtime.
+
+    `head` is that of the session whose agent started this one as a task, of type `agent`; its sources and approvals
+    hold here too.
+    """
+
+    def __init__(self, runtime: "Runtime", head: "Hooking | None" = None, agent: str = "") -> None:
+        self.runtime = runtime
+        self.agent = agent
+        self.last: dict[tuple[str, str], LastRun] = {}
+        self.stop: str | None = None
+        self.idle_seconds = IDLE_SECONDS
+        self._head = head
+        self._sources: tuple[Source, ...] | None = None
+        self._approved: set[str] = set()
+        self._refused: set[str] = set()
+        self._begun = ""
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Where they come from ------------------------------------------------------------------------------------
+
+    @property
+    def exist(self) -> bool:
+        """Whether anything may hold hooks. Opens no file."""
+        setup, config = self.runtime.setup, self.runtime.config
+        names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
+        return config.hooks.any or any(map(os.path.lexists, (*names, setup.places.home / USER_FILE)))
+
+    @property
+    def sources(self) -> "tuple[Source, ...]":
+        """All sources, read at the first use; none in a directory that is not trusted."""
+        if self._head:
+            return self._head.sources
+        if self._sources is None:
+            self._sources = tuple(self._read()) if self.runtime.gatekeeper.trusted and self.exist else ()
+            self._approved = {one.label for one in self._sources if self._has_approval(one)}
+        return self._sources
+
+    def forget(self) -> None:
+        """Read the settings again at the next use."""
+        self._sources = None
+        self._refused.clear()
+
+    def _read(self) -> "list[Source]":
+        from prunecli.extensions.hook_settings import parse
+        from prunecli.extensions.hook_sources import Source, read_source
+
+        setup, found = self.runtime.setup, list[Source | None]()
+        own = parse(self.runtime.config.hooks.table())
+        if own.hooks:
+            found.append(Source("config.toml", setup.cwd, setup.cwd, own.hooks))
+        user = setup.places.home / USER_FILE
+        found.append(read_source(user, setup.places.shown(user), setup.cwd, setup.places.home))
+        for folder in down_to(setup.cwd):
+            for path in (folder / name for name in PROJECT_FILES):
+                if path != user and not leads_outside(path, setup.cwd):
+                    found.append(read_source(path, os.path.relpath(path, setup.cwd), folder, folder))
+        return [one for one in found if one and (one.hooks or one.problems)]
+
+    @property
+    def _approvals(self) -> Approvals:
+        return Approvals(self.runtime.setup.places.approvals_file)
+
+    def _has_approval(self, source: "Source") -> bool:
+        wanted = source.definition
+        return wanted is None or self._approvals.has(source.owner, "hook", source.label, wanted)
+
+    def runs(self, source: "Source") -> bool:
+        """Whether the hooks of a source may run: they are approved, and so are their scripts."""
+        if self._head:
+            return self._head.runs(source)
+        if source.label in self._approved and source.changed():
+            self._approved.discard(source.label)
+            self._say(f"A script of the hooks in {source.label} changed, so they are off: /hooks approve")
+        return source.label in self._approved
+
+    @property
+    def pending(self) -> "Source | None":
+        """The first source that waits for an approval."""
+        waiting = (one for one in self.sources if one.hooks and not self.runs(one))
+        return next((one for one in waiting if one.label not in self._refused), None)
+
+    def approve(self, source: "Source") -> None:
+        """Let the hooks of a source run. Raises ConfigError if that can't be remembered."""
+        self._approved.add(source.label)
+        if source.definition is not None:
+            self._approvals.approve(source.owner, "hook", source.label, source.definition)
+
+    def refuse(self, source: "Source") -> None:
+        """Ask no more about a source while it is as it is."""
+        self._refused.add(source.label)
+
+    def revoke(self) -> list[str]:
+        """Forget all approvals that hold here; returns the names of their sources. Raises ConfigError."""
+        gone = [
+            one.label for one in self.sources if one.definition is not None and one.label in self._approved
+        ]
+        for source in self.sources:
+            if source.label in gone:
+                self._approvals.revoke(source.owner, "hook", source.label)
+        self._approved.difference_update(gone)
+        return gone
+
+    def notices(self, *, headless: bool) -> list[str]:
+        """What to tell about the settings: what was left out, and, where nobody can be asked, what does not run."""
+        found = [one_line(problem) for one in self.sources for problem in one.problems]
+        waiting = [one.label for one in self.sources if headless and one.hooks and not self.runs(one)]
+        return [*found, *(UNAPPROVED.format(one_line(label)) for label in waiting)]
+
+    # Running -------------------------------------------------------------------------------------------------
+
+    def has(self, event: str) -> bool:
+        """Whether a hook of this event could run."""
+        return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
+
+    async def fire(self, event: str, *names: str, **fields: Any) -> "list[Reply]":
+        """Run the hooks of an event side by side and return what they ask for. `names` are what matchers filter.
+
+        Failures and messages are said to the user here.
+        """
+        from prunecli.extensions.hooks import chosen
+
+        found = {
+            (str(one.folder), hook.command): (hook, one.folder)
+            for one in self.sources
+            for hook in chosen(one.hooks, event, *names)
+            if self.runs(one)
+        }
+        if not found:
+            return []
+        session, setup = self.runtime.session, self.runtime.setup
+        from prunecli.extensions.hook_names import MODES
+
+        given: Mapping[str, Any] = {
+            "session_id": session.id,
+            "transcript_path": str(session.path or ""),
+            "cwd": str(setup.cwd),
+            "permission_mode": MODES[self.runtime.gatekeeper.mode],
+            "hook_event_name": event,
+            **fields,
+        }
+        waited = [one for one in found.values() if not one[0].background]
+        for hook, folder in found.values():
+            if hook.background:
+                self._behind(self._later(hook, folder, given))
+        return list(await asyncio.gather(*(self._one(hook, folder, given) for hook, folder in waited)))
+
+    async def _one(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> "Reply":
+        from prunecli.extensions.hook_replies import reply_of
+        from prunecli.extensions.hook_sources import VARIABLES
+        from prunecli.extensions.hooks import run_hook
+
+        env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
+        ran = await run_hook(hook, given, cwd=self.runtime.setup.cwd, env=env)
+        reply = reply_of(hook, ran)
+        self._heard(hook, ran, reply)
+        return reply
+
+    def _heard(self, hook: "Hook", ran: "Ran", reply: "Reply") -> None:
+        line = one_line(reply.failure or reply.reason or reply.message or reply.context)
+        line = line if len(line) <= 200 else line[:199] + "…"
+        (self._head or self).last[hook.event, hook.command] = LastRun(ran.duration_ms, ran.exit_code, line)
+        if reply.failure:
+            self._say(f"{hook.event} hook {one_line(hook.name)} failed: {line}")
+        if reply.message:
+            self._say(f"hook {one_line(hook.name)}: {visible(reply.message)}")
+        if reply.stop is not None and self.stop is None:
+            self.stop = one_line(reply.stop) or f"a hook stopped the run: {one_line(hook.name)}"
+
+    async def _later(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> None:
+        self.tell_model([await self._one(hook, folder, given)])
+
+    def _behind(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _say(self, text: str) -> None:
+        self.runtime.session.tell(Notice(text, "warning"))
+
+    def tell_model(self, replies: "Sequence[Reply]") -> None:
+        """Deliver added context as notices before the next request."""
+        for one in replies:
+            if one.context:
+                self.runtime.mailbox.notices.append(notice(f"hook {one_line(one.name)}", one.context))
+
+    # Moments of the runtime ----------------------------------------------------------------------------------
+
+    def on(self, run: "Run") -> "Run":
+        """Let the hooks take part in a run; one without hooks stays as it is."""
+        if self.sources:
+            from prunecli.runtime.hook_moments import Moments
+
+            run.hooks = run.executor.hooks = Moments(self)
+        return run
+
+    async def begins(self) -> None:
+        """SessionStart, with the first prompt of a session here."""
+        self.busy()
+        session = self.runtime.session
+        if self._begun == session.id or self._head or not self.sources:
+            return
+        source = "resume" if any(item.kind == "assistant" for item in session.context.items) else ""
+        source = source or ("clear" if self._begun else "startup")
+        self._begun = session.id
+        self.tell_model(await self.fire("SessionStart", source, source=source, model=self.runtime.model_name))
+
+    async def prompted(self, words: str) -> None:
+        """UserPromptSubmit. Raises PromptBlocked."""
+        await self.begins()
+        if self._head:
+            return
+        self.stop = None
+        replies = await self.fire("UserPromptSubmit", prompt=words)
+        if why := blocked(replies) or self.stop:
+            self.stop = None
+            raise PromptBlocked(f"blocked by a hook: {why}", "change the prompt, or see /hooks")
+        self.tell_model(replies)
+
+    async def ask(self, asked: Asked) -> Answer:
+        """Notification that the program waits for a permission, beside the question itself."""
+        if self.has("Notification"):
+            from prunecli.extensions.hook_names import tool_name
+
+            said = f"prunecli needs your permission to use {tool_name(asked.call.name, asked.call.input)}"
+            self._notify("permission_prompt", said, "Permission needed")
+        return await self.runtime.asker(asked)
+
+    def _notify(self, kind: str, message: str, title: str) -> None:
+        fields = {"message": message, "title": title, "notification_type": kind}
+        self._behind(self._told("Notification", kind, fields))
+
+    async def _told(self, event: str, name: str, fields: Mapping[str, str]) -> None:
+        await self.fire(event, name, **fields)
+
+    def busy(self) -> None:
+        """A run begins: the program is not idle."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def rests(self) -> None:
+        """A run ended: after a while the program counts as idle."""
+        self.busy()
+        if not self._head and self.has("Notification"):
+            message = "prunecli is waiting for your input"
+            wait = asyncio.get_running_loop().call_later
+            self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
+
+    async def end(self) -> None:
+        """SessionEnd, if the session was used; then nothing is left running."""
+        self.busy()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._begun and not self._head and self.has("SessionEnd"):
+            try:
+                await asyncio.wait_for(self.fire("SessionEnd", "other", reason="other"), END_SECONDS)
+            except TimeoutError:
+                pass  # the program ends anyway
+
+
+def blocked(replies: "Sequence[Reply]") -> str:
+    """Why a hook blocks, with its name; "" if none does."""
+    denials = [one for one in replies if one.decision == "deny"]
+    return "; ".join(f"{one_line(one.name)}: {one_line(one.reason)}" for one in denials)
