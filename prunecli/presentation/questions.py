@@ -52,7 +52,7 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
-        _title(asked),
+        f"{one_line(asked.who)}: {_title(asked)}" if asked.who else _title(asked),
         text,
         diff,
         one_line(sentence(seen_in(asked.reason, cwd))),

@@ -6,15 +6,16 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits, Mailbox
+from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked, Executor
-from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
+from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
@@ -47,7 +48,8 @@ from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
-from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
+from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -56,6 +58,8 @@ from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
+
+    `within` is the runtime whose agent started this one for a task. Both share permissions, sandbox and saved files.
 
     `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
     shown. `guide` holds the prompts that Enter on an empty input sends.
@@ -66,8 +70,10 @@ class Runtime:
         setup: Setup,
         provider_for: Callable[[str], Provider],
         info_of: Callable[[str], ModelInfo],
+        within: "Runtime | None" = None,
     ) -> None:
         self.setup = setup
+        self.within = within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.mailbox = Mailbox()
@@ -79,6 +85,8 @@ class Runtime:
         self.introduction = ""
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
+        self.purse = Purse()
+        self.questions = asyncio.Lock()
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
@@ -87,25 +95,20 @@ class Runtime:
         self._refusals = Refusals(
             setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url
         )
-        self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = SessionGatekeeper(
-            _rules(self.config),
-            self.config.permissions.mode,
-            setup.trusted,
-            setup.cwd,
-            setup.places.home,
-            (setup.places.key_file, setup.places.trust_store),
-            lambda asked: self.asker(asked),
-            search_path=setup.child_env.get("PATH"),
-        )
         self.balance = Balance(lambda: self.session, lambda: self.choices)
-        self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        if within is None:
+            self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
+            self.gatekeeper = keeper_of(setup, lambda asked: self.asker(asked))
+            self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        else:
+            self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
+        self.subagents = Subagents(self)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
-        self.session = self._new_session()
+        self.session: Session = self._new_session()
         self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -196,8 +199,10 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
+        self.subagents.give_up()
         changes = [Text(change)] if (change := self.prepare()) else []
-        plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
+        planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
+        plan = [PLAN_NOTE] if planning else []
         content = Text(checked(words, self.choices.window)), *images, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
@@ -210,7 +215,8 @@ class Runtime:
         try:
             return await self._run().run()
         finally:
-            await self.files.after()
+            if self.within is None:
+                await self.files.after()
             self._task = None
 
     @property
@@ -246,6 +252,8 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
+        head = self.within or self
+        self.purse = Purse() if self.within is None else self.within.purse
         executor = Executor(
             self.session,
             known_tools(self.session.context, self.tools),
@@ -253,6 +261,8 @@ class Runtime:
             self.gatekeeper,
             self.files.before,
             Measuring(self.session, lambda: self.choices),
+            self.subagents.who,
+            head.questions,
         )
         return Run(
             self.session,
@@ -265,6 +275,7 @@ class Runtime:
             cost=lambda usage: self.choices.price("", usage),
             forgo=lambda field: self._refusals.add(self.model_name, field),
             complained=self.balance.said,
+            purse=self.purse,
         )
 
     def prepare(self) -> str:
@@ -278,7 +289,8 @@ class Runtime:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
         confine = self.sandbox.confine(granted=granted)
-        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
+        context = toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
+        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -305,7 +317,23 @@ class Runtime:
     @property
     def provider(self) -> Provider:
         """The provider of the session's model."""
-        name = self.model_name
+        return self.provider_of(self.model_name)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether another runtime started this one for a task."""
+        return self.within is not None
+
+    def info_of(self, name: str) -> ModelInfo:
+        """A model by name or alias."""
+        return self._info_of(name)
+
+    def child(self, setup: Setup) -> "Runtime":
+        """A runtime for a task, with these parts."""
+        return Runtime(setup, self.provider_of, self._info_of, self)
+
+    def provider_of(self, name: str) -> Provider:
+        """The provider of a model. Raises PrunecliError if it has none."""
         if name not in self._providers:
             self._providers[name] = self._provider_for(name)
         return self._providers[name]
@@ -358,7 +386,7 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), rules_of(config)
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
@@ -373,8 +401,3 @@ class Runtime:
         self.sandbox.close()
         self.drop_resuming()
         self.session.close()
-
-
-def _rules(config: Config) -> Rules:
-    permissions = config.permissions
-    return Rules(permissions.allow, permissions.ask, permissions.deny)

@@ -1,0 +1,1 @@
+"""What users add in Markdown: subagents, skills and commands."""
