@@ -1,1 +1,1 @@
-"""What users add in Markdown: subagents, skills and commands."""
+"""What people add to the agent as files: skills, commands, subagents and hooks."""
