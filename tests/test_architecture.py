@@ -262,7 +262,7 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-HEAVY = {"anthropic", "textual", "tiktoken", "httpx2", "pydantic", "markdown_it", "pygments"}
+HEAVY = {"anthropic", "textual", "tiktoken", "httpx2", "pydantic", "markdown_it", "pygments", "yaml"}
 
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])
@@ -321,6 +321,7 @@ ONLY_IN = {
     "textual": "tui/",
     "typer": "cli/",
     "tiktoken": "providers/tokenizer.py",
+    "yaml": "extensions/front_matter.py",
 }
 
 
@@ -335,7 +336,7 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
     assert wrong == set()
 
 
-DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "tomli-w": "tomli_w"}
+DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "tomli_w"}
 """Distributions whose module has another name."""
 
 

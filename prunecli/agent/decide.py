@@ -115,6 +115,13 @@ class Limits:
     compacted_at: int = -1
 
 
+@dataclass(slots=True)
+class Purse:
+    """What a run has spent so far, with its tasks, in USD."""
+
+    spent: float = 0.0
+
+
 def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) -> Action:
     """Return the next step of a run. Changes nothing."""
     exchange = context.in_progress

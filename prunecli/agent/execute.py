@@ -6,7 +6,7 @@ so that after a crash no call is run twice unnoticed.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -35,12 +35,16 @@ from prunecli.tools.tool import (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A permission question: the call, what it touches, why it needs approval, and the rule "always" would add."""
+    """A permission question: the call, what it touches, why it needs approval, and the rule "always" would add.
+
+    `who` is the task that asks, "" for the session's own agent.
+    """
 
     call: ToolUse
     touches: Touches | None
     reason: str
     rule: str
+    who: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ class Executor:
 
     `context(approved=..., granted=..., reads=...)` makes the context of a call: the user allowed this very call; a
     rule or the mode allows it; it only reads. `before_change` runs before each call that may change files. `measure`
-    says what to record with a result. `hooks` rule on each call and see its output, None without any.
+    says what to record with a result. `hooks` rule on each call and see its output, None without any. `who` asks for
+    permission; agents that work side by side share `questions`, so that one of them asks at a time.
     """
 
     session: Journal
@@ -164,6 +169,8 @@ class Executor:
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
     measure: Measure = unmeasured
     hooks: Hooks | None = None
+    who: str = ""
+    questions: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
@@ -230,33 +237,39 @@ class Executor:
         return replace(ready, verdict=verdict, note=ruling.note)
 
     async def _one(self, ready: _Ready) -> None:
-        refused, approved = await self._refusal(ready)
+        if ready.verdict.kind == "ask":
+            waits = self.questions.locked()
+            async with self.questions:
+                if waits and not isinstance(ready.verdict, Overruled):
+                    again = self._ready(ready.call)  # the answer before may decide this call too
+                    ready = replace(again, note=ready.note) if isinstance(again, _Ready) else ready
+                refused, approved = await self._refusal(ready)
+        else:
+            refused, approved = await self._refusal(ready)
         if refused is not None:
             self._record(ready.call, _Ended(refused))
             return
         if ready.verdict.may_change_files:
             await self.before_change(ready.call)
-        self._start(ready)
-        await asyncio.to_thread(self.session.commit)
-        self._record(ready.call, await self._run(ready, approved=approved))
+        await self._beside_each_other([ready], approved=approved)
 
     def _start(self, ready: _Ready) -> None:
         call = ready.call
         self.session.emit(ToolStarted(call.id, call.name, call.input, ready.touches))
 
-    async def _beside_each_other(self, batch: Sequence[_Ready]) -> None:
+    async def _beside_each_other(self, batch: Sequence[_Ready], *, approved: bool = False) -> None:
         if not batch:
             return
         for ready in batch:
             self._start(ready)
         await asyncio.to_thread(self.session.commit)
-        running = [asyncio.ensure_future(self._run(ready)) for ready in batch]
+        running = [asyncio.ensure_future(self._run(ready, approved=approved)) for ready in batch]
         waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
-                ended = await task
+                await asyncio.wait({task})  # not the task itself: a call may end well when it is canceled
                 waiting.pop(0)
-                self._record(call, ended)
+                self._record(call, task.result())
         except (asyncio.CancelledError, StorageFailed):
             for task in running:
                 task.cancel()
@@ -283,7 +296,8 @@ class Executor:
             return None, False
         if verdict.kind == "deny":
             return _error(f"Not allowed: {verdict.reason}", denied=True, reason=verdict.reason), False
-        answer = await self.gatekeeper.ask(Asked(ready.call, ready.touches, verdict.reason, verdict.rule))
+        asked = Asked(ready.call, ready.touches, verdict.reason, verdict.rule, self.who)
+        answer = await self.gatekeeper.ask(asked)
         if answer.kind != "deny":
             return None, True
         word = f" They said: {answer.word}" if answer.word else ""
@@ -299,6 +313,7 @@ class Executor:
             ),
             progress=lambda text: self.session.tell(ToolProgress(call.id, text)),
             so_far=lambda text: self.session.hold(call.id, text),
+            call_id=call.id,
         )
         begun = monotonic()
         try:

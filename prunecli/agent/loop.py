@@ -26,6 +26,7 @@ from prunecli.agent.decide import (
     Limits,
     Mailbox,
     Prune,
+    Purse,
     Send,
     Steer,
     next_action,
@@ -84,7 +85,8 @@ class Run:
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
     field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
-    problems that the user knows. `hooks` are asked at the steps, None without any.
+    problems that the user knows. `hooks` are asked at the steps, None without any. `purse` holds what was spent, also
+    by tasks of this run.
     """
 
     session: Journal
@@ -101,6 +103,7 @@ class Run:
     forgo: Callable[[str], bool] = lambda _: False
     complained: set[str] = field(default_factory=set)
     hooks: Hooks | None = None
+    purse: Purse = field(default_factory=Purse)
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,7 +136,8 @@ class Run:
 
     async def _steps(self) -> Done:
         while True:
-            match next_action(self.session.context, self.mailbox.inbox(), self.policy(), self.limits):
+            limits = replace(self.limits, cost=self.purse.spent)
+            match next_action(self.session.context, self.mailbox.inbox(), self.policy(), limits):
                 case Act(calls):
                     await self.executor.execute(calls)
                 case Steer(messages):
@@ -264,7 +268,7 @@ class Run:
             self.session.tell(Notice(loss, "warning"))
 
     def _spend(self, usage: Usage) -> None:
-        self.limits = replace(self.limits, cost=self.limits.cost + self.cost(usage))
+        self.purse.spent += self.cost(usage)
 
     async def _next(self) -> Request:
         """Assemble the next request and record it."""

@@ -40,15 +40,21 @@ class Surroundings:
     can_prune: bool
 
 
-def system_prompt(place: Surroundings, instructions: Sequence[tuple[Path, str]]) -> tuple[str, ...]:
-    """The system texts: identity and surroundings, then each instruction file, outermost first."""
+def system_prompt(
+    place: Surroundings, instructions: Sequence[tuple[Path, str]], task: tuple[str, str] | None = None
+) -> tuple[str, ...]:
+    """The system texts: identity and surroundings, then each instruction file, outermost first.
+
+    `task`: for a subagent, what it is ("" for what the session's agent is) and the rules of tasks.
+    """
+    identity = "\n\n".join((task[0] or _IDENTITY, task[1])) if task else _IDENTITY
     facts = [f"Working directory: {place.cwd}", f"Platform: {place.platform}", f"Date: {place.today}"]
     if place.can_prune:
         facts.append(
             f"Context window: {place.window:,} tokens. Finished exchanges can be removed with prun once you no "
             "longer need them; the user's words stay."
         )
-    parts = [f"{_IDENTITY}\n\n" + "\n".join(facts)]
+    parts = [f"{identity}\n\n" + "\n".join(facts)]
     parts += [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in instructions]
     return tuple(parts)
 

@@ -21,7 +21,7 @@ from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import visible
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
-from prunecli.session.session_files import remove
+from prunecli.session.session_files import remove, tasks_of
 from prunecli.session.session_search import search as search_in
 from prunecli.session.session_tree import Member, family
 from prunecli.session.store import Store
@@ -51,7 +51,7 @@ def _store() -> Store:
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
     here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="Show copies below their originals.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Show copies and tasks below their sessions.")] = False,
 ) -> None:
     """List sessions, most recently changed first."""
     found = _store().list(working_directory() if here else None)
@@ -61,15 +61,17 @@ def list_(
         rows = [row_of(one, costs) | {"parent": _parent(members[one.id])} for one in found]
         typer.echo(json.dumps(rows, indent=1))
         return
-    for member in family(found) if tree else map(Member, found):
-        typer.echo(visible(f"{member.lines}{line_of(member.session, costs)}"))
+    for member in family(found) if tree else [Member(one) for one in found if not one.is_task]:
+        mark = "task: " if member.session.is_task else ""
+        typer.echo(visible(f"{member.lines}{line_of(member.session, costs, mark)}"))
     if not found:
         typer.echo("no sessions yet")
 
 
 def _parent(member: Member) -> dict[str, object] | None:
-    """The session and record that this one was copied from; None if it was not copied."""
-    return None if member.at is None else {"id": member.parent, "seq": member.at}
+    """The session and record that this one was copied from, or whose call it works on; None for neither."""
+    task = {"tool_use_id": member.session.digest.task} if member.session.is_task else {}
+    return None if member.at is None else {"id": member.parent, "seq": member.at, **task}
 
 
 @app.command("search")
@@ -167,11 +169,13 @@ def rm(
     session: Kept,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
-    """Delete a session file. Asks first; keeps a session that is open in another process."""
+    """Delete a session file and those of its tasks. Asks first; keeps a session open in another process."""
     path = _store().find(session)
-    if yes or typer.confirm(f"Delete {path}?"):
+    count = len(tasks_of(path))
+    tasks = f" and its {count} task{'s' * (count != 1)}" if count else ""
+    if yes or typer.confirm(f"Delete {path}{tasks}?"):
         remove(path)
-        typer.echo(f"deleted {path.stem}")
+        typer.echo(f"deleted {path.stem}{tasks}")
 
 
 def _path(session: str) -> Path:

@@ -41,7 +41,7 @@ def _choose(runtime: Runtime) -> Choose:
             f"{_local(one.changed, runtime.setup.zone):%Y-%m-%d %H:%M} · {one.size / 1024:.0f} KB",
         )
         for one in runtime.store.list(runtime.setup.cwd)
-        if one.id != runtime.session.id
+        if one.id != runtime.session.id and not one.is_task
     )
     return Choose("Sessions of this directory", "resume", choices)
 

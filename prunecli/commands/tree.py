@@ -1,11 +1,11 @@
-"""/tree: the sessions of this directory, each below the session it was copied from."""
+"""/tree: the sessions of this directory, each below the session it was copied from or works for."""
 
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.figures import age
 from prunecli.runtime import Runtime
-from prunecli.session.session_tree import family
+from prunecli.session.session_tree import Member, family
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -17,8 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         Choice(
             member.session.id,
             f"{member.lines}{member.session.name or member.session.title or member.session.id}",
-            age(now - member.session.changed)
-            + (f" · copied at {member.at}" if member.at is not None else ""),
+            age(now - member.session.changed) + _origin(member),
             member.session.id == runtime.session.id,
         )
         for member in family(runtime.store.list(runtime.setup.cwd))
@@ -26,3 +25,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not choices:
         return [Say("No sessions in this directory yet.")]
     return [Choose("Sessions in this directory", "resume", tuple(choices))]
+
+
+def _origin(member: Member) -> str:
+    if member.at is None:
+        return ""
+    return f" · task of entry {member.at}" if member.session.is_task else f" · copied at {member.at}"

@@ -13,8 +13,8 @@ from prunecli.config.layer import KINDS, Kind, Layer, text_value
 from prunecli.config.options import (
     SECTIONS,
     Compaction,
-    McpServer,
     Hooks,
+    McpServer,
     Model,
     ModelFacts,
     Permissions,

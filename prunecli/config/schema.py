@@ -132,6 +132,19 @@ class Schema(NamedTuple):
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
+        if key[0] in ("mcp", "hooks"):
+            self._check_extension(key, value, fault)
+        if key[0] == "permissions" and key[1] != "mode":
+            from prunecli.agent.permissions.rules import parse_rule
+
+            for rule in value:
+                try:
+                    parse_rule(rule)
+                except ConfigError as error:
+                    fault(key, error.message, error.hint)
+
+    def _check_extension(self, key: Key, value: Any, fault: Fault) -> None:
+        """Check an MCP server or the hooks of an event."""
         if key[0] == "mcp":
             from prunecli.mcp.definition import name_problem, text_problem
 
@@ -144,14 +157,6 @@ class Schema(NamedTuple):
 
             for problem in parse({key[1]: list(value)}).problems:
                 fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
-        if key[0] == "permissions" and key[1] != "mode":
-            from prunecli.agent.permissions.rules import parse_rule
-
-            for rule in value:
-                try:
-                    parse_rule(rule)
-                except ConfigError as error:
-                    fault(key, error.message, error.hint)
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
         """Report an unknown key with the nearest valid one: in the same table, or of that name in another."""

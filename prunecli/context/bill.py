@@ -37,6 +37,13 @@ class Bill:
         if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
+        if (
+            isinstance(event, AttemptBilled) and event.reason == "task"
+        ):  # says nothing about this session's cache
+            own = replace(self, last_at=0, model="").after(
+                replace(record, event=replace(event, reason="cut")), price
+            )
+            return replace(own, last_at=self.last_at, model=self.model)
         return replace(
             self,
             requests=self.requests + 1,

@@ -135,7 +135,7 @@ class PruneHistory:
                 self._first = min(places, default=len(context.items))
             case (
                 AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
-            ) if self._pending and usage.prompt_tokens:
+            ) if self._pending and usage.prompt_tokens and getattr(record.event, "reason", "") != "task":
                 self._measure(record.event, context)
             case _:
                 pass

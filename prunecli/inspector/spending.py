@@ -121,6 +121,10 @@ def paid(
             continue
         if not event.usage.prompt_tokens:
             continue
+        if _kind(event) == "task":  # no request of this session
+            cost = price(event.model, event.usage)
+            found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task"))
+            continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
@@ -180,6 +184,8 @@ def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Pri
         return found or 0.0
 
     for one in responses:
+        if one.kind == "task":
+            continue
         sent = _prompt(one.usage)
         if one.withheld or one.edited:
             change = usd(one.model, _unpruned(one, before, ttl_ms)) - usd(one.model, sent)

@@ -15,7 +15,7 @@ Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "impor
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
 EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
 
-BilledReason: TypeAlias = Literal["cut", "stopped", "summary"]
+BilledReason: TypeAlias = Literal["cut", "stopped", "summary", "task"]
 
 SavedMoment: TypeAlias = Literal["before", "after"]
 SavedReason: TypeAlias = Literal["tools", "rewind"]
@@ -26,7 +26,11 @@ LOG_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """The first record of each session. `parent` is `{"id", "seq"}` of a forked session, or None."""
+    """The first record of each session.
+
+    `parent` is `{"id", "seq"}` of the session it was copied from up to that record, or None. With `tool_use_id`, it
+    is no copy: that call of the session's agent started it as a task.
+    """
 
     id: str
     cwd: str
@@ -199,12 +203,14 @@ class AttemptBilled:
 
     `cut`: the stream broke off and is tried again, or failed. `stopped`: the user stopped it before any text.
     `summary`: a summary that was not used. The prompt was billed in full; `usage.output_tokens` is what had been
-    reported by then, which most endpoints do only at the end of an answer.
+    reported by then, which most endpoints do only at the end of an answer. `task`: a request of a task, whose answer
+    is in the log of its own session; `child` is `{"id", "seq"}` of it.
     """
 
     model: str
     usage: Usage
     reason: BilledReason = "cut"
+    child: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,9 @@ def _payload(event: Event) -> dict[str, Json]:
             made = {name: fields.pop(name) for name in ("block", "words")}
             made = {name: value for name, value in made.items() if value}
             return {**fields, "usage": usage_to_json(event.usage), **made}
-        case AttemptBilled(model, usage, reason):
-            return {"model": model, "usage": usage_to_json(usage), "reason": reason}
+        case AttemptBilled(model, usage, reason, child):
+            of_task = {} if child is None else {"child": child}
+            return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task}
         case Unknown(_, payload):
             return dict(payload)
         case _:
@@ -228,7 +229,10 @@ _READERS: dict[str, _Read] = {
         fields.wholes(p, "cache_marks"),
     ),
     "AttemptBilled": lambda p: AttemptBilled(
-        fields.text(p, "model"), fields.usage(p), cast("BilledReason", fields.text(p, "reason", "cut"))
+        fields.text(p, "model"),
+        fields.usage(p),
+        cast("BilledReason", fields.text(p, "reason", "cut")),
+        fields.optional_part(p, "child"),
     ),
     "FilesSaved": lambda p: FilesSaved(
         fields.text(p, "tree"),

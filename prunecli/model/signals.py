@@ -71,10 +71,11 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """The last output lines of a running call."""
+    """The last output lines of a running call; `now` is what a task does now, "" for other calls."""
 
     tool_use_id: str
     text: str
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)

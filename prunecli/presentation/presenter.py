@@ -122,9 +122,8 @@ class Presenter:
                 return self._streaming.grow("thinking", text)
             case ToolCallDelta(id_, name, json):
                 return self._streaming.write_call(id_, name, json)
-            case ToolProgress(id_, text):
-                lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
-                return [Tail(self._calls[id_][0], tuple(lines))] if id_ in self._calls else []
+            case ToolProgress(id_, text, now):
+                return self._progress(id_, text, now)
             case Record(seq, _, recorded):
                 return self._record(seq, recorded)
             case StreamStarted():
@@ -137,6 +136,20 @@ class Presenter:
                 return []
             case _:
                 assert_never(event)
+
+    def _progress(self, id_: str, text: str, now: str) -> list[Change]:
+        """Return the changes for the output of a running call.
+
+        A task's line says what it does now; unfolded, it shows its last lines.
+        """
+        slot = self._calls[id_][0] if id_ in self._calls else -1
+        entry = self.board.entries[slot] if slot >= 0 else None
+        if not isinstance(entry, shown.ToolCall):
+            return []
+        if now:
+            body = shown.Output(text) if text else None
+            return [self.board.put(slot, replace(entry, outcome=now, body=body, folded=True))]
+        return [Tail(slot, tuple(text.rstrip("\n").split("\n")[-TAIL_LINES:]))]
 
     def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
         """Return the changes while a summary streams: its text is not an answer."""

@@ -59,7 +59,7 @@ def sheet_of(
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
-        _title(asked, is_missing),
+        f"{one_line(asked.who)}: {_title(asked, is_missing)}" if asked.who else _title(asked, is_missing),
         text,
         diff,
         one_line(sentence(seen_in(asked.reason, cwd))),

@@ -55,6 +55,7 @@ class FileSaver:
         self._patience, self._first_seconds = patience, first_seconds
         self._work: asyncio.Task[Saved] | None = None
         self._given_up: dict[str, str] = {}
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def off(self) -> str:
@@ -76,6 +77,10 @@ class FileSaver:
 
     async def before(self, call: ToolUse) -> None:
         """Save the files before this call changes something."""
+        async with self._one_at_a_time:  # agents that work side by side wait for the same save
+            await self._before_call(call)
+
+    async def _before_call(self, call: ToolUse) -> None:
         if self.off or self._failure or self._work:
             return
         new = isinstance(self.snapshots, Copies) and self._watched(self.snapshots, call)

@@ -31,11 +31,18 @@ _AS_BEFORE = f"{CHANGED} The system prompt applies again, without later changes.
 
 
 def preamble(
-    setup: Setup, tools: Iterable[Tool], begun: int, *, window: int, trusted: bool
+    setup: Setup,
+    tools: Iterable[Tool],
+    begun: int,
+    *,
+    window: int,
+    trusted: bool,
+    task: tuple[str, str] | None = None,
 ) -> dict[str, Json]:
     """The current preamble, as the setting that records it.
 
-    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date.
+    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` is as in
+    `system_prompt`.
     """
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
@@ -45,7 +52,7 @@ def preamble(
         window,
         any(tool["name"] == "prun" for tool in definitions),
     )
-    texts = system_prompt(place, find_instructions(setup.cwd, setup.places.config, trusted=trusted))
+    texts = system_prompt(place, find_instructions(setup.cwd, setup.places.config, trusted=trusted), task)
     return {"system": list(texts), "tools": definitions}
 
 

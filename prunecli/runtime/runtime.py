@@ -6,10 +6,11 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits, Mailbox
+from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.loop import Run
@@ -50,6 +51,7 @@ from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
+from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -58,6 +60,8 @@ from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
+
+    `within` is the runtime whose agent started this one for a task. Both share permissions, sandbox and saved files.
 
     `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
     shown. `guide` holds the prompts that Enter on an empty input sends.
@@ -68,8 +72,10 @@ class Runtime:
         setup: Setup,
         provider_for: Callable[[str], Provider],
         info_of: Callable[[str], ModelInfo],
+        within: "Runtime | None" = None,
     ) -> None:
         self.setup = setup
+        self.within = within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.mailbox = Mailbox()
@@ -81,6 +87,8 @@ class Runtime:
         self.introduction = ""
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
+        self.purse = Purse()
+        self.questions = asyncio.Lock()
         self._provider_for = provider_for
         self._info_of = info_of
         self._providers: dict[str, Provider] = {}
@@ -89,19 +97,23 @@ class Runtime:
         self._refusals = Refusals(
             setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url
         )
-        self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
         self.hooking = Hooking(self)
-        self.gatekeeper = keeper_of(setup, self.hooking.ask)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
-        self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        if within is None:
+            self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
+            self.gatekeeper = keeper_of(setup, self.hooking.ask)
+            self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+        else:
+            self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
+        self.subagents = Subagents(self)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
-        self.session = self._new_session()
+        self.session: Session = self._new_session()
         self._watch(self.session)
-        self.servers = RemoteServers(self)
+        self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
 
     # Sessions ------------------------------------------------------------------------------------------------
 
@@ -194,8 +206,10 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
+        self.subagents.give_up()
         changes = [Text(change)] if (change := self.prepare()) else []
-        plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
+        planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
+        plan = [PLAN_NOTE] if planning else []
         self._task = asyncio.current_task()  # so that Esc stops hooks and servers
         try:
             attached = await self.servers.attached(words) if origin == "prompt" else ()
@@ -215,7 +229,8 @@ class Runtime:
             await self.hooking.begins()
             return await self._run().run()
         finally:
-            await self.files.after()
+            if self.within is None:
+                await self.files.after()
             self.hooking.rests()
             self._task = None
 
@@ -252,6 +267,8 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
+        head = self.within or self
+        self.purse = Purse() if self.within is None else self.within.purse
         executor = Executor(
             self.session,
             known_tools(self.session.context, self.tools),
@@ -259,6 +276,8 @@ class Runtime:
             self.gatekeeper,
             self.files.before,
             Measuring(self.session, lambda: self.choices),
+            who=self.subagents.who,
+            questions=head.questions,
         )
         run = Run(
             self.session,
@@ -271,6 +290,7 @@ class Runtime:
             cost=lambda usage: self.choices.price("", usage),
             forgo=lambda field: self._refusals.add(self.model_name, field),
             complained=self.balance.said,
+            purse=self.purse,
         )
         return self.hooking.on(run)
 
@@ -286,7 +306,10 @@ class Runtime:
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
         confine = self.sandbox.confine(granted=granted, reads=reads)
         servers = self.servers.in_use
-        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine, servers=servers)
+        context = toolbox.tool_context(
+            *parts, approved=approved, reads=reads, confine=confine, servers=servers
+        )
+        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -313,7 +336,23 @@ class Runtime:
     @property
     def provider(self) -> Provider:
         """The provider of the session's model."""
-        name = self.model_name
+        return self.provider_of(self.model_name)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether another runtime started this one for a task."""
+        return self.within is not None
+
+    def info_of(self, name: str) -> ModelInfo:
+        """A model by name or alias."""
+        return self._info_of(name)
+
+    def child(self, setup: Setup) -> "Runtime":
+        """A runtime for a task, with these parts."""
+        return Runtime(setup, self.provider_of, self._info_of, self)
+
+    def provider_of(self, name: str) -> Provider:
+        """The provider of a model. Raises PrunecliError if it has none."""
         if name not in self._providers:
             self._providers[name] = self._provider_for(name)
         return self._providers[name]

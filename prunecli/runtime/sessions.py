@@ -83,11 +83,11 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
     }
 
 
-def line_of(one: Listed, costs: Costs) -> str:
-    """A session as one line."""
+def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
+    """A session as one line; `mark` precedes its label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
-    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {one.label}  ({one.cwd})"
+    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {mark}{one.label}  ({one.cwd})"
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:

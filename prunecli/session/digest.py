@@ -13,6 +13,7 @@ from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
     CompactionApplied,
+    Event,
     Record,
     SessionStarted,
     SettingChanged,
@@ -45,14 +46,19 @@ def whole_record(line: bytes) -> Record | None:
         return None
 
 
+def is_task(event: Event) -> bool:
+    """Return whether this first event of a session says that it is a task of another one."""
+    return isinstance(event, SessionStarted) and bool(event.parent and event.parent.get("tool_use_id"))
+
+
 @dataclass(slots=True)
 class Digest:
     """The facts about a session. Times are in unix ms.
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens; `spent_long` counts
     only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last request; `prompts` and
-    `entries` are counts. `id` is empty if the file is not a session or its first record is damaged; the latter still
-    has entries.
+    `entries` are counts. `task` is the call of the parent that a task works on, "" for any other session. `id` is
+    empty if the file is not a session or its first record is damaged; the latter still has entries.
     """
 
     id: str = ""
@@ -62,6 +68,7 @@ class Digest:
     last: str = ""
     parent: str = ""
     parent_at: int = -1
+    task: str = ""
     started: int = 0
     changed: int = 0
     prompts: int = 0
@@ -105,6 +112,7 @@ class Digest:
                 origin = parent if isinstance(parent, dict) else {}
                 at = origin.get("seq")
                 self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
+                self.task = str(origin.get("tool_use_id") or "")
             case UserMessage(content, came) if came != "command":
                 words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS]
                 self.first = self.first or words

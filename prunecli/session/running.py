@@ -19,6 +19,7 @@ from prunecli.context.exchange import Exchange
 from prunecli.model.codec import strict_loads, well_formed
 from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
+from prunecli.model.requests import TASK
 
 SUFFIX = ".running"
 USER_COMMAND = "!"
@@ -79,12 +80,15 @@ class RunningOutput:
         if at is None:
             self.key, self.text, self.since = other.key, other.text, other.since
 
-    def interrupted(self, exchange: Exchange | None, records: Sequence[Record]) -> list[Event]:
+    def interrupted(
+        self, exchange: Exchange | None, records: Sequence[Record], *, continuing: bool = False
+    ) -> list[Event]:
         """The events to record for unfinished work.
 
         These are results for calls in progress, and the user's command unless the records already contain its end.
+        `continuing`: started tasks have a log of their own and go on with the session.
         """
-        calls = exchange.unanswered if exchange else ()
+        calls = _ending(exchange) if continuing else exchange.unanswered if exchange else ()
         found: list[Event] = [*self._results(exchange, calls, ours=_is_ours(exchange, records))]
         said = (record.seq for record in reversed(records) if _is_said(record.event))
         if self.key.startswith(USER_COMMAND) and next(said, -1) <= self.since:
@@ -93,9 +97,9 @@ class RunningOutput:
         return found
 
     def interrupted_calls(self, exchange: Exchange | None) -> list[ToolResult]:
-        """The results of started calls that have none."""
-        calls = exchange.unanswered if exchange else ()
-        return self._results(exchange, [call for call in calls if exchange and call.id in exchange.started])
+        """The results of started calls that have none and do not go on."""
+        calls = [call for call in _ending(exchange) if exchange and call.id in exchange.started]
+        return self._results(exchange, calls)
 
     def _results(
         self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
@@ -130,6 +134,12 @@ class RunningOutput:
         if self.path is not None:
             with suppress(OSError):
                 self.path.unlink()
+
+
+def _ending(exchange: Exchange | None) -> list[ToolUse]:
+    """The calls without a result that a crash ended: all but started tasks."""
+    calls = exchange.unanswered if exchange else ()
+    return [call for call in calls if not (call.name == TASK and exchange and call.id in exchange.started)]
 
 
 def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:

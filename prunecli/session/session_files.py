@@ -32,7 +32,7 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
 
 
 def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
-    """Delete a session's file and the saved output of a running call permanently.
+    """Delete a session's file, those of its tasks, and the saved output of running calls permanently.
 
     Blobs stay, since other sessions may refer to them.
 
@@ -40,18 +40,24 @@ def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> Non
     """
     log = _locked(path, open_log)
     try:
-        path.unlink()
-        path.with_suffix(SUFFIX).unlink(missing_ok=True)
+        for one in (*tasks_of(path), path):
+            one.unlink()
+            one.with_suffix(SUFFIX).unlink(missing_ok=True)
     except OSError as error:
         raise StorageFailed(f"{path}: {error.strerror}", "the session was not deleted") from error
     finally:
         log.close()
 
 
+def tasks_of(path: Path) -> list[Path]:
+    """The files of a session's tasks, which are removed with it."""
+    return sorted(one for one in path.parent.glob(f"{path.stem}-t[0-9]*.jsonl") if one.is_file())
+
+
 def to_trash(
     path: Path, trash: Path, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter
 ) -> Path:
-    """Move a session's file to the trash folder and return its new path.
+    """Move a session's file to the trash folder with those of its tasks, and return its new path.
 
     Its blobs stay, so moving the file back restores the session.
 
@@ -62,6 +68,8 @@ def to_trash(
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.rename(path, place)
+        for task in tasks_of(path):
+            os.rename(task, place.with_name(f"{task.stem}.{clock()}.jsonl"))
     except OSError as error:
         raise StorageFailed(f"{path}: {error.strerror}", "the session was not moved") from error
     finally:

@@ -1,4 +1,4 @@
-"""The tree of sessions and their copies, as lines of a list."""
+"""The tree of sessions with their copies and tasks, as lines of a list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

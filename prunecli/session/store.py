@@ -13,7 +13,7 @@ from pathlib import Path
 from prunecli.errors import SessionNotFound
 from prunecli.paths import slug
 from prunecli.regular import open_regular
-from prunecli.session.digest import Digest, begins_record, whole_record
+from prunecli.session.digest import Digest, begins_record, is_task, whole_record
 from prunecli.session.index import File, Index
 
 INDEX_NAME = "index.sqlite"
@@ -61,6 +61,11 @@ class Listed:
         return self.digest.title
 
     @property
+    def is_task(self) -> bool:
+        """Whether it is a task of another session."""
+        return bool(self.digest.task)
+
+    @property
     def label(self) -> str:
         """The name, else the title, else the id."""
         return self.name or self.title or self.id
@@ -99,9 +104,9 @@ class Store:
         return (Path(file.path) for file in self._files(None))
 
     def last(self, cwd: Path) -> Path:
-        """The most recently changed session of this directory. Raises SessionNotFound."""
+        """The most recently changed session of this directory that is not a task. Raises SessionNotFound."""
         for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
-            if _is_session(path := Path(file.path)):
+            if _is_session(path := Path(file.path), task=False):
                 return path
         raise SessionNotFound(f"no sessions in {cwd} yet", "run `prunecli` to start one")
 
@@ -115,6 +120,7 @@ class Store:
             paths = list(self.paths())
             exact = [path for path in paths if path.stem == wanted and _is_session(path)]
             prefixed = exact or [path for path in paths if path.stem.startswith(wanted) and _is_session(path)]
+            prefixed = [path for path in prefixed if _is_session(path, task=False)] or prefixed
             if len(prefixed) == 1:
                 return prefixed[0]
         named = [one for one in self.list() if wanted and one.name == wanted]
@@ -156,13 +162,16 @@ def free_path(path: Path) -> Path:
     return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
-def _is_session(path: Path) -> bool:
-    """Return whether the first lines contain a good record; the very first may be damaged."""
+def _is_session(path: Path, *, task: bool = True) -> bool:
+    """Return whether the first lines contain a good record; the very first may be damaged. Without `task`, a task of
+    another session does not count."""
     try:
         with open_regular(path) as file:
-            return any(whole_record(line) for line in islice(file, 20) if begins_record(line))
+            records = map(whole_record, filter(begins_record, islice(file, 20)))
+            first = next(filter(None, records), None)
     except OSError:
         return False
+    return first is not None and (task or not is_task(first.event))
 
 
 def _entries(folder: str) -> list[str]:

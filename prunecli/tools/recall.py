@@ -25,6 +25,7 @@ class RecallInput:
 
     entry: Annotated[int, "the number after 'recall'"]
     lines: Annotated[str | None, "such as 200-260"] = None
+    task: Annotated[int | None, "number of the task whose entry it is; entry 0 lists them"] = None
 
 
 class Recall:
@@ -40,7 +41,8 @@ class Recall:
     def summary(self, given: Mapping[str, Json]) -> str:
         """The entry's number, and the lines if given."""
         lines = f" lines {in_one_line(given.get('lines'))}" if given.get("lines") else ""
-        return f"entry {given.get('entry', '')}{lines}"
+        task = f"task {given['task']} " if given.get("task") else ""
+        return f"{task}entry {given.get('entry', '')}{lines}"
 
     def touches(self, _: object) -> Touches:
         """Nothing: a recall only reads the log."""
@@ -48,13 +50,17 @@ class Recall:
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
         """Return the original, or a page of it. Raises ToolError for unknown entries, user messages and lines."""
-        if context.recall is None:
+        if context.recall is None or (given.task and context.recall_of is None):
             raise ToolError("recall is not available here")
-        content = readable(context.recall(given.entry))
+        if given.task and context.recall_of is not None:
+            content = readable(await asyncio.to_thread(context.recall_of, given.task, given.entry))
+        else:
+            content = readable(context.recall(given.entry))
         if context.pages is not None:
             limit = context.limits.max_output_bytes
             content = await asyncio.to_thread(_page, content, given, context.pages, limit)
-        return ToolOutput(content, details={"recalled": given.entry})
+        of_task: dict[str, Json] = {"of_task": given.task} if given.task else {"recalled": given.entry}
+        return ToolOutput(content, details=of_task)
 
 
 def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: int) -> tuple[Block, ...]:
@@ -74,7 +80,8 @@ def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: i
         end = start + size
         part = part[:size] + ("" if part[:size].endswith("\n") else "\n")
         shown, following = lines.name(start, end), lines.name(end, stop)
-        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry} lines {following}]"
+        of_task = f" of task {given.task}" if given.task else ""
+        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry}{of_task} lines {following}]"
     return (*([Text(part)] if part else ()), *others)
 
 

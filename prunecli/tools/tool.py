@@ -5,7 +5,7 @@ optional. A tool gets its resources through a `ToolContext` and returns a `ToolO
 """
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -128,14 +128,28 @@ class Servers(Protocol):
         ...
 
 
+class RunTask(Protocol):
+    """Runs a task in a session of its own."""
+
+    def __call__(self, call_id: str, prompt: str, description: str, agent: str) -> Awaitable[ToolOutput]:
+        """The answer to the prompt; `agent` names the definition, "" for none. Raises ToolError."""
+        ...
+
+
+RecallOf = Callable[[int, int], tuple[Block, ...]]
+"""(number of a task, seq) -> the original content of an entry of the task; seq 0 lists its entries. May read a file.
+Raises ToolError."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The resources of a call.
 
     Files may be changed inside `workspace`; relative paths start at `cwd`. `env` is the complete environment of child
     processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
-    not finish; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts commands into the
-    sandbox, and `approved` means that the user allowed this very call; `servers` is None where none are configured.
+    not finish; `call_id` is the call's own; `run_task` and `recall_of` are None where there are no tasks, `servers`
+    where none are configured; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts
+    commands into the sandbox, and `approved` means that the user allowed this very call.
     """
 
     workspace: Path
@@ -151,6 +165,9 @@ class ToolContext:
     confine: Confine = bare
     approved: bool = False
     servers: Servers | None = None
+    call_id: str = ""
+    run_task: RunTask | None = None
+    recall_of: RecallOf | None = None
 
 
 class Tool(Protocol):
@@ -163,7 +180,7 @@ class Tool(Protocol):
     name: ClassVar[str]
     description: ClassVar[str]
     parallel: ClassVar[bool]
-    """Whether calls may run in parallel; such a tool changes nothing."""
+    """Whether calls may run in parallel; such a tool changes nothing itself."""
     Input: ClassVar[type]
 
     def summary(self, given: Mapping[str, Json]) -> str:

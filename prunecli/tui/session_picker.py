@@ -50,12 +50,12 @@ class SessionPicker:
         return self._runtime.session.path
 
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:
-        """Pass the sessions of a directory, or all, to `show`: those found so far, and at the end all, newest
-        first."""
+        """Pass the sessions of a directory, or all, to `show`, without tasks: those found so far, and at the end
+        all, newest first."""
         found: list[Listed] = []
 
         def read() -> None:
-            found.extend(self._runtime.store.listed(cwd))
+            found.extend(one for one in self._runtime.store.listed(cwd) if not one.is_task)
 
         await self._while(asyncio.to_thread(read), lambda: show(list(found)))
         show(sorted(found, key=lambda one: (one.changed, one.id), reverse=True))

@@ -1,0 +1,164 @@
+"""Markdown files that begin with front matter: YAML between two lines of `---`.
+
+Every scalar is read as text, so `name: 123` and `model: yes` mean what they look like. Aliases are refused, because
+few of them can describe a value too large for any memory, and so is deep nesting, which overflows the stack of the C
+parser.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prunecli.errors import ConfigError
+from prunecli.model.messages import Json
+from prunecli.regular import open_regular
+from prunecli.sanitize import one_line
+
+MAX_BYTES = 1_000_000
+"""Bytes of one definition; a larger file is refused."""
+MAX_FRONT_BYTES = 64_000
+_MAX_DEPTH = 16
+_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.+?)[ \t]*")
+
+
+class Page(NamedTuple):
+    """A file as its front matter, empty without one, and the text below it, without blank lines around it."""
+
+    fields: Mapping[str, Json]
+    body: str
+
+
+def read(path: Path, most: int = MAX_BYTES) -> Page:
+    """Read a file. Raises ConfigError that names the file and line: not readable, too large, malformed."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise ConfigError(f"{_shown(path)}: {error.strerror or error}") from None
+    if len(data) > most:
+        raise ConfigError(f"{_shown(path)}: larger than {most // 1000:,} KB", "make it smaller")
+    try:
+        return parse(data.decode("utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{_shown(path)}: line {line}: not UTF-8") from None
+
+
+def read_fields(path: Path) -> Mapping[str, Json]:
+    """Read only the front matter, however long the text below it is. Raises ConfigError as `read`."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(MAX_FRONT_BYTES + 10)
+    except OSError as error:
+        raise ConfigError(f"{_shown(path)}: {error.strerror or error}") from None
+    return parse(data.decode("utf-8-sig", "replace"), path).fields
+
+
+def parse(text: str, path: Path) -> Page:
+    """Split a file's text. Raises ConfigError that names `path` and the line."""
+    text = text.replace("\r\n", "\n")
+    first, _, rest = text.partition("\n")
+    if first.rstrip() != "---":
+        return Page({}, text.strip())
+    end = re.search(r"^(---|\.\.\.)[ \t]*$", rest, re.MULTILINE)
+    if end is None or end.start() > MAX_FRONT_BYTES:
+        why = "has no closing ---" if end is None and len(rest) < MAX_FRONT_BYTES else "is too long"
+        raise ConfigError(f"{_shown(path)}: line 1: the front matter {why}", "end it with a line of ---")
+    return Page(_fields(rest[: end.start()], path), rest[end.end() :].strip())
+
+
+def text(fields: Mapping[str, Json], key: str) -> str:
+    """The text of a key, "" if it is missing. A list becomes its items in brackets, as `[file] [words]` is meant."""
+    value = fields.get(key)
+    if isinstance(value, list):
+        return " ".join(f"[{item}]" for item in value if isinstance(item, str))
+    return value.strip() if isinstance(value, str) else ""
+
+
+def flag(fields: Mapping[str, Json], key: str) -> bool:
+    """Whether a key says yes."""
+    return text(fields, key).lower() in ("true", "yes", "on")
+
+
+def items(fields: Mapping[str, Json], key: str) -> tuple[str, ...]:
+    """The items of a key: a YAML list, or one text with commas or spaces between them, but not inside parentheses."""
+    value = fields.get(key)
+    if isinstance(value, list):
+        return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+    return tuple(re.findall(r"(?:[^\s,()]|\([^()]*\))+", value)) if isinstance(value, str) else ()
+
+
+@cache
+def _yaml() -> tuple[Any, Any]:
+    """PyYAML and its faster loader, if it has one. Deferred: no start needs them."""
+    import yaml
+
+    return yaml, getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+def _fields(front: str, path: Path) -> Mapping[str, Json]:
+    yaml, _ = _yaml()
+    try:
+        found = _load(front)
+    except yaml.YAMLError:
+        try:
+            found = _load(_quoted(front))
+        except yaml.YAMLError as error:
+            raise _malformed(error, path) from None
+    if found is None or found == "":
+        return {}
+    if not isinstance(found, dict):
+        raise ConfigError(f"{_shown(path)}: line 2: the front matter is not a list of `key: value`")
+    return {key: value for key, value in found.items() if isinstance(key, str)}
+
+
+def _load(front: str) -> Any:
+    yaml, loader = _yaml()
+    depth = 0
+    for event in yaml.parse(front, loader):
+        depth += _deeper(type(event).__name__)
+        if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
+            why = (
+                "nested too deeply" if depth > _MAX_DEPTH else f"aliases such as *{event.anchor} are not read"
+            )
+            raise yaml.MarkedYAMLError(problem=why, problem_mark=event.start_mark)
+    return yaml.load(front, loader)  # BaseLoader makes only texts, lists and mappings
+
+
+def _deeper(event: str) -> int:
+    return {"MappingStart": 1, "SequenceStart": 1, "MappingEnd": -1, "SequenceEnd": -1}.get(event[:-5], 0)
+
+
+def _quoted(front: str) -> str:
+    """Front matter in which each line that is not YAML by itself is quoted.
+
+    Files of other agents contain lines such as `argument-hint: [file] [words]` and `description: Use it so: ...`.
+    """
+    return "\n".join(_quoted_lines(front))
+
+
+def _quoted_lines(front: str) -> Iterator[str]:
+    yaml, loader = _yaml()
+    for line in front.split("\n"):
+        found = _LINE.fullmatch(line)
+        try:
+            if found:
+                list(yaml.parse(line, loader))
+            yield line
+        except yaml.YAMLError:
+            yield f"{found[1]}: {json.dumps(found[2])}" if found else line
+
+
+def _malformed(error: Any, path: Path) -> ConfigError:
+    """The error for front matter that is not YAML; its first line is line 2 of the file."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    where = f"line {mark.line + 2}: " if mark is not None else ""
+    why = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+    return ConfigError(f"{_shown(path)}: {where}{one_line(str(why))}", "fix the front matter")
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path))

@@ -1,0 +1,182 @@
+"""Where definitions lie: a project's folders, if it is trusted, then the user's. The first of a name wins.
+
+Each file is parsed once for each of its contents; looking again costs a listing of the folders. Only regular files
+are opened, and a project's links may not leave the project.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from prunecli.errors import ConfigError
+from prunecli.extensions.front_matter import MAX_BYTES
+from prunecli.sanitize import one_line
+
+Kind: TypeAlias = Literal["agents", "commands", "skills"]
+Owner: TypeAlias = Literal["project", "user", "prunecli"]
+DefinitionT = TypeVar("DefinitionT")
+
+MAX_FILES = 2_000
+"""Files and folders that are listed below one folder."""
+_MAX_DEPTH = 4
+_LEFT_OUT = frozenset({"node_modules", "__pycache__"})
+_OUTSIDE = "a link that leads outside of the project"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of definitions. `root` is the project that its links may not leave; None allows any link."""
+
+    path: Path
+    owner: Owner
+    root: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file with a definition. `stamp` differs once its content does: mtime in ns, size in bytes, inode."""
+
+    path: Path
+    folder: Folder
+    stamp: tuple[int, int, int]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its path from the folder, without the suffix: `git/commit.md` is ("git", "commit")."""
+        return self.path.relative_to(self.folder.path).with_suffix("").parts
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved(Generic[DefinitionT]):
+    """The definitions, those that win first, and a line for each file that is not used."""
+
+    definitions: tuple[DefinitionT, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A file that is not used; `line` names it and says why."""
+
+    line: str
+
+
+def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tuple[Folder, ...]:
+    """The folders of a kind, those that win first: the nearest of the project, then the user's.
+
+    `project` are the folders from its root down to the working directory, () if it is not trusted.
+    """
+    users = [config / kind, home / ".claude" / kind]
+    of_project = [
+        Folder(folder / hidden / kind, "project", project[0])
+        for folder in reversed(project)
+        for hidden in (".prunecli", ".claude")
+        if folder / hidden / kind not in users
+    ]
+    return (*of_project, *(Folder(path, "user") for path in users))
+
+
+class Shelf(Generic[DefinitionT]):
+    """The definitions of one kind, as `parse` makes them; it raises ConfigError for a malformed file.
+
+    `marker` is the name of the file that makes a folder a definition, such as SKILL.md; without one, every Markdown
+    file is a definition.
+    """
+
+    def __init__(self, parse: Callable[[Found], DefinitionT], marker: str = "") -> None:
+        self._parse = parse
+        self._marker = marker
+        self._known: dict[Found, DefinitionT | _Refused] = {}
+        self._last: tuple[tuple[Found | _Refused, ...], Shelved[DefinitionT]] = ((), Shelved())
+
+    def look(self, folders: Sequence[Folder]) -> Shelved[DefinitionT]:
+        """Look at the folders again and read files that are new or changed. The same value if none is."""
+        found = tuple(one for folder in folders for one in _walk(folder, self._marker))
+        if found != self._last[0]:
+            self._known = {one: self._definition(one) for one in found if isinstance(one, Found)}
+            made = [one if isinstance(one, _Refused) else self._known[one] for one in found]
+            problems = tuple(one.line for one in made if isinstance(one, _Refused))
+            self._last = found, Shelved(tuple(one for one in made if not isinstance(one, _Refused)), problems)
+        return self._last[1]
+
+    def _definition(self, found: Found) -> DefinitionT | _Refused:
+        if found in self._known:
+            return self._known[found]
+        if found.stamp[1] > MAX_BYTES:
+            return _refused(found.path, f"larger than {MAX_BYTES // 1000:,} KB")
+        try:
+            return self._parse(found)
+        except ConfigError as error:
+            return _Refused(one_line(error.message))
+
+
+def _walk(folder: Folder, marker: str) -> Iterator[Found | _Refused]:
+    """The files of definitions below a folder, sorted, and a line for each that is refused."""
+    ahead, seen = [(str(folder.path), 0)], 0
+    while ahead:
+        here, depth = ahead.pop()
+        if (depth == 0 or os.path.islink(here)) and _leaves(here, folder.root):
+            yield _refused(here, _OUTSIDE)
+            continue
+        marked = os.path.join(here, marker)
+        if marker and depth and os.path.lexists(marked):
+            files, below = [marked], list[str]()
+        else:
+            try:
+                files, below = _listed(here)
+            except OSError as error:
+                if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
+                    yield _refused(here, error.strerror or str(error))
+                continue
+            files = [] if marker else files
+        for path in files:
+            yield _file(path, folder)
+        seen += len(files) + len(below)
+        if seen > MAX_FILES:
+            yield _refused(folder.path, f"more than {MAX_FILES:,} files and folders; the rest is not read")
+            return
+        if depth < _MAX_DEPTH:
+            ahead += [(path, depth + 1) for path in reversed(below)]
+
+
+def _listed(folder: str) -> tuple[list[str], list[str]]:
+    """The Markdown files and the folders in a folder. Raises OSError."""
+    files, below = list[str](), list[str]()
+    with os.scandir(folder) as listing:
+        for entry in islice(listing, MAX_FILES * 2):
+            if entry.is_file(follow_symlinks=False) and not entry.name.endswith(".md"):
+                continue
+            if os.path.isdir(entry.path):
+                if not entry.name.startswith(".") and entry.name not in _LEFT_OUT:
+                    below.append(entry.path)
+            elif entry.name.endswith(".md"):
+                files.append(entry.path)
+    return sorted(files), sorted(below)
+
+
+def _file(path: str, folder: Folder) -> Found | _Refused:
+    if os.path.islink(path) and _leaves(path, folder.root):
+        return _refused(path, _OUTSIDE)
+    try:
+        info = os.stat(path)
+    except OSError as error:
+        return _refused(path, error.strerror or str(error))
+    if not stat.S_ISREG(info.st_mode):
+        return _refused(path, "not a regular file")
+    return Found(Path(path), folder, (info.st_mtime_ns, info.st_size, info.st_ino))
+
+
+def _leaves(path: str, root: Path | None) -> bool:
+    """Whether a path leads outside of the project, through whatever links; never without a project."""
+    if root is None:
+        return False
+    top, real = os.path.realpath(root), os.path.realpath(path)
+    return real != top and not real.startswith(top.rstrip("/") + "/")
+
+
+def _refused(path: Path | str, why: str) -> _Refused:
+    return _Refused(f"{one_line(str(path))}: {why}")

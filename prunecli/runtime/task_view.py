@@ -1,0 +1,119 @@
+"""Words about tasks: what a running one does now, what it answered, and its entries for recall."""
+
+from collections.abc import Mapping, Sequence
+
+from prunecli.context.bill import Bill
+from prunecli.figures import short
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, ToolStarted
+from prunecli.model.messages import Block, Json, Text, plain_text
+from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
+from prunecli.runtime.session_state import original as original_of
+from prunecli.sanitize import one_line
+from prunecli.session.session import Session
+from prunecli.tools.tool import Tool
+
+LINES = 6
+"""The most lines below the line of a running task."""
+MOST_LISTED = 400
+_LINE_CHARS = 160
+
+
+def say(parent: Session, call_id: str, now: str, lines: Sequence[str] = ()) -> None:
+    """Tell the parent's readers what a task does now."""
+    parent.tell(ToolProgress(call_id, "\n".join(lines), now))
+
+
+class View:
+    """Follows a task and tells the readers of its parent what it does."""
+
+    def __init__(self, parent: Session, call_id: str, tools: Mapping[str, Tool]) -> None:
+        self._parent, self._call_id, self._tools = parent, call_id, tools
+        self._calls = 0
+        self._tokens = 0
+        self._lines: list[str] = []
+
+    def take(self, event: SessionEvent) -> None:
+        """Handle a record or a signal of the task."""
+        match event:
+            case StreamStarted():
+                self._say("waiting for the model")
+            case Record(event=ToolStarted(_, name, given)):
+                self._calls += 1
+                tool = self._tools.get(name)
+                doing = one_line(f"{name} {tool.summary(given) if tool else ''}".strip())
+                self._lines.append(f"→ {doing}")
+                self._say(doing)
+            case Record(event=AssistantMessage(content, usage=usage)):
+                self._tokens = usage.prompt_tokens + usage.output_tokens
+                self._lines += [line for line in plain_text(content).split("\n") if line.strip()][:LINES]
+                self._say("working")
+            case Record(event=ToolResult(is_error=True) as result):
+                first = plain_text(result.content).partition("\n")[0]
+                self._lines.append(f"  ✗ {one_line(first)}")
+            case _:
+                pass
+
+    def _say(self, doing: str) -> None:
+        self._lines = [line[:_LINE_CHARS] for line in self._lines[-LINES:]]
+        calls = f"{self._calls} call{'s' * (self._calls != 1)}"
+        parts = doing[:_LINE_CHARS], calls, short(self._tokens) if self._tokens else ""
+        say(self._parent, self._call_id, " · ".join(filter(None, parts)), self._lines)
+
+
+def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
+    """The figures of a task: those of the bill are of this program's run and all before."""
+    events = [record.event for record in session.records]
+    prunes = [event for event in events if isinstance(event, PrunApplied) and event.source != "user"]
+    return {
+        "model": next((e.model for e in reversed(events) if isinstance(e, AssistantMessage)), ""),
+        "requests": bill.requests,
+        "calls": sum(isinstance(event, ToolStarted) for event in events),
+        "tokens": bill.prompt_tokens + bill.output_tokens,
+        "cost_usd": round(bill.cost, 6),
+        "prunes": len(prunes),
+        "pruned_tokens": sum(event.tokens_removed for event in prunes),
+        "duration_ms": max(0, duration_ms),
+    }
+
+
+def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> str:
+    """The answer of a task for the model: its last words, how it ended if not well, and its handle for recall."""
+    said = (
+        plain_text(one.event.content) for one in reversed(records) if isinstance(one.event, AssistantMessage)
+    )
+    words = next((text.strip() for text in said if text.strip()), "")
+    handle = f"[task {number} · recall entry 0 of task {number} lists its entries]"
+    match ended:
+        case "finished":
+            return f"{words or '(no answer)'}\n{handle}"
+        case "interrupted":
+            head = (
+                "[interrupted by the user]" if words else "[interrupted by the user before it said anything]"
+            )
+        case "error":
+            head = f"[the task failed: {one_line(problem)}]"
+        case _:
+            head = f"[the task is not complete: {one_line(problem) or 'it reached a limit'}]"
+    found = f"\nIts last words:\n{words}" if words else ""
+    return f"{head}{found}\n{handle}"
+
+
+def original(session: Session, number: int, seq: int) -> tuple[Block, ...]:
+    """The original content of an entry; seq 0 lists the entries. Raises ToolError."""
+    if seq:
+        return original_of(session.context, seq)
+    lines = [f"[task {number}: {session.id}]"]
+    for record in session.records:
+        match record.event:
+            case AssistantMessage(content):
+                lines.append(f"{record.seq} answer: {_first(content)}")
+            case ToolResult(tool_name=name, content=content):
+                lines.append(f"{record.seq} {name}: {_first(content)}")
+            case _:
+                pass
+    left = len(lines) - MOST_LISTED
+    return (Text("\n".join([*lines[:MOST_LISTED], *([f"[{left} more]"] if left > 0 else [])])),)
+
+
+def _first(content: tuple[Block, ...]) -> str:
+    return one_line(plain_text(content).strip().partition("\n")[0])[:_LINE_CHARS]

@@ -1,0 +1,56 @@
+"""task: run a prompt in a session of its own and return only its answer.
+
+The tool itself touches nothing: each call of the task is judged like any other. Calls run in parallel.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.messages import Json
+from prunecli.model.requests import TASK
+from prunecli.model.touches import Touches
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """The model's input."""
+
+    prompt: Annotated[str, "the whole task; it sees nothing of this conversation"]
+    description: Annotated[str, "3-5 words for the screen"]
+    agent: Annotated[str | None, "explore: looks around, read-only, cheap. Default: your tools and model"] = (
+        None
+    )
+
+
+class Task:
+    """The call."""
+
+    name: ClassVar[str] = TASK
+    description: ClassVar[str] = (
+        "Hand a task to an agent with a context of its own; only its answer comes back. For broad searches and "
+        "separate pieces of work. Several calls in one message run in parallel."
+    )
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = TaskInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The agent and the description."""
+        parts = (in_one_line(given.get(key)) for key in ("agent", "description"))
+        return " · ".join(filter(None, parts))
+
+    def touches(self, _: object) -> Touches:
+        """Nothing itself."""
+        return Touches()
+
+    async def run(self, given: TaskInput, context: ToolContext) -> ToolOutput:
+        """Run the task to its end. Raises ToolError for a blank prompt and an unknown agent."""
+        if context.run_task is None:
+            raise ToolError("Tasks are not available here")
+        if not given.prompt.strip():
+            raise ToolError("prompt is empty.")
+        return await context.run_task(
+            context.call_id, given.prompt, in_one_line(given.description), (given.agent or "").strip()
+        )
