@@ -6,12 +6,14 @@ they have started, and again when one is added, lost or back.
 """
 
 import asyncio
+import os
 import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are none any more."
+OFF = "off in the configuration"
+PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
 """Seconds after which a server that is still starting no longer holds back the notice about the others."""
@@ -44,7 +48,7 @@ class RemoteServers:
 
     def __init__(self, runtime: "Runtime", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
         self._runtime = runtime
-        self.load = load or (lambda: configured(runtime))
+        self.load = load or Configured(runtime)
         self.asker: Elicit | None = None
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
@@ -109,9 +113,11 @@ class RemoteServers:
 
     def _world(self) -> "World":
         from prunecli.mcp.connection import World
+        from prunecli.mcp.starting import server_environment
 
         setup = self._runtime.setup
-        return World(setup.cwd, setup.approved_env, setup.environ, lambda _: None, self._elicit)
+        env = server_environment(setup.approved_env)
+        return World(setup.cwd, env, setup.environ, lambda _: None, self._elicit)
 
     async def close(self) -> None:
         """End all servers."""
@@ -256,6 +262,25 @@ def _line(server: "Server") -> str:
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 
-def configured(runtime: "Runtime") -> "Sequence[Wanted]":
-    """The servers of the configuration and the project."""
-    return ()
+class Configured:
+    """The servers of the configuration and the project, as the hub wants them."""
+
+    def __init__(self, runtime: "Runtime") -> None:
+        self._runtime = runtime
+
+    def __call__(self) -> "Sequence[Wanted]":
+        """Read the files."""
+        config, trusted = self._runtime.config, self._runtime.gatekeeper.trusted
+        cwd = self._runtime.setup.cwd
+        project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(cwd))
+        if not config.mcp and not project:
+            return ()  # without an import: each start comes here
+        from prunecli.mcp.hub import Wanted
+        from prunecli.runtime.mcp_definitions import McpDefinitions
+
+        found = McpDefinitions(self._runtime.setup.places, cwd).current(config, trusted=trusted)
+        self._runtime.notices += [one for one in found.problems if one not in self._runtime.notices]
+        return [
+            *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
+            *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
+        ]
