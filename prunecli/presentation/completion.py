@@ -11,7 +11,7 @@ Topic: TypeAlias = Literal["command", "file", "history"]
 SEARCHED_CHARS = 2_000
 """Characters of a history prompt that are searched and shown."""
 
-_COMMAND = re.compile(r"/([A-Za-z0-9_-]*)")
+_COMMAND = re.compile(r"/([A-Za-z0-9_:-]*)")
 _FILE = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]*)$")
 
 
@@ -50,7 +50,7 @@ def last_mention(text: str) -> Wanted | None:
 
 def is_command(text: str) -> bool:
     """Whether a prompt is a slash command: a word after the slash that is not a path."""
-    return re.match(r"/[A-Za-z][A-Za-z0-9_-]*(\s|$)", text) is not None
+    return re.match(r"/[A-Za-z][A-Za-z0-9_:-]*(\s|$)", text) is not None
 
 
 def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:

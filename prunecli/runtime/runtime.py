@@ -41,6 +41,7 @@ from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
+from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
@@ -106,6 +107,7 @@ class Runtime:
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
         self.session = self._new_session()
+        self.extensions = Extensions(self)
         self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -190,12 +192,16 @@ class Runtime:
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
-        """Send a prompt to the idle agent and run until it is idle again.
+        """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
         Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
+        async with self.extensions.prompt(words) as text:
+            return await self._submit(text, origin, images)
+
+    async def _submit(self, words: str, origin: Origin, images: tuple[Block, ...]) -> Done:
         changes = [Text(change)] if (change := self.prepare()) else []
         plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
         content = Text(checked(words, self.choices.window)), *images, *plan, *changes

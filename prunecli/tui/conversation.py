@@ -76,7 +76,7 @@ class Conversation:
         self.typed_at = monotonic()
         self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
-        self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
+        self.completer = Completer(prompt, frame.menu, partial(_offered, runtime), str(setup.cwd))
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
         self.prompt_store = PromptStore(
@@ -372,7 +372,8 @@ class Conversation:
         self.frame.app.push_screen(screen, then)
 
 
-def _commands() -> list[tuple[str, str, tuple[str, ...]]]:
-    from prunecli.commands.command import all_commands
+def _offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The commands for the menu. Deferred, as no start needs them."""
+    from prunecli.commands.command import offered
 
-    return [(command.name, command.help, command.aliases) for command in all_commands()]
+    return offered(runtime)
