@@ -75,8 +75,7 @@ class Runtime:
         self.bill = Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
-        self.notices: list[str] = []
-        self.opening: list[str] = []
+        self.notices, self.opening = list[str](), list[str]()
         self.introduction = ""
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
@@ -198,15 +197,12 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
-        async with self.extensions.prompt(words) as text:
-            return await self._submit(text, origin, images)
-
-    async def _submit(self, words: str, origin: Origin, images: tuple[Block, ...]) -> Done:
-        changes = [Text(change)] if (change := self.prepare()) else []
-        plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
-        content = Text(checked(words, self.choices.window)), *images, *plan, *changes
-        self.session.emit(UserMessage(content, origin))
-        return await self.go_on()
+        async with self.extensions.prompt(words) as words:
+            changes = [Text(change)] if (change := self.prepare()) else []
+            plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
+            content = Text(checked(words, self.choices.window)), *images, *plan, *changes
+            self.session.emit(UserMessage(content, origin))
+            return await self.go_on()
 
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
