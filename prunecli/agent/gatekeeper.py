@@ -25,7 +25,8 @@ class SessionGatekeeper:
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
     treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
     the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
-    or ""; it is shown with a question, and decides nothing.
+    or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
+    `readable` are the real folders of skills, which may be read wherever they are.
     """
 
     rules: Rules
@@ -39,6 +40,8 @@ class SessionGatekeeper:
     inside: Callable[[], Inside] = Inside
     search_path: str | None = None
     claims: Callable[[str], str] = lambda _: ""
+    lent: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -52,7 +55,7 @@ class SessionGatekeeper:
             tool_name,
             touches,
             mode=self.mode,
-            rules=self.rules,
+            rules=replace(self.rules, allow=(*self.rules.allow, *self.lent)) if self.lent else self.rules,
             trusted=self.trusted,
             workspace=self.workspace,
             cwd=self.workspace,
@@ -61,6 +64,7 @@ class SessionGatekeeper:
             not_read=not_read,
             inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
             search_path=self.search_path,
+            readable=self.readable,
         )
 
     async def ask(self, asked: Asked) -> Answer:

@@ -6,16 +6,7 @@ that every request contains the same bytes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import TextIOWrapper
 from pathlib import Path
-
-from prunecli.agent.project_settings import down_to, leads_outside
-from prunecli.regular import open_regular
-
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-"""The first of these that exists in a folder is loaded."""
-
-MAX_INSTRUCTION_CHARS = 40_000
 
 _IDENTITY = """\
 You are prunecli, a coding agent in the user's terminal. You work in their directory with the tools given.
@@ -55,34 +46,9 @@ def system_prompt(
             "longer need them; the user's words stay."
         )
     parts = [f"{identity}\n\n" + "\n".join(facts)]
-    parts += [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in instructions]
-    return tuple(parts)
+    return (*parts, *(as_text(path, text) for path, text in instructions))
 
 
-def find_instructions(cwd: Path, user_folder: Path, *, trusted: bool) -> list[tuple[Path, str]]:
-    """Instruction files as (path, text): the user's own, then those from the repository's root down to `cwd`.
-
-    Files of the project are read only if the directory is trusted.
-    """
-    folders = [user_folder, *(down_to(cwd) if trusted else [])]
-    found: list[tuple[Path, str]] = []
-    for folder in folders:
-        for name in INSTRUCTION_FILES:
-            if folder != user_folder and leads_outside(folder / name, cwd):
-                continue  # `refused_links` tells the user
-            text = _read(folder / name)
-            if text is not None:
-                found.append((folder / name, text))
-                break
-    return found
-
-
-def _read(path: Path) -> str | None:
-    try:
-        with open_regular(path) as file:
-            text = TextIOWrapper(file, "utf-8", "replace").read()
-    except OSError:
-        return None
-    if len(text) > MAX_INSTRUCTION_CHARS:
-        text = text[:MAX_INSTRUCTION_CHARS] + f"\n[cut: {path.name} has {len(text):,} characters]"
-    return text.strip() or None
+def as_text(path: Path, text: str) -> str:
+    """An instruction file as the model gets it."""
+    return f'<instructions file="{path}">\n{text}\n</instructions>'

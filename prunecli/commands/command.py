@@ -27,6 +27,10 @@ class Say:
     level: Literal["info", "warning", "error"] = "info"
 
 
+WORKING = Say("The agent is working. Esc to stop it.", "warning")
+"""Answers a command that needs an idle agent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
@@ -241,6 +245,13 @@ def all_commands() -> tuple[Command, ...]:
     return tuple(sorted(map(load, command_names()), key=lambda command: command.stand_in))
 
 
+def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The name, help and aliases of every command: those of prunecli, then those of the user and the project."""
+    own = [(command.name, command.help, command.aliases) for command in all_commands()]
+    taken = {name for one in own for name in (one[0], *one[2])}
+    return [*own, *((name, text, ()) for name, text in runtime.extensions.offered() if name not in taken)]
+
+
 def find(word: str) -> Command | None:
     """The command with this name or alias, if any."""
     names = command_names()
@@ -253,10 +264,13 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
     command = find(word)
+    if command is None and runtime.extensions.has(word):
+        return [WORKING] if runtime.running else [Submit(line.strip())]
     if command is None and ":" in word:
         return _server_prompt(runtime, word, arguments.strip())
     if command is None:
         known = [name for one in all_commands() for name in (one.name, *one.aliases)]
+        known += [name for name, _ in runtime.extensions.offered()]
         near = get_close_matches(word, known, 1, NEAR)
         return [
             Say(

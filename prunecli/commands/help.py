@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.bindings import Keys, shown
-from prunecli.commands.command import Effect, Table, all_commands
+from prunecli.commands.command import Effect, Table, offered
 from prunecli.runtime import Runtime
 
 _KEYS = (
@@ -23,9 +23,8 @@ _IN_LINES = (
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show the commands and the main keys."""
     rows = []
-    for command in all_commands():
-        names = ", ".join(f"/{name}" for name in (command.name, *command.aliases))
-        rows.append((names, command.help))
+    for name, text, aliases in offered(runtime):
+        rows.append((", ".join(f"/{one}" for one in (name, *aliases)), text))
     return [
         Table(
             "Commands",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.agent.system_prompt import INSTRUCTION_FILES
+from prunecli.agent.instructions import INSTRUCTION_FILES
 from prunecli.commands.command import EditFile, Effect, Say
 from prunecli.runtime import Runtime
 

@@ -16,7 +16,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     except ConfigError as error:
         kept = "Nothing changed: the previous values stay in force. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
-    warnings: list[Effect] = [Say(notice, "warning") for notice in notices]
+    warnings: list[Effect] = [Say(notice, "warning") for notice in (*notices, *runtime.extensions.look())]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)
     said = "Configuration reloaded." + (f" Kept for this session: {kept}" if kept else "")
     return [*warnings, Reconfigured(), Say(said), *reread(runtime)]

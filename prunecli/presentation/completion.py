@@ -50,7 +50,7 @@ def last_mention(text: str) -> Wanted | None:
 
 def is_command(text: str) -> bool:
     """Whether a prompt is a slash command: a word after the slash that is not a path, or `server:prompt`."""
-    return re.match(r"/([A-Za-z][A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]+)(\s|$)", text) is not None
+    return re.match(r"/([A-Za-z][A-Za-z0-9_:-]*|[\w.@+~-]+:[^\s/]+)(\s|$)", text) is not None
 
 
 def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:

@@ -1,7 +1,5 @@
 """The files offered for `@`: everything below the working directory that git would not ignore, up to a limit."""
 
-import os
-import re
 import time
 from collections.abc import Callable
 
@@ -32,17 +30,3 @@ def listed(root: str, stop: Callable[[], bool] = lambda: False) -> tuple[list[st
         if one_line(path) == path:
             found.append(path + "/" if kind == FOLDER else path)
     return found, True
-
-
-_MENTION = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]+)")
-
-
-def as_paths(text: str, root: str) -> str:
-    """Remove each `@` before an existing path, so that the model gets a path its tools accept."""
-
-    def path(found: re.Match[str]) -> str:
-        named = found[1].rstrip(".,;:!?)]}\"'`")
-        is_there = bool(named) and "\0" not in named and os.path.lexists(os.path.join(root, named))
-        return found[1] if is_there else found[0]
-
-    return _MENTION.sub(path, text) if "@" in text else text

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from prunecli.agent.system_prompt import Surroundings, find_instructions, system_prompt
+from prunecli.agent.instructions import Instructions
+from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.context.state import Context
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
@@ -38,11 +39,12 @@ def preamble(
     window: int,
     trusted: bool,
     task: tuple[str, str] | None = None,
+    skills: str = "",
 ) -> dict[str, Json]:
     """The current preamble, as the setting that records it.
 
     `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` is as in
-    `system_prompt`.
+    `system_prompt`. `skills` is the list of skills, "" for none.
     """
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
@@ -52,8 +54,9 @@ def preamble(
         window,
         any(tool["name"] == "prun" for tool in definitions),
     )
-    texts = system_prompt(place, find_instructions(setup.cwd, setup.places.config, trusted=trusted), task)
-    return {"system": list(texts), "tools": definitions}
+    found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
+    texts = system_prompt(place, found, task)
+    return {"system": [*texts, *([skills] if skills else [])], "tools": definitions}
 
 
 def begin(runtime: "Runtime") -> str:
@@ -64,8 +67,12 @@ def begin(runtime: "Runtime") -> str:
     session = runtime.session
     first = session.records[0].timestamp if session.records else runtime.setup.clock()
     trusted, window = runtime.gatekeeper.trusted, runtime.choices.window
-    now = preamble(runtime.setup, runtime.tools.values(), first, window=window, trusted=trusted)
-    if recorded(session.context) is None:
+    is_new = recorded(session.context) is None
+    skills = runtime.extensions.skills.listing() if is_new else ""
+    now = preamble(
+        runtime.setup, runtime.tools.values(), first, window=window, trusted=trusted, skills=skills
+    )
+    if is_new:
         session.emit(SettingChanged(PREAMBLE, now))
     if name := runtime.session_model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
@@ -102,7 +109,7 @@ def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
     """The changed facts and instruction files; the agent's own text stays as the session began."""
     facts = {found[1]: found[0] for found in _LINE.finditer(before[0] if before else "")}
     lines = [one[0] for one in _LINE.finditer(now[0]) if facts.get(one[1], one[0]) != one[0]]
-    files = [text for text in now[1:] if text not in before]
+    files = [text for text in now[1:] if text not in before and _FILE.match(text)]
     gone = _names(before[1:]) - _names(now[1:])
     removed = [f'<instructions file="{name}">\n{DELETED}\n</instructions>' for name in sorted(gone)]
     return [*lines, *files, *removed]

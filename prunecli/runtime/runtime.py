@@ -6,14 +6,13 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from contextlib import nullcontext
 from functools import reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
-from prunecli.agent.execute import Answer, Asked, Executor
+from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
-from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
@@ -42,6 +41,7 @@ from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
+from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
@@ -49,6 +49,7 @@ from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
+from prunecli.runtime.running import context_of, run_of
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.runtime.subagents import Subagents
@@ -82,8 +83,7 @@ class Runtime:
         self.bill = Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
-        self.notices: list[str] = []
-        self.opening: list[str] = []
+        self.notices, self.opening = list[str](), list[str]()
         self.introduction = ""
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
@@ -94,9 +94,7 @@ class Runtime:
         self._providers: dict[str, Provider] = {}
         self._retired: list[Provider] = []
         self.files_seen = FilesSeen()
-        self._refusals = Refusals(
-            setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url
-        )
+        self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
         self.hooking = Hooking(self)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
@@ -112,6 +110,7 @@ class Runtime:
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
         self.session: Session = self._new_session()
+        self.extensions = Extensions(self)
         self._watch(self.session)
         self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
 
@@ -199,7 +198,7 @@ class Runtime:
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
-        """Send a prompt to the idle agent and run until it is idle again.
+        """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
         Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed. Canceling
         interrupts.
@@ -207,18 +206,19 @@ class Runtime:
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
         self.subagents.give_up()
-        changes = [Text(change)] if (change := self.prepare()) else []
-        planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
-        plan = [PLAN_NOTE] if planning else []
-        self._task = asyncio.current_task()  # so that Esc stops hooks and servers
-        try:
-            attached = await self.servers.attached(words) if origin == "prompt" else ()
-            await self.hooking.prompted(words)
-        finally:
-            self._task = None
-        content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
-        self.session.emit(UserMessage(content, origin))
-        return await self.go_on()
+        async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
+            changes = [Text(change)] if (change := self.prepare()) else []
+            planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
+            plan = [PLAN_NOTE] if planning else []
+            self._task = asyncio.current_task()  # so that Esc stops hooks and servers
+            try:
+                attached = await self.servers.attached(words) if origin == "prompt" else ()
+                await self.hooking.prompted(words)
+            finally:
+                self._task = None
+            content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
+            self.session.emit(UserMessage(content, origin))
+            return await self.go_on()
 
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
@@ -227,7 +227,7 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             await self.hooking.begins()
-            return await self._run().run()
+            return await run_of(self).run()
         finally:
             if self.within is None:
                 await self.files.after()
@@ -260,39 +260,11 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await self._run().compact(plan, trigger="manual")
+            await run_of(self).compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
         return self.session.context.boundary != before
-
-    def _run(self) -> Run:
-        head = self.within or self
-        self.purse = Purse() if self.within is None else self.within.purse
-        executor = Executor(
-            self.session,
-            known_tools(self.session.context, self.tools),
-            self.tool_context,
-            self.gatekeeper,
-            self.files.before,
-            Measuring(self.session, lambda: self.choices),
-            who=self.subagents.who,
-            questions=head.questions,
-        )
-        run = Run(
-            self.session,
-            self.provider,
-            executor,
-            lambda: self.policy,
-            lambda: self.choices.model_settings,
-            self.mailbox,
-            self.run_limits,
-            cost=lambda usage: self.choices.price("", usage),
-            forgo=lambda field: self._refusals.add(self.model_name, field),
-            complained=self.balance.said,
-            purse=self.purse,
-        )
-        return self.hooking.on(run)
 
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
@@ -303,13 +275,7 @@ class Runtime:
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
-        parts = self.setup, self.session, self.files_seen, lambda: self.choices
-        confine = self.sandbox.confine(granted=granted, reads=reads)
-        servers = self.servers.in_use
-        context = toolbox.tool_context(
-            *parts, approved=approved, reads=reads, confine=confine, servers=servers
-        )
-        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
+        return context_of(self, approved=approved, granted=granted, reads=reads)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -318,7 +284,7 @@ class Runtime:
         """Model settings and policy in force."""
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
-        endpoint = context.caches, model.asked, model.kept, self._refusals.of
+        endpoint = context.caches, model.asked, model.kept, self.refusals.of
         recall = "recall" in known_tools(context, self.tools)
         before = self.config, context.settings, self._info_of, recall, now
         return Choices(*before, *endpoint, self.expectations, self.balance.losing)

@@ -76,7 +76,7 @@ class Conversation:
         self.typed_at = monotonic()
         self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
-        parts = prompt, frame.menu, lambda: _commands(runtime), str(setup.cwd)
+        parts = prompt, frame.menu, partial(_offered, runtime), str(setup.cwd)
         self.completer = Completer(*parts, resources=lambda: runtime.servers.resources())
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
@@ -374,8 +374,9 @@ class Conversation:
         self.frame.app.push_screen(screen, then)
 
 
-def _commands(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
-    from prunecli.commands.command import all_commands
+def _offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The commands for the menu. Deferred, as no start needs them."""
+    from prunecli.commands.command import offered
 
     prompts = [(word, prompt.description, ()) for word, prompt in runtime.servers.prompts()]
-    return [*((command.name, command.help, command.aliases) for command in all_commands()), *prompts]
+    return [*offered(runtime), *prompts]

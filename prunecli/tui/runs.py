@@ -20,13 +20,13 @@ from prunecli.errors import (
 )
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
-from prunecli.presentation import file_list as files
 from prunecli.presentation.activity import SUMMARIZING
 from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
+from prunecli.tools.files.workspace import as_paths
 from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port
@@ -84,7 +84,7 @@ class Runs:
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Send a prompt. During a run it steers the agent, or with `follow_up` waits for the end of the run."""
-        text = files.as_paths(text, str(self._runtime.setup.cwd))
+        text = as_paths(text, str(self._runtime.setup.cwd))
         if self.deciding:  # the question about trust is still open
             self.queue(text, follow_up=follow_up)
         elif not self.busy:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.agent.instructions import Instructions
 from prunecli.agent.project_settings import refused_links
-from prunecli.agent.system_prompt import find_instructions
 from prunecli.agent.trust import TrustStore, digest
 from prunecli.config.project import project_files
 from prunecli.errors import ConfigError
@@ -352,7 +352,7 @@ def test_instructions_that_lead_outside_of_the_project_are_refused(project: Path
     (project / "AGENTS.md").symlink_to(outside)
     (project / "CLAUDE.md").symlink_to("src/notes.md")
     (project / "src" / "notes.md").write_text("be kind")
-    found = find_instructions(project, tmp_path / "config", trusted=True)
+    found = Instructions(project, tmp_path / "config", tmp_path / "home", trusted=True).at_start()
     assert found == [(project / "CLAUDE.md", "be kind")]
     (said,) = refused_links(project)
     assert str(outside) in said

@@ -98,12 +98,19 @@ def test_memory_opens_the_instructions_that_are_there_or_new_ones(tmp_path: Path
         assert "/new" in say(said)
 
 
-def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path: Path) -> None:
-    runtime = start(tmp_path)
-    for line, words in (("/review", "uncommitted changes"), ("/review the last commit", "the last commit")):
+async def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("None."), says("None.")])
+    for line, words in (
+        ("/review", "named here:"),
+        ("/review the last commit", "named here: the last commit"),
+    ):
         (asked,) = run_line(runtime, line)
         assert isinstance(asked, Submit)
-        assert f"Review {words}" in asked.text or f"Review the {words}" in asked.text
+        await runtime.submit(asked.text)
+        sent = [item.event for item in runtime.session.context.items if isinstance(item.event, UserMessage)]
+        first = typed(sent[-1]).split("\n")[0]
+        assert first.startswith("Review the uncommitted changes")
+        assert first.strip().endswith(words)
 
 
 def test_only_a_near_command_is_suggested(tmp_path: Path) -> None:

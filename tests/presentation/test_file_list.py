@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.presentation import file_list as files
+from prunecli.tools.files.workspace import as_paths
 
 
 def test_what_git_ignores_is_not_offered(tmp_path: Path) -> None:
@@ -63,4 +64,4 @@ def test_the_model_gets_a_path_where_one_was_typed_by_hand(tmp_path: Path, typed
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "app.py").write_text("")
     (tmp_path / "README.md").write_text("")
-    assert files.as_paths(typed, str(tmp_path)) == said
+    assert as_paths(typed, str(tmp_path)) == said

@@ -34,16 +34,20 @@ def judge(
     not_read: tuple[str, ...] = (),
     inside: Inside = NO_SANDBOX,
     search_path: str | None = None,
+    readable: tuple[str, ...] = (),
 ) -> Verdict:
     """Judge one call by the files and commands that its tool declares (None: it may do anything).
 
     `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
     files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
-    `inside` is the sandbox around commands, `search_path` their PATH (default: this process's).
+    `inside` is the sandbox around commands, `search_path` their PATH (default: this process's). `readable` are real
+    folders outside the workspace that may be read.
     """
     path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
     user = home or Path(os.path.expanduser("~"))
-    around = Surroundings(workspace, cwd, user, secrets, path, walled=inside.closed)
+    around = Surroundings(
+        workspace, cwd, user, secrets, path, walled=inside.closed, readable_folders=readable
+    )
     try:
         parts = parts_of(tool_name, touches, around, not_read)
         verdict = _strictest([_of_part(part, mode, rules, trusted, around, inside) for part in parts])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prunecli.agent.permissions.globs import TooMany
 from prunecli.agent.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
-from prunecli.agent.permissions.places import Place, is_inside, is_secret, is_system, resolve
+from prunecli.agent.permissions.places import Place, is_inside, is_secret, is_system, lies_in, resolve
 from prunecli.agent.permissions.sweeps import Sweep
 from prunecli.model.shell import Doubt
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
@@ -17,6 +17,7 @@ class Surroundings:
 
     `path` is the PATH to find programs on; "" leaves programs unchecked. `piped`: a command before it in the line
     writes its input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
+    `readable_folders` are real folders outside of it that may be read, such as those of skills.
     """
 
     workspace: Path
@@ -26,6 +27,7 @@ class Surroundings:
     path: str = ""
     piped: bool = False
     walled: bool = False
+    readable_folders: tuple[str, ...] = ()
 
     def keeps_secrets(self, place: Place) -> bool:
         """Whether it is a usual place of credentials, or another name of a file in one."""
@@ -40,9 +42,10 @@ class Surroundings:
         """
         if not names_only and self.keeps_secrets(place):
             return "may contain secrets"
-        if not is_inside(place, self.workspace) and not is_system(place):
-            return "is outside the workspace"
-        return ""
+        if is_inside(place, self.workspace) or is_system(place):
+            return ""
+        known = all(any(lies_in(end, folder) for folder in self.readable_folders) for end in place.ends)
+        return "" if known else "is outside the workspace"
 
     def readable(self, text: str, cwd: Path | None = None, *, names_only: bool = False) -> Place:
         """The place of a path that a harmless command may read. Raises Doubt, Unresolvable."""

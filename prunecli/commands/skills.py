@@ -1,0 +1,49 @@
+"""/skills: the skills that are there, their tokens, and the files that are not used."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, InThread, Say, Table
+from prunecli.errors import ConfigError
+from prunecli.extensions.front_matter import read
+from prunecli.extensions.skills import Skill
+from prunecli.figures import short
+from prunecli.runtime import Runtime
+
+_NONE = "No skills. A skill is a folder with a SKILL.md in .prunecli/skills, .claude/skills, {} or ~/.claude/skills."
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """List the skills with their tokens, origin and problems."""
+    return [InThread("Reading the skills", lambda: _listed(runtime))]
+
+
+def _listed(runtime: Runtime) -> Sequence[Effect]:
+    skills, places = runtime.extensions.skills, runtime.setup.places
+    problems = runtime.extensions.look()
+    said = [Say("\n".join(problems), "warning")] if problems else []
+    if not skills.by_name:
+        return [*said, Say(_NONE.format(places.shown(places.config / "skills")))]
+    rows = tuple(
+        (
+            f"/{skill.name}" if skill.for_user else skill.name,
+            short(skills.count(skill.description)) if skill.for_model else "–",
+            _tokens(runtime, skill),
+            places.shown(skill.folder),
+            skill.doubt or skill.description,
+        )
+        for skill in skills.by_name.values()
+    )
+    total = (
+        short(skills.count(skills.listing()))
+        if any(one.for_model for one in skills.by_name.values())
+        else "0"
+    )
+    note = f"{total} tokens of names and descriptions in a session's prompt; a text is read when it is used"
+    return [*said, Table("Skills", ("skill", "tokens", "text", "folder", "description"), rows, (1, 2), note)]
+
+
+def _tokens(runtime: Runtime, skill: Skill) -> str:
+    try:
+        return short(runtime.extensions.skills.count(read(skill.path).body))
+    except ConfigError:
+        return "?"

@@ -1,0 +1,108 @@
+"""Commands: Markdown files whose text becomes a prompt, as Claude Code defines them.
+
+`$ARGUMENTS` and `$1` to `$9` stand for what the user typed after the name, and ``!`command` `` for the output of a
+shell command. The pieces are told apart before anything is filled in, so an argument cannot become a command.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import ConfigError
+from prunecli.extensions.front_matter import items, read, text
+from prunecli.extensions.places import Found, Owner
+from prunecli.paths import is_name
+from prunecli.sanitize import one_line
+
+MAX_HELP = 200
+_SHELL = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.MULTILINE)
+_ARGUMENT = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+_TOOLS = {"multiedit": "edit", "notebookedit": "edit", "glob": "find", "task": "task"}
+"""Claude Code's tools that have another name here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell command in a prompt, which its output replaces."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCommand:
+    """One command. `name` has a colon for each folder: `git:commit`. `body` is its text with placeholders.
+
+    `rules` are the permission rules of `allowed-tools`; `hint` names its arguments.
+    """
+
+    name: str
+    help: str
+    hint: str
+    body: str
+    rules: tuple[str, ...]
+    model: str
+    path: Path
+    owner: Owner
+
+    def pieces(self, arguments: str) -> Iterator[str | Shell]:
+        """The prompt for these arguments, as texts and the shell commands between them."""
+        values = _split(arguments)
+        at, named = 0, False
+        for found in [*_SHELL.finditer(self.body), None]:
+            before = self.body[at : found.start() if found else None]
+            named = named or _ARGUMENT.search(before if found is None else before + found[1]) is not None
+            yield _filled(before, arguments, values)
+            if found:
+                yield Shell(_filled(found[1], arguments, values))
+                at = found.end()
+        if arguments and not named:
+            yield f"\n\nArguments: {arguments}"
+
+
+def command_of(found: Found) -> CustomCommand:
+    """The command of a Markdown file. Raises ConfigError that names the file."""
+    shown = one_line(str(found.path))
+    if not all(is_name(part) for part in found.parts) or not found.parts[0][0].isalpha():
+        raise ConfigError(f"{shown}: a command's name has letters, digits, - and _, and starts with a letter")
+    fields, body = read(found.path)
+    if not body:
+        raise ConfigError(f"{shown}: the file has no text")
+    first = body.lstrip("# ").partition("\n")[0]
+    return CustomCommand(
+        ":".join(found.parts),
+        _in_one_line(text(fields, "description") or first),
+        _in_one_line(text(fields, "argument-hint")),
+        body,
+        tuple(map(rule_of, items(fields, "allowed-tools"))),
+        text(fields, "model"),
+        found.path,
+        found.folder.owner,
+    )
+
+
+def rule_of(allowed: str) -> str:
+    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`."""
+    name, bracket, body = allowed.partition("(")
+    if found := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):
+        return f"mcp({found[1]}:{found[2] or '*'})"
+    return _TOOLS.get(name.lower(), name.lower()) + bracket + body
+
+
+def _split(arguments: str) -> Sequence[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:  # a quote without its end
+        return arguments.split()
+
+
+def _filled(piece: str, arguments: str, values: Sequence[str]) -> str:
+    words: Mapping[str, str] = {str(number): value for number, value in enumerate(values, start=1)}
+    return _ARGUMENT.sub(
+        lambda found: arguments if found[1] == "ARGUMENTS" else words.get(found[1], ""), piece
+    )
+
+
+def _in_one_line(words: str) -> str:
+    return one_line(" ".join(words.split()))[:MAX_HELP]

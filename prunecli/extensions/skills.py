@@ -1,0 +1,180 @@
+"""Skills: folders with a SKILL.md, as agentskills.io defines them, and how the model is told of them.
+
+A session begins with their names and descriptions; the model reads a SKILL.md when a task fits. What changes later is
+said by notices, so that system prompt and tools stay as they are.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.errors import ConfigError
+from prunecli.extensions.front_matter import flag, read_fields, text
+from prunecli.extensions.places import Found, Owner
+from prunecli.sanitize import one_line
+
+MARKER = "SKILL.md"
+MAX_NAME = 64
+MAX_DESCRIPTION = 1_024
+MAX_TOKENS = 1_000
+"""Tokens of all names and descriptions together."""
+OPENING = (
+    "Skills are folders of instructions for certain tasks. When a task fits one, read its SKILL.md first and follow "
+    "it. Paths in it start at its folder."
+)
+_CHANGED = "New or changed skills:"
+_GONE = "Skills no longer there: "
+_MORE = "Skills without room for a description (look into their folder): "
+_AND = "and "
+_OTHERS = ""
+"""Stands for the skills whose names had no room either; which these are is not known."""
+_LINE = re.compile(r"- ([a-z0-9-]{1,64}): (.*)")
+_SHORTEST = 40
+_NAMES_CHARS = 1_200
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill. `path` is its SKILL.md; `doubt` says which rule of the format it breaks, or is "".
+
+    `for_model` and `for_user`: the model is told of it; the user can call it as `/NAME`.
+    """
+
+    name: str
+    description: str
+    path: Path
+    owner: Owner
+    doubt: str = ""
+    for_model: bool = True
+    for_user: bool = True
+
+    @property
+    def folder(self) -> Path:
+        """The folder with its files."""
+        return self.path.parent
+
+    def prompt(self, arguments: str) -> str:
+        """The prompt that has the model use it."""
+        return f"Use the skill {self.name}: read {self.path} and follow it.\n\n{arguments}".strip()
+
+
+def skill_of(found: Found) -> Skill:
+    """The skill of a SKILL.md. Raises ConfigError that names the file."""
+    fields = read_fields(found.path)
+    shown = one_line(str(found.path))
+    name = text(fields, "name") or found.path.parent.name
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
+        rule = "use at most 64 lowercase letters, digits and single hyphens"
+        raise ConfigError(f"{shown}: name {one_line(name)[:80]!r}: {rule}")
+    description = one_line(" ".join(text(fields, "description").split()))
+    if not description:
+        raise ConfigError(f"{shown}: description is missing")
+    doubts = [f"name {name} differs from its folder"] if name != found.path.parent.name else []
+    if len(description) > MAX_DESCRIPTION:
+        doubts.append(f"description is longer than {MAX_DESCRIPTION:,} characters")
+    return Skill(
+        name,
+        description[:MAX_DESCRIPTION],
+        found.path,
+        found.folder.owner,
+        "; ".join(doubts),
+        for_model=not flag(fields, "disable-model-invocation"),
+        for_user=text(fields, "user-invocable").lower() not in ("false", "no"),
+    )
+
+
+def listing(skills: Sequence[Skill], count: Callable[[str], int]) -> str:
+    """What the system prompt says about skills, in at most `MAX_TOKENS`; "" if there are none."""
+    skills = [skill for skill in skills if skill.for_model]
+    return _fitted(f"<skills>\n{OPENING}", skills, "\n</skills>", count) if skills else ""
+
+
+def news(skills: Sequence[Skill], known: Mapping[str, str], count: Callable[[str], int]) -> str:
+    """What the model is not told yet; `known` is what it is told, as `told` reads it. "" if it knows all."""
+    now = {skill.name: skill for skill in skills if skill.for_model}
+    new = [skill for name, skill in now.items() if not _is_known(skill, known.get(name, known.get(_OTHERS)))]
+    gone = [name for name in known if name not in now and name != _OTHERS]
+    parts = [_fitted(f"{OPENING}\n{_CHANGED}" if not known else _CHANGED, new, "", count)] if new else []
+    return "\n".join([*parts, *([_GONE + ", ".join(gone)] if gone else [])])
+
+
+def told(texts: Iterable[str]) -> dict[str, str]:
+    """The names and descriptions that listings and news tell, oldest text first; a cut description ends with …"""
+    known: dict[str, str] = {}
+    for each in texts:
+        for line in each.split("\n"):
+            if found := _LINE.fullmatch(line):
+                known[found[1]] = found[2]
+            elif line.startswith(_MORE):
+                known |= dict.fromkeys([*_names(line, _MORE), *([_OTHERS] if _AND in line else [])], "…")
+            elif line.startswith(_GONE):
+                for name in _names(line, _GONE):
+                    known.pop(name, None)
+    return known
+
+
+def _names(line: str, opening: str) -> list[str]:
+    return [name for name in line.removeprefix(opening).split(", ") if _NAME.fullmatch(name)]
+
+
+def _is_known(skill: Skill, known: str | None) -> bool:
+    if known is None:
+        return False
+    return skill.description.startswith(known[:-1]) if known.endswith("…") else skill.description == known
+
+
+def _fitted(opening: str, skills: Sequence[Skill], end: str, count: Callable[[str], int]) -> str:
+    """The text with the longest descriptions cut, then with names alone, until it fits."""
+
+    def fits(written: str) -> bool:
+        return len(written) < MAX_TOKENS * 10 and count(written) <= MAX_TOKENS
+
+    def written(cap: int, most: int) -> str:
+        return f"{opening}\n{_lines(skills[:most], cap)}{_rest(skills[most:])}{end}"
+
+    cap = _largest(_SHORTEST, MAX_DESCRIPTION, lambda cap: fits(written(cap, len(skills))))
+    if cap >= _SHORTEST:
+        return written(cap, len(skills))
+    most = _largest(1, len(skills), lambda most: fits(written(_SHORTEST, most)))
+    return written(_SHORTEST, max(most, 0))
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number that fits, as far as smaller ones fit too; `low` - 1 if none does."""
+    if fits(high):
+        return high
+    below = low - 1
+    while high - below > 1:
+        middle = (below + high) // 2
+        below, high = (middle, high) if fits(middle) else (below, middle)
+    return below
+
+
+def _lines(skills: Sequence[Skill], cap: int) -> str:
+    """A line for each skill below a line for each folder that contains skills."""
+    lines, parent = [], None
+    for skill in skills:
+        if skill.folder.parent != parent:
+            parent = skill.folder.parent
+            lines.append(f"In {one_line(str(parent))}:")
+        known = skill.description
+        lines.append(f"- {skill.name}: {known if len(known) <= cap else known[: cap - 1] + '…'}")
+        if skill.folder.name != skill.name:
+            lines.append(f"  (folder {one_line(skill.folder.name)})")
+    return "\n".join(lines)
+
+
+def _rest(skills: Sequence[Skill]) -> str:
+    """The names of skills that have no room, as far as they have room themselves."""
+    if not skills:
+        return ""
+    names, length = list[str](), 0
+    for skill in skills:
+        length += len(skill.name) + 2
+        if length > _NAMES_CHARS:
+            break
+        names.append(skill.name)
+    more = [f"{_AND}{len(skills) - len(names):,} more"] if len(names) < len(skills) else []
+    return f"\n{_MORE}{', '.join([*names, *more])}"

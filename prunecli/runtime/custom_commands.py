@@ -1,0 +1,187 @@
+"""Custom commands of a runtime: which there are, and how one becomes a prompt.
+
+A command's shell commands are judged as the model's are, one after the other, before the prompt is sent. Its
+`allowed-tools` are allow rules until the run of its prompt ends; they overrule no deny rule, no ask rule, no plan
+mode and no missing trust.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Protocol
+
+from prunecli.agent.decide import Mailbox
+from prunecli.agent.execute import Asked
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.permissions.rules import parse_rule
+from prunecli.agent.policy import Policy
+from prunecli.agent.project_settings import down_to
+from prunecli.context.impact import impact
+from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
+from prunecli.extensions.commands import CustomCommand, Shell, command_of
+from prunecli.extensions.places import Folder, Shelf, folders
+from prunecli.extensions.skills import Skill
+from prunecli.model.events import SettingChanged
+from prunecli.model.messages import Text, ToolUse
+from prunecli.model.signals import Notice
+from prunecli.providers.models import ALIASES, ModelInfo
+from prunecli.runtime.file_snapshots import FileSaver
+from prunecli.runtime.setup import Setup
+from prunecli.sanitize import one_line
+from prunecli.session.session import Session
+from prunecli.tools.files.workspace import as_paths
+from prunecli.tools.tool import Tool, ToolContext, bounded, bounded_output, touches_of
+
+MAX_OUTPUT = 30_000
+"""Bytes that one shell command puts into a prompt."""
+
+
+class Host(Protocol):
+    """The runtime, as its extensions need it."""
+
+    setup: Setup
+    session: Session
+    gatekeeper: SessionGatekeeper
+    mailbox: Mailbox
+    tools: dict[str, Tool]
+    files: FileSaver
+
+    @property
+    def model_name(self) -> str:
+        """The model of the session."""
+        ...
+
+    @property
+    def policy(self) -> Policy:
+        """How the session is pruned now."""
+        ...
+
+    def set_model(self, name: str) -> ModelInfo:
+        """Use another model from the next request on."""
+        ...
+
+    def tool_context(
+        self, *, approved: bool = False, granted: bool = False, reads: bool = False
+    ) -> ToolContext:
+        """The context of the next tool call."""
+        ...
+
+
+class CustomCommands:
+    """The commands of the user, the project and prunecli itself, whose own always win."""
+
+    def __init__(self, host: Host, skill: Callable[[str], Skill | None]) -> None:
+        self._host = host
+        self._skill = skill
+        self._shelf = Shelf(command_of)
+
+    def look(self) -> tuple[dict[str, CustomCommand], tuple[str, ...]]:
+        """The commands by name, and a line for each file that is not used."""
+        setup = self._host.setup
+        project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
+        own = Folder(setup.places.shipped_data / "commands", "prunecli")
+        found = self._shelf.look((own, *folders("commands", project, setup.places.config, setup.places.home)))
+        by_name: dict[str, CustomCommand] = {}
+        for command in found.definitions:
+            by_name.setdefault(command.name, command)
+        return by_name, found.problems
+
+    def find(self, word: str) -> CustomCommand | None:
+        """The command of this name, if any."""
+        return self.look()[0].get(word)
+
+    @asynccontextmanager
+    async def called(self, words: str) -> AsyncIterator[str]:
+        """The prompt for a line such as `/git:commit all`, whose grants hold until the context ends; other words are
+        a prompt as they are. Raises PrunecliError, ToolError."""
+        word, _, arguments = words.strip().partition(" ")
+        command = self.find(word[1:]) if word.startswith("/") else None
+        if command is None:
+            skill = self._skill(word[1:]) if word.startswith("/") else None
+            yield skill.prompt(arguments.strip()) if skill else words
+            return
+        with self._granted(command), self._model(command):
+            yield await self._text(command, arguments.strip())
+
+    def _say(self, text: str) -> None:
+        self._host.session.tell(Notice(text, "warning"))
+
+    @contextmanager
+    def _granted(self, command: CustomCommand) -> Iterator[None]:
+        keeper, rules = self._host.gatekeeper, []
+        for rule in command.rules:
+            try:
+                parse_rule(rule)
+            except ConfigError as error:
+                self._say(f"/{command.name}: allowed-tools: {one_line(error.message)}; it grants nothing.")
+            else:
+                rules.append(rule)
+        keeper.lent = tuple(rules)
+        try:
+            yield
+        finally:
+            keeper.lent = ()
+
+    @contextmanager
+    def _model(self, command: CustomCommand) -> Iterator[None]:
+        """Use the command's model, unless that would lose thinking, which is worth more than the file's wish."""
+        runtime, before, wanted = self._host, self._host.model_name, command.model
+        if wanted in ("", "inherit") or ALIASES.get(wanted.lower(), wanted) == before:
+            yield
+            return
+        stays = f"/{command.name} asks for the model {one_line(wanted)}; {before} answers, because"
+        change = SettingChanged("model.name", wanted)
+        if lost := impact(runtime.session.context, [change], runtime.policy.market).thinking:
+            self._say(f"{stays} another one {lost}. /model {one_line(wanted)} to change")
+            yield
+            return
+        try:
+            runtime.set_model(wanted)
+        except PrunecliError as error:
+            self._say(f"{stays} {one_line(error.message)}")
+            yield
+            return
+        self._host.session.tell(Notice(f"{runtime.model_name} answers /{command.name}, then {before} again."))
+        try:
+            yield
+        finally:
+            runtime.set_model(before)
+
+    async def _text(self, command: CustomCommand, arguments: str) -> str:
+        parts, cwd = list[str](), self._host.setup.cwd
+        for piece in command.pieces(arguments):
+            if isinstance(piece, Shell):
+                parts.append(await self._output(command, piece))
+            else:
+                parts.append(as_paths(piece, str(cwd)))
+        return "".join(parts).strip()
+
+    async def _output(self, command: CustomCommand, shell: Shell) -> str:
+        """The output of a shell command of a prompt. Raises UsageError if it may not run."""
+        runtime = self._host
+        tool = runtime.tools.get("bash")
+        if tool is None:
+            raise UsageError(
+                f"/{command.name} runs a command, but bash is not enabled", "see [tools] enabled"
+            )
+        call = ToolUse(f"/{command.name}", tool.name, {"command": shell.command})
+        given = tool.Input(command=shell.command)
+        touches = touches_of(tool, given)
+        verdict = runtime.gatekeeper.judge(tool.name, touches)
+        approved = False
+        if verdict.kind == "ask":
+            answer = await runtime.gatekeeper.ask(Asked(call, touches, verdict.reason, verdict.rule))
+            approved = answer.kind != "deny"
+        if verdict.kind == "deny" or (verdict.kind == "ask" and not approved):
+            why = verdict.reason if verdict.kind == "deny" or not answer.word else answer.word
+            hint = "the prompt was not sent; `allowed-tools` in the file or an allow rule permits it"
+            raise UsageError(f"/{command.name}: denied: {one_line(shell.command)} ({why})", hint)
+        if verdict.may_change_files:
+            await runtime.files.before(call)
+        context = runtime.tool_context(
+            approved=approved, granted=approved or verdict.granted, reads=not verdict.may_change_files
+        )
+        try:
+            output = bounded_output(await tool.run(given, context), MAX_OUTPUT)
+        except ToolError as error:
+            return bounded(str(error), MAX_OUTPUT)
+        return "\n".join(block.text for block in output.content if isinstance(block, Text))

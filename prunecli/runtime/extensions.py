@@ -1,0 +1,77 @@
+"""What people add to a runtime as files: skills, commands, and instructions below the working directory.
+
+Nothing is looked at before the first prompt, or before the menu of commands opens. System prompt and tools of a
+session never change by it; later changes are said by notices.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from prunecli.extensions.skills import Skill
+from prunecli.model.signals import Notice
+from prunecli.runtime.custom_commands import CustomCommands, Host
+from prunecli.runtime.nested_instructions import NestedInstructions
+from prunecli.runtime.skills import Skills
+
+_MOST_LINES = 5
+
+
+class Extensions:
+    """The extensions of a host. `news` gives their notices."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._told = set[str]()
+        parts = host.setup, lambda: host.session, host.gatekeeper
+        self.skills = Skills(*parts)
+        self.commands = CustomCommands(host, self._skill)
+        self._nested = NestedInstructions(*parts)
+        host.mailbox.news += [self.skills.due, self._nested.due]
+
+    @asynccontextmanager
+    async def prompt(self, words: str) -> AsyncIterator[str]:
+        """The prompt for what was typed: that of a custom command or skill it calls, else itself.
+
+        Looks at the folders again. What a command grants holds until the context ends.
+        """
+        self._tell(await asyncio.to_thread(self.look))
+        async with self.commands.called(words) as text:
+            yield text
+
+    def look(self) -> tuple[str, ...]:
+        """Look at all folders again. Returns a line for each file that is not used."""
+        self.skills.look()
+        return (*self.skills.problems, *self.commands.look()[1])
+
+    def _tell(self, problems: Sequence[str]) -> None:
+        """Tell the user of problems that are new."""
+        new = [line for line in problems if line not in self._told]
+        self._told.update(new)
+        more = [f"{len(new) - _MOST_LINES} more files are not used: /skills lists them."] * (
+            len(new) > _MOST_LINES
+        )
+        for line in (*new[:_MOST_LINES], *more):
+            self._host.session.tell(Notice(line, "warning"))
+
+    def has(self, word: str) -> bool:
+        """Whether a word is the name of a custom command or of a skill that the user may call."""
+        return self.commands.find(word) is not None or self._skill(word) is not None
+
+    def offered(self) -> list[tuple[str, str]]:
+        """The names of all custom commands and skills, each with a line of help that ends with its origin."""
+        found = {
+            name: f"{' '.join(filter(None, [command.help, command.hint]))} ({command.owner})"
+            for name, command in self.commands.look()[0].items()
+        }
+        self.skills.look()
+        for name, skill in self.skills.by_name.items():
+            if skill.for_user:
+                found.setdefault(name, f"{skill.description} ({skill.owner} skill)")
+        return sorted(found.items())
+
+    def _skill(self, word: str) -> Skill | None:
+        if not self.skills.looked:
+            self.skills.look()
+        skill = self.skills.by_name.get(word)
+        return skill if skill and skill.for_user else None

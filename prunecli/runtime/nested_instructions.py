@@ -1,0 +1,94 @@
+"""Instruction files below the working directory: given once a file there is read or changed.
+
+What was given stands in the context, so nothing else is kept: a file is given again if a rewind or a compaction took
+it out and files there are used again, or if it changed and they are.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
+from prunecli.agent.system_prompt import as_text
+from prunecli.context.exchange import Entry
+from prunecli.model.events import ToolResult, UserMessage
+from prunecli.model.notes import notice, notice_parts
+from prunecli.runtime.setup import Setup
+from prunecli.sanitize import one_line
+from prunecli.session.session import Session
+
+TITLE = "instructions of "
+
+
+class NestedInstructions:
+    """Which folders with instructions a session used, and what its model was given of them."""
+
+    def __init__(self, setup: Setup, session: Callable[[], Session], gatekeeper: SessionGatekeeper) -> None:
+        self._setup = setup
+        self._session = session
+        self._gatekeeper = gatekeeper
+        self._of: Session | None = None
+        self._answered = 0
+        self._seen = -1
+        self._used: dict[Path, int] = {}
+
+    def due(self) -> Sequence[UserMessage]:
+        """The notices for folders whose instructions the model does not know as they are."""
+        session = self._session()
+        if session is not self._of:
+            self._of, self._seen, self._used, self._answered = session, -1, {}, 0
+        if self._answered == len(session.records) or not self._gatekeeper.trusted:
+            return ()
+        self._note_uses(session)
+        found = tuple(self._notices(session)) if self._used else ()
+        if not found:
+            self._answered = len(session.records)
+        return found
+
+    def _note_uses(self, session: Session) -> None:
+        """Note the folders of the files that calls since the last time read or changed."""
+        seen = self._seen
+        for item in reversed(session.context.items):
+            if item.seq <= seen:
+                break
+            self._seen = max(self._seen, item.seq)
+            for folder in self._folders(item):
+                self._used[folder] = max(item.seq, self._used.get(folder, -1))
+
+    def _folders(self, item: Entry) -> Iterator[Path]:
+        """The folders with instructions between the working directory and a call's file, outermost first."""
+        touched = item.touches
+        if touched is None or not isinstance(item.event, ToolResult) or item.event.is_error:
+            return
+        root = os.path.realpath(self._setup.cwd)
+        for path in {*touched.reads, *touched.changes}:
+            if "\0" in path:
+                continue
+            real = os.path.realpath(os.path.join(root, path))
+            if not real.startswith(root + os.sep) or os.path.isdir(real):
+                continue
+            folder = Path(root)
+            for part in Path(real).relative_to(root).parts[:-1]:
+                folder /= part
+                if any(os.path.lexists(folder / name) for name in INSTRUCTION_FILES):
+                    yield folder
+
+    def _notices(self, session: Session) -> Iterator[UserMessage]:
+        live, given = set[int](), dict[str, tuple[int, str]]()
+        for item in session.context.items:
+            live.add(item.seq)
+            parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None
+            if parts and parts[0].startswith(TITLE):
+                given[parts[0]] = item.seq, parts[1]
+        places = self._setup.places
+        reader = Instructions(self._setup.cwd, places.config, places.home, trusted=True)
+        root = os.path.realpath(self._setup.cwd)
+        for folder in sorted(self._used):
+            title = TITLE + one_line(str(folder.relative_to(root)))
+            at, known = given.get(title, (-1, ""))
+            if self._used[folder] not in live or at > self._used[folder]:
+                continue
+            text = "\n".join(as_text(path, text) for path, text in reader.of(folder))
+            if text and text != known:
+                yield notice(title, text, kept=True)
