@@ -24,6 +24,9 @@ ASYNC_ALLOWED = (
     "providers",
     "tools",
     "agent/attempts.py",
+    "agent/hooks.py",
+    "extensions/hooks.py",
+    "mcp",
     "sandbox",
     "agent/loop.py",
     "agent/execute.py",
@@ -37,8 +40,8 @@ ASYNC_ALLOWED = (
     "library.py",
 )
 """headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "tools/tool.py": 1}
-"""A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
+BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "mcp/connection.py": 3, "tools/tool.py": 1}
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, or an MCP server."""
 
 
 def name(path: Path) -> str:

@@ -117,12 +117,11 @@ def paid(
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
             sent, edited = (live.sums(), record.timestamp, edited), False
-        if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
+        billed = isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied)
+        if not billed or not event.usage.prompt_tokens:
             continue
-        if not event.usage.prompt_tokens:
-            continue
+        cost = price(event.model, event.usage)
         if _kind(event) == "task":  # no request of this session
-            cost = price(event.model, event.usage)
             found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task"))
             continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
@@ -142,7 +141,7 @@ def paid(
                 record.timestamp,
                 event.model,
                 event.usage,
-                price(event.model, event.usage),
+                cost,
                 0 if kind == "summary" else max(0, withheld(record.seq)) + told(sums.held) + cleared,
                 changed,
                 None if last is None else max(0, at - last),

@@ -7,13 +7,9 @@ mode and no missing trust.
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Protocol
 
-from prunecli.agent.decide import Mailbox
 from prunecli.agent.execute import Asked
-from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.rules import parse_rule
-from prunecli.agent.policy import Policy
 from prunecli.agent.project_settings import down_to
 from prunecli.context.impact import impact
 from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
@@ -23,47 +19,14 @@ from prunecli.extensions.skills import Skill
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.signals import Notice
-from prunecli.providers.models import ALIASES, ModelInfo
-from prunecli.runtime.file_snapshots import FileSaver
-from prunecli.runtime.setup import Setup
+from prunecli.providers.models import ALIASES
+from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
-from prunecli.session.session import Session
 from prunecli.tools.files.workspace import as_paths
-from prunecli.tools.tool import Tool, ToolContext, bounded, bounded_output, touches_of
+from prunecli.tools.tool import bounded, bounded_output, touches_of
 
 MAX_OUTPUT = 30_000
 """Bytes that one shell command puts into a prompt."""
-
-
-class Host(Protocol):
-    """The runtime, as its extensions need it."""
-
-    setup: Setup
-    session: Session
-    gatekeeper: SessionGatekeeper
-    mailbox: Mailbox
-    tools: dict[str, Tool]
-    files: FileSaver
-
-    @property
-    def model_name(self) -> str:
-        """The model of the session."""
-        ...
-
-    @property
-    def policy(self) -> Policy:
-        """How the session is pruned now."""
-        ...
-
-    def set_model(self, name: str) -> ModelInfo:
-        """Use another model from the next request on."""
-        ...
-
-    def tool_context(
-        self, *, approved: bool = False, granted: bool = False, reads: bool = False
-    ) -> ToolContext:
-        """The context of the next tool call."""
-        ...
 
 
 class CustomCommands:

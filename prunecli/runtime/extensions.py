@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 
 from prunecli.extensions.skills import Skill
 from prunecli.model.signals import Notice
-from prunecli.runtime.custom_commands import CustomCommands, Host
+from prunecli.runtime.custom_commands import CustomCommands
+from prunecli.runtime.host import Host
 from prunecli.runtime.nested_instructions import NestedInstructions
 from prunecli.runtime.skills import Skills
 

@@ -29,7 +29,7 @@ from prunecli.sanitize import one_line
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
+    from prunecli.runtime.host import Host
 
 MAX_STOPS = 8
 """How often in a row hooks may keep the agent from stopping."""
@@ -213,7 +213,7 @@ def _noted(reply: Reply, text: str) -> str:
     return f"[hook {one_line(reply.name)}] {text}"
 
 
-def _without(runtime: "Runtime", prune: PrunApplied, kept: set[int]) -> PrunApplied:
+def _without(runtime: "Host", prune: PrunApplied, kept: set[int]) -> PrunApplied:
     """A prune of the model without the edits of some entries; its memos stay only with a drop."""
     edits = tuple(edit for edit in prune.edits if edit.seq not in kept and edit.kind != "strip")
     if not any(edit.kind == "drop" for edit in edits):
@@ -221,7 +221,7 @@ def _without(runtime: "Runtime", prune: PrunApplied, kept: set[int]) -> PrunAppl
     return _with(runtime, prune, edits)
 
 
-def _with(runtime: "Runtime", prune: PrunApplied, edits: Sequence[Edit]) -> PrunApplied:
+def _with(runtime: "Host", prune: PrunApplied, edits: Sequence[Edit]) -> PrunApplied:
     view = runtime.policy.view(runtime.session.context)
     return prun_applied(
         view, prune.source, edits, strategy=prune.strategy, memo=prune.memo, reason=prune.reason

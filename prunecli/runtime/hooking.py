@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prunecli.extensions.hook_replies import Ran, Reply
     from prunecli.extensions.hook_settings import Hook
     from prunecli.extensions.hook_sources import Source
-    from prunecli.runtime.runtime import Runtime
+    from prunecli.runtime.host import Host
 
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
@@ -53,7 +53,7 @@ class Hooking:
     hold here too.
     """
 
-    def __init__(self, runtime: "Runtime", head: "Hooking | None" = None, agent: str = "") -> None:
+    def __init__(self, runtime: "Host", head: "Hooking | None" = None, agent: str = "") -> None:
         self.runtime = runtime
         self.agent = agent
         self.last: dict[tuple[str, str], LastRun] = {}

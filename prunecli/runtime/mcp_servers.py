@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prunecli.mcp.connection import World
     from prunecli.mcp.hub import Hub, Wanted
     from prunecli.mcp.state import RemotePrompt, Server
-    from prunecli.runtime.runtime import Runtime
+    from prunecli.runtime.host import Host
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are none any more."
@@ -46,7 +46,7 @@ class RemoteServers:
     `load` returns the configured servers; it is called when they are first needed, and again by `reload`.
     """
 
-    def __init__(self, runtime: "Runtime", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
+    def __init__(self, runtime: "Host", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
         self._runtime = runtime
         self.load = load or Configured(runtime)
         self.asker: Elicit | None = None
@@ -265,7 +265,7 @@ def _line(server: "Server") -> str:
 class Configured:
     """The servers of the configuration and the project, as the hub wants them."""
 
-    def __init__(self, runtime: "Runtime") -> None:
+    def __init__(self, runtime: "Host") -> None:
         self._runtime = runtime
 
     def __call__(self) -> "Sequence[Wanted]":

@@ -1,63 +1,52 @@
 """Make a run of the agent, and the context of its calls, from the parts of a runtime."""
 
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
-
-from prunecli.agent.decide import Purse
 from prunecli.agent.execute import Executor
 from prunecli.agent.loop import Run
 from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
+from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
-from prunecli.tools.tool import ToolContext
-
-if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
+from prunecli.tools.tool import Servers, ToolContext
 
 
-def run_of(runtime: "Runtime") -> Run:
-    """A run of the runtime's present session."""
-    head = runtime.within or runtime
-    runtime.purse = Purse() if runtime.within is None else runtime.within.purse
+def run_of(host: Host, who: str) -> Run:
+    """A run of the host's present session. `who` asks for permission, "" for the session's own agent."""
     executor = Executor(
-        runtime.session,
-        known_tools(runtime.session.context, runtime.tools),
-        partial(context_of, runtime),
-        runtime.gatekeeper,
-        runtime.files.before,
-        Measuring(runtime.session, lambda: runtime.choices),
-        who=runtime.subagents.who,
-        questions=head.questions,
+        host.session,
+        known_tools(host.session.context, host.tools),
+        host.tool_context,
+        host.gatekeeper,
+        host.files.before,
+        Measuring(host.session, lambda: host.choices),
+        who=who,
+        questions=host.questions,
     )
-    run = Run(
-        runtime.session,
-        runtime.provider,
+    return Run(
+        host.session,
+        host.provider,
         executor,
-        lambda: runtime.policy,
-        lambda: runtime.choices.model_settings,
-        runtime.mailbox,
-        runtime.run_limits,
-        cost=lambda usage: runtime.choices.price("", usage),
-        forgo=lambda field: runtime.refusals.add(runtime.model_name, field),
-        complained=runtime.balance.said,
-        purse=runtime.purse,
+        lambda: host.policy,
+        lambda: host.choices.model_settings,
+        host.mailbox,
+        host.run_limits,
+        cost=lambda usage: host.choices.price("", usage),
+        forgo=lambda field: host.refusals.add(host.model_name, field),
+        complained=host.balance.said,
+        purse=host.purse,
     )
-    return runtime.hooking.on(run)
 
 
 def context_of(
-    runtime: "Runtime", *, approved: bool = False, granted: bool = False, reads: bool = False
+    host: Host, servers: Servers | None, *, approved: bool, granted: bool, reads: bool
 ) -> ToolContext:
-    """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
-    context = toolbox.tool_context(
-        runtime.setup,
-        runtime.session,
-        runtime.files_seen,
-        lambda: runtime.choices,
+    """The context of the next tool call by the model; the last three are those of `Executor.context`."""
+    return toolbox.tool_context(
+        host.setup,
+        host.session,
+        host.files_seen,
+        lambda: host.choices,
         approved=approved,
         reads=reads,
-        confine=runtime.sandbox.confine(granted=granted, reads=reads),
-        servers=runtime.servers.in_use,
+        confine=host.sandbox.confine(granted=granted, reads=reads),
+        servers=servers,
     )
-    return replace(context, run_task=runtime.subagents.run, recall_of=runtime.subagents.original)

@@ -7,6 +7,7 @@ changes during a session; `choices` computes the options in force.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.connections import Connections
 from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
@@ -76,7 +78,7 @@ class Runtime:
         within: "Runtime | None" = None,
     ) -> None:
         self.setup = setup
-        self.within = within
+        self.within, self.is_child = within, within is not None
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.mailbox = Mailbox()
@@ -88,11 +90,9 @@ class Runtime:
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
-        self.questions = asyncio.Lock()
-        self._provider_for = provider_for
-        self._info_of = info_of
-        self._providers: dict[str, Provider] = {}
-        self._retired: list[Provider] = []
+        self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
+        self._connections = Connections(provider_for)
+        self.info_of = info_of
         self.files_seen = FilesSeen()
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
@@ -187,7 +187,7 @@ class Runtime:
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
-        price = Choices(self.config, {}, self._info_of).price
+        price = Choices(self.config, {}, self.info_of).price
         return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------
@@ -227,7 +227,8 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             await self.hooking.begins()
-            return await run_of(self).run()
+            self.purse = self.within.purse if self.within else Purse()
+            return await self.hooking.on(run_of(self, self.subagents.who)).run()
         finally:
             if self.within is None:
                 await self.files.after()
@@ -260,7 +261,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await run_of(self).compact(plan, trigger="manual")
+            await run_of(self, self.subagents.who).compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
@@ -275,7 +276,9 @@ class Runtime:
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
-        return context_of(self, approved=approved, granted=granted, reads=reads)
+        how = {"approved": approved, "granted": granted, "reads": reads}
+        context = context_of(self, self.servers.in_use, **how)
+        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -286,7 +289,7 @@ class Runtime:
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
         recall = "recall" in known_tools(context, self.tools)
-        before = self.config, context.settings, self._info_of, recall, now
+        before = self.config, context.settings, self.info_of, recall, now
         return Choices(*before, *endpoint, self.expectations, self.balance.losing)
 
     @property
@@ -302,26 +305,13 @@ class Runtime:
     @property
     def provider(self) -> Provider:
         """The provider of the session's model."""
-        return self.provider_of(self.model_name)
+        return self._connections.to(self.model_name)
 
-    @property
-    def is_child(self) -> bool:
-        """Whether another runtime started this one for a task."""
-        return self.within is not None
-
-    def info_of(self, name: str) -> ModelInfo:
-        """A model by name or alias."""
-        return self._info_of(name)
-
-    def child(self, setup: Setup) -> "Runtime":
-        """A runtime for a task, with these parts."""
-        return Runtime(setup, self.provider_of, self._info_of, self)
-
-    def provider_of(self, name: str) -> Provider:
-        """The provider of a model. Raises PrunecliError if it has none."""
-        if name not in self._providers:
-            self._providers[name] = self._provider_for(name)
-        return self._providers[name]
+    def child(self, setup: Setup, who: str, agent: str) -> "Runtime":
+        """A runtime for a task, with these parts. `who` asks for permission, `agent` names the definition."""
+        inner = Runtime(setup, self._connections.to, self.info_of, self)
+        inner.subagents.who, inner.hooking = who, Hooking(inner, self.hooking, agent)
+        return inner
 
     def status(self) -> Status:
         """The current figures."""
@@ -336,7 +326,7 @@ class Runtime:
 
     def set_model(self, name: str) -> ModelInfo:
         """Use another model from the next request on. Raises PrunecliError if it has no provider."""
-        self._provider_for(self._info_of(name).name)
+        self._connections.make(self.info_of(name).name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
@@ -365,8 +355,7 @@ class Runtime:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._retired += self._providers.values()  # address and key may have changed
-        self._providers = {}
+        self._connections.renew()
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
@@ -383,8 +372,7 @@ class Runtime:
     async def close(self) -> None:
         """Close connections and the session file."""
         await self.hooking.end()
-        for provider in (*self._retired, *self._providers.values()):
-            await provider.close()
+        await self._connections.close()
         await self.files.close()
         await self.servers.close()
         self.sandbox.close()

@@ -11,12 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
-from typing import Protocol
 
-from prunecli.agent.decide import Done, Limits, Purse
-from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.context.bill import Bill
-from prunecli.context.state import Context
+from prunecli.agent.decide import Done, Limits
 from prunecli.errors import ProviderError, PrunecliError, SessionCorrupt, StorageFailed, ToolError
 from prunecli.extensions.subagent_definitions import EXPLORE, GENERAL, INHERIT, SMALL, Definition
 from prunecli.model.events import (
@@ -33,15 +29,13 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Json, Text, tool_uses
 from prunecli.model.requests import PREAMBLE, TASK
-from prunecli.providers.models import ModelInfo
 from prunecli.runtime import task_view
-from prunecli.runtime.choices import Choices
+from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import preamble
-from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
-from prunecli.session.store import Store, free_path
+from prunecli.session.store import free_path
 from prunecli.tools.registry import canonical
-from prunecli.tools.tool import Tool, ToolOutput
+from prunecli.tools.tool import ToolOutput
 
 SIDE_BY_SIDE = 4
 """How many tasks run at a time; others wait."""
@@ -54,59 +48,6 @@ _RULES = (
 )
 _ALWAYS = ("prun", "recall")
 """Tools for the task's own context, whatever its definition."""
-
-
-class Host(Protocol):
-    """What a task needs of a runtime (`prunecli.runtime.Runtime`)."""
-
-    setup: Setup
-    session: Session
-    store: Store
-    gatekeeper: SessionGatekeeper
-    tools: dict[str, Tool]
-    run_limits: Limits
-    bill: Bill
-    purse: Purse
-    subagents: "Subagents"
-
-    @property
-    def is_child(self) -> bool:
-        """Whether another runtime started it for a task."""
-        ...
-
-    @property
-    def choices(self) -> Choices:
-        """Model settings and policy in force."""
-        ...
-
-    @property
-    def model_name(self) -> str:
-        """The session's model."""
-        ...
-
-    def info_of(self, name: str) -> ModelInfo:
-        """A model by name or alias."""
-        ...
-
-    def child(self, setup: Setup) -> "Host":
-        """A runtime within this one."""
-        ...
-
-    def new_context(self) -> Context:
-        """An empty context."""
-        ...
-
-    def switch(self, session: Session) -> None:
-        """Use this session."""
-        ...
-
-    async def submit(self, words: str) -> Done:
-        """Send a prompt and run."""
-        ...
-
-    async def go_on(self) -> Done:
-        """Continue the session."""
-        ...
 
 
 @dataclass(slots=True)
@@ -130,7 +71,12 @@ class Child:
     @property
     def name(self) -> str:
         """The name in lists and questions: explore 3."""
-        return f"{self.agent.name or TASK} {self.number}"
+        return name_of(self.agent, self.number)
+
+
+def name_of(agent: Definition, number: int) -> str:
+    """The name of a task in lists and questions: explore 3."""
+    return f"{agent.name or TASK} {number}"
 
 
 class Subagents:
@@ -195,10 +141,10 @@ class Subagents:
             if canonical(name) != TASK and (canonical(name) in _ALWAYS or agent.takes(canonical(name)))
         ]
         config = host.choices.config.with_value("tools.enabled", dumps(tools))
-        inner = host.child(replace(host.setup, config=config.with_value("model.name", model)))
+        setup = replace(host.setup, config=config.with_value("model.name", model))
+        inner = host.child(setup, name_of(agent, number), agent.name or TASK)
         inner.run_limits = Limits(agent.max_turns or MAX_TURNS, host.run_limits.max_cost)
         child = Child(number, call_id, agent, description, inner, parent, host.setup.clock())
-        inner.subagents.who = child.name
         session = await asyncio.to_thread(self._left_behind, child)
         if session is None:
             name = f"{parent.id}-t{number}"

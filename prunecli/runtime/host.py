@@ -1,0 +1,103 @@
+"""What the parts of a runtime need of it, as a protocol: so they need not import the runtime, which imports them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from prunecli.agent.decide import Done, Limits, Mailbox, Purse
+from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.policy import Policy
+from prunecli.config import Config
+from prunecli.context.bill import Bill
+from prunecli.context.state import Context
+from prunecli.providers.models import ModelInfo
+from prunecli.providers.provider import Provider
+from prunecli.runtime.balance import Balance
+from prunecli.runtime.choices import Choices
+from prunecli.runtime.enclosure import Enclosure
+from prunecli.runtime.file_snapshots import FileSaver
+from prunecli.runtime.refusals import Refusals
+from prunecli.runtime.session_model import SessionModel
+from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
+from prunecli.session.store import Store
+from prunecli.tools.tool import FilesSeen, Tool, ToolContext
+
+
+class Host(Protocol):
+    """`prunecli.runtime.Runtime`, as its parts see it."""
+
+    setup: Setup
+    config: Config
+    session: Session
+    store: Store
+    gatekeeper: SessionGatekeeper
+    asker: Callable[[Asked], Awaitable[Answer]]
+    mailbox: Mailbox
+    notices: list[str]
+    tools: dict[str, Tool]
+    files: FileSaver
+    files_seen: FilesSeen
+    sandbox: Enclosure
+    balance: Balance
+    refusals: Refusals
+    run_limits: Limits
+    bill: Bill
+    purse: Purse
+    questions: asyncio.Lock
+    session_model: SessionModel
+    info_of: Callable[[str], ModelInfo]
+    """A model by name or alias."""
+    is_child: bool
+    """Whether another runtime started it for a task."""
+
+    @property
+    def choices(self) -> Choices:
+        """Model settings and policy in force."""
+        ...
+
+    @property
+    def policy(self) -> Policy:
+        """How the session is pruned now."""
+        ...
+
+    @property
+    def model_name(self) -> str:
+        """The session's model."""
+        ...
+
+    @property
+    def provider(self) -> Provider:
+        """The provider of this model."""
+        ...
+
+    def set_model(self, name: str) -> ModelInfo:
+        """Use another model from the next request on."""
+        ...
+
+    def child(self, setup: Setup, who: str, agent: str) -> "Host":
+        """A runtime for a task, with these parts. `who` asks for permission, `agent` names the definition."""
+        ...
+
+    def new_context(self) -> Context:
+        """An empty context."""
+        ...
+
+    def tool_context(
+        self, *, approved: bool = False, granted: bool = False, reads: bool = False
+    ) -> ToolContext:
+        """The context of the next tool call."""
+        ...
+
+    def switch(self, session: Session) -> None:
+        """Use this session."""
+        ...
+
+    async def submit(self, words: str) -> Done:
+        """Send a prompt and run."""
+        ...
+
+    async def go_on(self) -> Done:
+        """Continue the session."""
+        ...
