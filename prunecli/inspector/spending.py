@@ -121,14 +121,12 @@ def paid(
             continue
         if not event.usage.prompt_tokens:
             continue
-        if _kind(event) == "task":  # no request of this session
-            cost = price(event.model, event.usage)
-            found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task"))
+        if (kind := _kind(event)) == "task":  # no request of this session
+            found.append(_of_task(record, event, price))
             continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
-        kind = _kind(event)
         seen = sums._replace(fresh=0, again_fresh=0)
         sent = (seen, record.timestamp, False) if kind == "cut" else None  # then the same is sent once more
         if isinstance(event, AssistantMessage):
@@ -156,6 +154,13 @@ def paid(
         )
         last = record.timestamp
     return found
+
+
+def _of_task(
+    record: Record, event: AssistantMessage | AttemptBilled | CompactionApplied, price: Price
+) -> Paid:
+    cost = price(event.model, event.usage)
+    return Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task")
 
 
 def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:

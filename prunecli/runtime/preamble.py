@@ -7,7 +7,6 @@ thinking bound to it. Later changes are added to the next prompt as a note.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from prunecli.agent.system_prompt import Surroundings, find_instructions, system_prompt
 from prunecli.context.state import Context
@@ -15,11 +14,10 @@ from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
 from prunecli.tools.tool import Tool, definition
-
-if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
 
 _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
 """The facts in the first system text that may change; the date is that of the session's start."""
@@ -56,18 +54,26 @@ def preamble(
     return {"system": list(texts), "tools": definitions}
 
 
-def begin(runtime: "Runtime") -> str:
+def begin(
+    session: Session,
+    setup: Setup,
+    tools: Iterable[Tool],
+    model: SessionModel,
+    *,
+    window: int,
+    trusted: bool,
+    more: Sequence[str] = (),
+) -> str:
     """Record the preamble of a session without one, and a model named on the command line.
 
-    Returns a note to the model about changes since the preamble was recorded, or "".
+    `more` are further system texts of a session that has none yet. Returns a note to the model about changes since
+    the preamble was recorded, or "".
     """
-    session = runtime.session
-    first = session.records[0].timestamp if session.records else runtime.setup.clock()
-    trusted, window = runtime.gatekeeper.trusted, runtime.choices.window
-    now = preamble(runtime.setup, runtime.tools.values(), first, window=window, trusted=trusted)
+    first = session.records[0].timestamp if session.records else setup.clock()
+    now = preamble(setup, tools, first, window=window, trusted=trusted)
     if recorded(session.context) is None:
-        session.emit(SettingChanged(PREAMBLE, now))
-    if name := runtime.session_model.unrecorded(session):
+        session.emit(SettingChanged(PREAMBLE, {**now, "system": [*now["system"], *more]}))
+    if name := model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
     return change_note(session.context, now)
 

@@ -6,13 +6,12 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked, Executor
-from prunecli.agent.gatekeeper import nobody
+from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
 from prunecli.agent.permissions.verdict import Mode
@@ -26,7 +25,6 @@ from prunecli.model.events import (
     Origin,
     Record,
     RequestSent,
-    SessionStarted,
     SettingChanged,
     UserMessage,
 )
@@ -40,27 +38,27 @@ from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.connections import Connections
 from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
-from prunecli.runtime.resuming import Resuming, clear_half_done
+from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
-from prunecli.session.store import Store, new_id, random_bytes
+from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `within` is the runtime whose agent started this one for a task. Both share permissions, sandbox and saved files.
-
+    `within` is the runtime that started this one for a task, which `who` names. Both share permissions and files.
     `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
     shown. `guide` holds the prompts that Enter on an empty input sends.
     """
@@ -71,12 +69,14 @@ class Runtime:
         provider_for: Callable[[str], Provider],
         info_of: Callable[[str], ModelInfo],
         within: "Runtime | None" = None,
+        who: str = "",
     ) -> None:
         self.setup = setup
-        self.within = within
+        self.who, self.within = who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.mailbox = Mailbox()
+        self.subagents = Subagents(self)
+        self.mailbox = Mailbox([self.subagents.due])
         self.bill = Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
@@ -86,36 +86,33 @@ class Runtime:
         self.guide = Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
-        self.questions = asyncio.Lock()
-        self._provider_for = provider_for
-        self._info_of = info_of
-        self._providers: dict[str, Provider] = {}
-        self._retired: list[Provider] = []
+        self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
+        self.connections: Connections = within.connections if within else Connections(provider_for, info_of)
         self.files_seen = FilesSeen()
         self._refusals = Refusals(
             setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url
         )
         self._task: asyncio.Task[object] | None = None
         self.balance = Balance(lambda: self.session, lambda: self.choices)
-        if within is None:
-            self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
-            self.gatekeeper = keeper_of(setup, lambda asked: self.asker(asked))
-            self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
-        else:
-            self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
-        self.subagents = Subagents(self)
+        self.files: FileSaver = (
+            within.files if within else FileSaver(setup, lambda: self.config, lambda: self.session)
+        )
+        self.gatekeeper: SessionGatekeeper = (
+            within.gatekeeper if within else keeper_of(setup, lambda asked: self.asker(asked))
+        )
+        self.sandbox: Enclosure = within.sandbox if within else Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
-        self.session: Session = self._new_session()
+        self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self) -> Session:
         """Start a new session; the present one does not change."""
-        self.switch(self._new_session())
+        self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context()))
         return self.session
 
     def open_session(
@@ -159,12 +156,6 @@ class Runtime:
         for follow in self.on_session:
             follow(session)
 
-    def _new_session(self) -> Session:
-        name = new_id(self.setup.clock(), random_bytes())
-        started = SessionStarted(name, str(self.setup.cwd), self.config.model.name)
-        path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
-        return Session(started, self.new_context(), path=path, clock=self.setup.clock)
-
     def new_context(self) -> Context:
         """Make an empty context that counts with the configured estimator."""
         return Context(counter(self.config.pruning.estimator), token_factor)
@@ -182,7 +173,7 @@ class Runtime:
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
-        price = Choices(self.config, {}, self._info_of).price
+        price = Choices(self.config, {}, self.connections.info_of).price
         return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------
@@ -201,8 +192,7 @@ class Runtime:
             raise UsageError("the prompt is blank", "type a prompt")
         self.subagents.give_up()
         changes = [Text(change)] if (change := self.prepare()) else []
-        planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
-        plan = [PLAN_NOTE] if planning else []
+        plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
         content = Text(checked(words, self.choices.window)), *images, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
@@ -252,7 +242,6 @@ class Runtime:
         return self.session.context.boundary != before
 
     def _run(self) -> Run:
-        head = self.within or self
         self.purse = Purse() if self.within is None else self.within.purse
         executor = Executor(
             self.session,
@@ -261,8 +250,8 @@ class Runtime:
             self.gatekeeper,
             self.files.before,
             Measuring(self.session, lambda: self.choices),
-            self.subagents.who,
-            head.questions,
+            self.who,
+            self.questions,
         )
         return Run(
             self.session,
@@ -281,16 +270,17 @@ class Runtime:
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
         self.session.mend()
-        return begin(self)
+        parts = self.session, self.setup, self.tools.values(), self.session_model
+        trusted, more = self.gatekeeper.trusted, self.subagents.listed()
+        return begin(*parts, window=self.choices.window, trusted=trusted, more=more)
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
-        confine = self.sandbox.confine(granted=granted)
-        context = toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
-        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
+        tasks, confine = self.subagents, self.sandbox.confine(granted=granted)
+        return toolbox.tool_context(*parts, tasks, approved=approved, reads=reads, confine=confine)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -301,7 +291,7 @@ class Runtime:
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self._refusals.of
         recall = "recall" in known_tools(context, self.tools)
-        before = self.config, context.settings, self._info_of, recall, now
+        before = self.config, context.settings, self.connections.info_of, recall, now
         return Choices(*before, *endpoint, self.expectations, self.balance.losing)
 
     @property
@@ -317,26 +307,11 @@ class Runtime:
     @property
     def provider(self) -> Provider:
         """The provider of the session's model."""
-        return self.provider_of(self.model_name)
+        return self.connections.of(self.model_name)
 
-    @property
-    def is_child(self) -> bool:
-        """Whether another runtime started this one for a task."""
-        return self.within is not None
-
-    def info_of(self, name: str) -> ModelInfo:
-        """A model by name or alias."""
-        return self._info_of(name)
-
-    def child(self, setup: Setup) -> "Runtime":
-        """A runtime for a task, with these parts."""
-        return Runtime(setup, self.provider_of, self._info_of, self)
-
-    def provider_of(self, name: str) -> Provider:
-        """The provider of a model. Raises PrunecliError if it has none."""
-        if name not in self._providers:
-            self._providers[name] = self._provider_for(name)
-        return self._providers[name]
+    def child(self, setup: Setup, who: str) -> "Runtime":
+        """A runtime for a task, with these parts and this name."""
+        return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who)
 
     def status(self) -> Status:
         """The current figures."""
@@ -351,7 +326,7 @@ class Runtime:
 
     def set_model(self, name: str) -> ModelInfo:
         """Use another model from the next request on. Raises PrunecliError if it has no provider."""
-        self._provider_for(self._info_of(name).name)
+        self.connections.check(name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
@@ -380,8 +355,7 @@ class Runtime:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._retired += self._providers.values()  # address and key may have changed
-        self._providers = {}
+        self.connections.renew()
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
@@ -395,8 +369,7 @@ class Runtime:
 
     async def close(self) -> None:
         """Close connections and the session file."""
-        for provider in (*self._retired, *self._providers.values()):
-            await provider.close()
+        await self.connections.close()
         await self.files.close()
         self.sandbox.close()
         self.drop_resuming()

@@ -310,7 +310,7 @@ class Session:
             place = quarantine(self.path, loaded.bad)
             if place:
                 self.notices.append(f"copied damaged lines to {place.name}")
-            self._answer_open_calls(continuing=True)
+            self.answer_open_calls(continuing=True)
 
     def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
         """Create a copy with all records, or those up to record `at`. The seqs stay, so that `verify` can check its
@@ -366,14 +366,10 @@ class Session:
         self.records += records
         return records
 
-    def answer_open_calls(self) -> None:
+    def answer_open_calls(self, *, continuing: bool = False) -> None:
         """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
-        never run again, and keeps its output so far."""
-        self._answer_open_calls(continuing=False)
-
-    def _answer_open_calls(self, *, continuing: bool) -> None:
-        found = self.running.interrupted(self.context.in_progress, self.records, continuing=continuing)
-        for event in found:
+        never run again, and keeps its output so far. `continuing` spares started tasks, which can go on."""
+        for event in self.running.interrupted(self.context.in_progress, self.records, continuing=continuing):
             self.emit(self.running.shorten(event, self.next_seq))
 
 
