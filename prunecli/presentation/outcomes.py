@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
+from prunecli.figures import money, short
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
 from prunecli.presentation.entries import Diff, Notice, Origin, Output, Prompt, ToolCall, ToolState
@@ -104,6 +105,8 @@ def _outcome(result: ToolResult) -> str:
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
         return NOT_RUN if details.get("started") is False else ""
+    if isinstance(task := details.get("task"), dict) and isinstance(task.get("calls"), int) and not result.is_error:
+        return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
     if "exit_code" in details:

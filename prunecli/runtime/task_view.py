@@ -36,7 +36,7 @@ class View:
         """Handle a record or a signal of the task."""
         match event:
             case StreamStarted():
-                self._say("waiting for the model")
+                self._say("thinking")
             case Record(event=ToolStarted(_, name, given)):
                 self._calls += 1
                 tool = self._tools.get(name)
