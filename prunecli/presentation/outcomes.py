@@ -105,7 +105,11 @@ def _outcome(result: ToolResult) -> str:
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
         return NOT_RUN if details.get("started") is False else ""
-    if isinstance(task := details.get("task"), dict) and isinstance(task.get("calls"), int) and not result.is_error:
+    if (
+        isinstance(task := details.get("task"), dict)
+        and isinstance(task.get("calls"), int)
+        and not result.is_error
+    ):
         return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
