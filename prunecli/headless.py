@@ -27,6 +27,7 @@ from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.runtime.rewinding import take_back_cut
+from prunecli.runtime.subagents import Child
 from prunecli.sanitize import visible
 from prunecli.tools.tool import in_one_line
 
@@ -54,6 +55,8 @@ class Printer:
     usage: list[Usage] = field(default_factory=list)
     calls: dict[str, ToolUse] = field(default_factory=dict)
     denials: list[ToolUse] = field(default_factory=list)
+    parent: str | None = None
+    """The call of the session that started the task whose events these are; None for the session's own."""
 
     def init(self) -> None:
         """Print the first object of stream-json."""
@@ -70,6 +73,18 @@ class Printer:
         )
         for notice in opening_notices(self.runtime):
             self.notice(notice)
+
+    def follow(self, child: Child) -> None:
+        """Print what a task says and does in stream-json, and what it is denied."""
+        inner = Printer(
+            self.runtime, self.form, self.out, self.err, denials=self.denials, parent=child.call_id
+        )
+        child.session.subscribe(inner.read_task)
+
+    def read_task(self, event: SessionEvent) -> None:
+        """Handle an event of a task: its messages, not its bill, which the session has too."""
+        if isinstance(event, Record) and isinstance(event.event, AssistantMessage | ToolResult | UserMessage):
+            self._event(event.event)
 
     def read(self, event: SessionEvent) -> None:
         """Handle an event of the session."""
@@ -148,7 +163,8 @@ class Printer:
 
     def _message(self, role: str, content: list[dict[str, Json]], **more: Any) -> None:
         message = {"role": role, "content": content, **more}
-        self._object(type=role, message=message, session_id=self.runtime.session.id)
+        session = self.runtime.session.id
+        self._object(type=role, message=message, session_id=session, parent_tool_use_id=self.parent)
 
     def _object(self, **fields: Any) -> None:
         if self.form == "stream-json":
@@ -235,6 +251,7 @@ async def run_headless(
 
     printer = Printer(runtime, form, write, err)
     unsubscribe = runtime.session.subscribe(printer.read)
+    runtime.subagents.on_child.append(printer.follow)
     loop = asyncio.get_running_loop()
     caught: list[int] = []
     task = asyncio.ensure_future(_runs(runtime, prompts))

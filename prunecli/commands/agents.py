@@ -1,14 +1,51 @@
-"""/agents: what to use instead of subagents."""
+"""/agents: the subagents, and the tasks of this session."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, ShowTask, Table
+from prunecli.errors import ToolError, UsageError
+from prunecli.extensions.subagent_definitions import Definition
+from prunecli.model.requests import PREAMBLE, TASK, tool_names
 from prunecli.runtime import Runtime
+from prunecli.runtime.preamble import recorded
 
-STAND_IN = True
-"""Marks a command that only names a replacement, so it is listed last."""
+_HEADINGS = ("agent", "model", "tools", "from", "for")
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Subagents are not supported; use /fork or `prunecli -p`."""
-    return [Say("prunecli has no subagents. /fork continues in a copy; `prunecli -p` runs a separate task.")]
+    """List subagents and tasks; /agents open 3 shows a task's transcript."""
+    word, _, rest = arguments.partition(" ")
+    if word == "open" and rest.strip().isdecimal():
+        number = int(rest.strip()[:9])
+        try:
+            return [ShowTask(number, runtime.subagents.session_of(number))]
+        except ToolError as error:
+            raise UsageError(str(error), "/agents lists the tasks") from error
+    if arguments:
+        raise UsageError(f"/agents {arguments}: expected nothing or open NUMBER", "/agents lists the tasks")
+    known, problems = runtime.subagents.definitions()
+    rows = tuple(_row(runtime, one) for one in known.values())
+    notes = [f"{one.name}: {note}" for one in known.values() for note in one.notes]
+    tasks = runtime.subagents.lines()
+    opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
+    note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
+    return [Table("Subagents", _HEADINGS, rows, (), note)]
+
+
+def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
+    origin = runtime.setup.places.shown(Path(one.origin)) if one.origin.startswith("/") else one.origin
+    tools = "all" if one.tools is None else " ".join(one.tools) or "none"
+    less = f" but {' '.join(one.without)}" if one.without else ""
+    return one.name, runtime.subagents.model_of(one), f"{tools}{less}", origin, one.description
+
+
+def _off(runtime: Runtime) -> list[str]:
+    """Why the model cannot use them, if so."""
+    context = runtime.session.context
+    if TASK not in runtime.tools:
+        return ["The tool task is not enabled in [tools], so the model cannot use them."]
+    began = recorded(context) is not None
+    if began and TASK not in tool_names(context.settings.get(PREAMBLE)):
+        return ["This session began without the tool task. /new to use it."]
+    return []

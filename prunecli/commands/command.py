@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from prunecli.errors import PrunecliError, ToolError
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
+from prunecli.session.session import Session
 
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
@@ -86,6 +87,14 @@ class PickSession:
     """
 
     choose: Callable[[], Choose]
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTask:
+    """Show the transcript of a task, read-only."""
+
+    number: int
+    session: Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +204,7 @@ Effect: TypeAlias = (
     | ShowContext
     | Choose
     | PickSession
+    | ShowTask
     | Submit
     | SetTheme
     | EditFile

@@ -33,6 +33,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     newest = responses[: -MOST_ROWS - 1 : -1]
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
     note = _note(runtime.balance.now, responses, len(context.prune_history.fetches))
+    note += "".join(f"\n{line}" for line in runtime.subagents.lines())
     if (lost := context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."
     return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]

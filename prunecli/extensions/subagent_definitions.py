@@ -1,20 +1,51 @@
 """Definitions of subagents: the built-in ones, and Markdown files with front matter.
 
 The body is the system prompt. The front matter has Claude Code's fields: name, description, tools, disallowedTools,
-model, maxTurns. Other fields are ignored, and a problem says so.
+model and maxTurns. Other fields are ignored, which a note says.
 """
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from prunecli.errors import ConfigError
+from prunecli.extensions.front_matter import items, read, text
+from prunecli.extensions.places import Found
+from prunecli.sanitize import one_line
 
 INHERIT = "inherit"
 SMALL = "small"
 """The small model of the session's own kind, else the session's model."""
+MOST_CHARS = 6_000
+"""The most characters of all names and descriptions that the model reads."""
+HEADING = "Agents for task:"
+_DESCRIPTION_CHARS = 400
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_READ_HERE = frozenset({"name", "description", "tools", "disallowedTools", "model", "maxTurns"})
+_SILENT = frozenset({"color"})
+"""Fields that mean nothing here and change nothing."""
+_THEIRS = {
+    "Read": "read",
+    "Write": "write",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "Bash": "bash",
+    "Grep": "grep",
+    "Glob": "find",
+    "LS": "ls",
+}
+"""Claude Code's names of tools."""
+_OURS = frozenset({*_THEIRS.values(), "recall", "prun", "mcp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A subagent. `tools` are its tools by our names, None for all; `model` is a name, an alias, INHERIT or SMALL;
-    `origin` says where it is defined."""
+    """A subagent.
+
+    `tools` are its tools by our names, None for all, less those `without`. `model` is a name, an alias, INHERIT or
+    SMALL. `origin` says where it is defined, `notes` what of its file has no effect.
+    """
 
     name: str
     description: str
@@ -24,6 +55,7 @@ class Definition:
     model: str = INHERIT
     max_turns: int | None = None
     origin: str = "built in"
+    notes: tuple[str, ...] = ()
 
     def takes(self, tool: str) -> bool:
         """Whether it has this tool."""
@@ -41,3 +73,89 @@ EXPLORE = Definition(
 
 GENERAL = Definition("", "the session's own tools and model")
 """What works on a task that names no agent."""
+
+
+def parse(found: Found) -> Definition:
+    """The definition in a file. Raises ConfigError that names the file and the key."""
+    fields, body = read(found.path)
+    where = one_line(str(found.path))
+    name = text(fields, "name") or "-".join(found.parts)
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{where}: name: {one_line(name)[:60]!r} is not letters, digits, . _ and -")
+    description = one_line(text(fields, "description"))
+    if not description:
+        raise ConfigError(f"{where}: description: missing, so the model cannot know what it is for")
+    if not body:
+        raise ConfigError(f"{where}: no text below the front matter, which is its system prompt")
+    model = text(fields, "model") or INHERIT
+    if not model.isprintable() or " " in model:
+        raise ConfigError(f"{where}: model: {one_line(model)[:60]!r} is not a model")
+    turns = text(fields, "maxTurns")
+    if turns and not (turns.isdecimal() and int(turns[:9]) > 0):
+        raise ConfigError(f"{where}: maxTurns: {one_line(turns)[:60]!r} is not a number of 1 or more")
+    names = items(fields, "tools")
+    tools, unknown = _tools(names)
+    without, unknown_too = _tools(items(fields, "disallowedTools"))
+    every = not text(fields, "tools") or "*" in names
+    return Definition(
+        name,
+        description,
+        body,
+        None if every else tools,
+        without,
+        model,
+        int(turns) if turns else None,
+        where,
+        tuple(_notes(fields, (*unknown, *unknown_too))),
+    )
+
+
+def _tools(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Tools by our names, and the names that mean none. Patterns such as `Bash(git:*)` stand for the tool, because
+    the permission rules of the session apply to each call."""
+    found, unknown = list[str](), list[str]()
+    for name in names:
+        plain = name.partition("(")[0]
+        ours = "mcp" if plain.startswith("mcp__") else _THEIRS.get(plain, plain)
+        if ours in _OURS:
+            found.append(ours)
+        elif plain != "*":
+            unknown.append(plain)
+    return tuple(dict.fromkeys(found)), tuple(unknown)
+
+
+def _notes(fields: Mapping[str, object], unknown: Sequence[str]) -> Iterable[str]:
+    ignored = [one_line(key) for key in fields if key not in _READ_HERE | _SILENT]
+    if ignored:
+        yield f"ignored: {', '.join(ignored)}"
+    if unknown:
+        yield f"no such tools here: {', '.join(map(one_line, unknown))}"
+
+
+def chosen(definitions: Iterable[Definition]) -> dict[str, Definition]:
+    """The definitions by name, where the first of a name wins; the built-in one last."""
+    found: dict[str, Definition] = {}
+    for one in (*definitions, EXPLORE):
+        found.setdefault(one.name, one)
+    return found
+
+
+def listing(definitions: Mapping[str, Definition]) -> str:
+    """What the model reads of the subagents; "" if there is only the built-in one, which the tool describes."""
+    added = [one for one in definitions.values() if one is not EXPLORE]
+    if not added:
+        return ""
+    lines, size = list[str](), 0
+    for one in added:
+        description = one.description
+        if len(description) > _DESCRIPTION_CHARS:
+            description = description[: _DESCRIPTION_CHARS - 1] + "…"
+        line = f"- {one.name}: {description}"
+        size += len(line)
+        if size > MOST_CHARS:
+            lines.append(
+                f"({len(added) - len(lines)} more: {', '.join(o.name for o in added[len(lines) :])[:500]})"
+            )
+            break
+        lines.append(line)
+    return "\n".join([HEADING, *lines])

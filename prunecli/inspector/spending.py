@@ -117,17 +117,16 @@ def paid(
         edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
             sent, edited = (live.sums(), record.timestamp, edited), False
-        billed = isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied)
-        if not billed or not event.usage.prompt_tokens:
+        if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
             continue
-        cost = price(event.model, event.usage)
-        if _kind(event) == "task":  # no request of this session
-            found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task"))
+        if not event.usage.prompt_tokens:
+            continue
+        if (kind := _kind(event)) == "task":  # no request of this session
+            found.append(_of_task(record, event, price))
             continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
-        kind = _kind(event)
         seen = sums._replace(fresh=0, again_fresh=0)
         sent = (seen, record.timestamp, False) if kind == "cut" else None  # then the same is sent once more
         if isinstance(event, AssistantMessage):
@@ -141,7 +140,7 @@ def paid(
                 record.timestamp,
                 event.model,
                 event.usage,
-                cost,
+                price(event.model, event.usage),
                 0 if kind == "summary" else max(0, withheld(record.seq)) + told(sums.held) + cleared,
                 changed,
                 None if last is None else max(0, at - last),
@@ -155,6 +154,13 @@ def paid(
         )
         last = record.timestamp
     return found
+
+
+def _of_task(
+    record: Record, event: AssistantMessage | AttemptBilled | CompactionApplied, price: Price
+) -> Paid:
+    cost = price(event.model, event.usage)
+    return Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task")
 
 
 def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:

@@ -22,6 +22,7 @@ from prunecli.commands.command import (
     SetMouse,
     SetTheme,
     ShowContext,
+    ShowTask,
     Submit,
     SwitchSession,
     Table,
@@ -84,7 +85,9 @@ class CurrentActivity:
         self._talk.read_resumed()
         return []
 
-    def _tell(self, effect: Say | Table | ShowContext | Choose | Copy | AskSecret | FillPrompt) -> None:
+    def _tell(
+        self, effect: Say | Table | ShowContext | ShowTask | Choose | Copy | AskSecret | FillPrompt
+    ) -> None:
         match effect:
             case Say(text, level):
                 mark = "" if level == "info" else f"{level}: "
@@ -93,6 +96,8 @@ class CurrentActivity:
                 self._print(table_lines(effect))
             case ShowContext(table):
                 self._print(table_lines(table()))
+            case ShowTask():
+                self._print(self._talk.lines_of(effect.session))
             case Choose():
                 self._choose(effect)
             case Copy(text, what):

@@ -93,6 +93,11 @@ class Talk:
             self.runtime.drop_resuming()
             self.out("Stopped reading. You are back in the previous session.")
 
+    def lines_of(self, session: Session) -> list[str]:
+        """The transcript of a session, such as a task's."""
+        entries = present_all(self._presenter(session), session.records)
+        return list(joined(entry_lines(entry, afterwards=True) for entry in entries))
+
     def _presenter(self, session: Session) -> Presenter:
         tools = self.runtime.tools
         return Presenter(

@@ -3,13 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
+from prunecli.figures import money, short
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
-from prunecli.presentation.entries import Diff, Output, ToolState
+from prunecli.presentation.entries import Diff, Notice, Origin, Output, Prompt, ToolCall, ToolState
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -103,6 +105,12 @@ def _outcome(result: ToolResult) -> str:
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
         return NOT_RUN if details.get("started") is False else ""
+    if (
+        isinstance(task := details.get("task"), dict)
+        and isinstance(task.get("calls"), int)
+        and not result.is_error
+    ):
+        return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
     if "exit_code" in details:
@@ -188,3 +196,22 @@ def _language(path: str) -> str:
     _, dot, extension = path.rsplit("/", 1)[-1].rpartition(".")
     extension = extension.lower() if dot else ""
     return _LANGUAGES.get(extension, extension)
+
+
+def doing(call: ToolCall, text: str, now: str) -> ToolCall:
+    """Return the entry of a running task: its line says what it does, its fold holds the last lines."""
+    return replace(call, outcome=now, body=Output(text) if text else None, folded=True)
+
+
+def typed_entry(words: str) -> Prompt | Notice:
+    """The entry of a command: `!ls`, another program's command such as `/context`, or a notice title in brackets."""
+    if words.startswith("[") and words.endswith("]"):
+        return Notice(words[1:-1])
+    origin = Origin.SHELL if words.startswith("!") else Origin.PROMPT
+    return Prompt(words.removeprefix("!").strip(), origin)
+
+
+def notice_entry(title: str, text: str, tokens: int | None) -> ToolCall:
+    """A notice to the model, folded."""
+    body = Output(text) if text.strip() else None
+    return ToolCall("notice", title, ToolState.OK, tokens=tokens, body=body, folded=True)

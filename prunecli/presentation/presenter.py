@@ -31,6 +31,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
 from prunecli.model.notes import change_in_words, notice_parts, without_notes
+from prunecli.model.requests import TASK
 from prunecli.model.signals import (
     FileMoved,
     Notice,
@@ -100,12 +101,17 @@ class Presenter:
         self._slots_of: dict[int, list[int]] = {}
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
+        self._tasks: dict[int, str] = {}  # the calls of task, by slot
 
     def target(self, slot: int) -> int | None:
         """Return the record whose edits a restore of this entry would undo; None if it has none."""
         seq = self._seq_of.get(slot)
         edit = self._marks.on(seq) if seq is not None else None
         return edit.seq if edit else None
+
+    def task(self, slot: int) -> str | None:
+        """Return the id of the call of this entry if it is a task."""
+        return self._tasks.get(slot)
 
     def take(self, event: SessionEvent) -> list[Change]:
         """Return the changes for a record or a signal."""
@@ -138,18 +144,12 @@ class Presenter:
                 assert_never(event)
 
     def _progress(self, id_: str, text: str, now: str) -> list[Change]:
-        """Return the changes for the output of a running call.
-
-        A task's line says what it does now; unfolded, it shows its last lines.
-        """
+        """Return the changes for the output of a running call: a task's line says what it does now."""
         slot = self._calls[id_][0] if id_ in self._calls else -1
         entry = self.board.entries[slot] if slot >= 0 else None
-        if not isinstance(entry, shown.ToolCall):
-            return []
-        if now:
-            body = shown.Output(text) if text else None
-            return [self.board.put(slot, replace(entry, outcome=now, body=body, folded=True))]
-        return [Tail(slot, tuple(text.rstrip("\n").split("\n")[-TAIL_LINES:]))]
+        if now and isinstance(entry, shown.ToolCall):
+            return [self.board.put(slot, outcomes.doing(entry, text, now))]
+        return [Tail(slot, tuple(text.rstrip("\n").split("\n")[-TAIL_LINES:]))] if entry else []
 
     def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
         """Return the changes while a summary streams: its text is not an answer."""
@@ -210,12 +210,12 @@ class Presenter:
         if event == LOST_WORDS or is_lost(event.content):
             return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
         if parts := notice_parts(event):
-            return [self._add(_told(*parts, self._tokens(seq)), seq)]
+            return [self._add(outcomes.notice_entry(*parts, self._tokens(seq)), seq)]
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:
                 output = replace(output, name="restored", state=shown.ToolState.OK, folded=True)
-            return [self._add(_typed(text_of(event.content[:1]))), self._add(output, seq)]
+            return [self._add(outcomes.typed_entry(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
         change = change_in_words(event.content)
@@ -245,7 +245,10 @@ class Presenter:
                 argument = outcomes.argument_of(name, given, self._summarize)
                 entry = shown.ToolCall(name, argument, shown.ToolState.WAITING)
                 change = self._streaming.show(part, entry, "") if part else self._add(entry)
-                self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+                slot = part.slot if part else len(self.board.entries) - 1
+                self._calls[id_] = slot, seq
+                if name == TASK:
+                    self._tasks[slot] = id_
                 return [change]
             case _:
                 return [self.board.put(part.slot, NOTHING)] if part else []
@@ -348,20 +351,6 @@ class Presenter:
             entry = self.board.entries[slot]
             if isinstance(entry, shown.ToolCall):
                 self.board.put(slot, replace(entry, state=shown.ToolState.INTERRUPTED))
-
-
-def _typed(words: str) -> shown.Prompt | shown.Notice:
-    """The entry of a command: `!ls`, another program's command such as `/context`, or a notice title in brackets."""
-    if words.startswith("[") and words.endswith("]"):
-        return shown.Notice(words[1:-1])
-    origin = shown.Origin.SHELL if words.startswith("!") else shown.Origin.PROMPT
-    return shown.Prompt(words.removeprefix("!").strip(), origin)
-
-
-def _told(title: str, text: str, tokens: int | None) -> shown.ToolCall:
-    """A notice to the model, folded."""
-    body = shown.Output(text) if text.strip() else None
-    return shown.ToolCall("notice", title, shown.ToolState.OK, tokens=tokens, body=body, folded=True)
 
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:

@@ -1,33 +1,36 @@
-"""The providers of a runtime, each made when its model is first asked."""
+"""The providers of one runtime and its tasks, one for each model."""
 
 from collections.abc import Callable
 
+from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 
 
 class Connections:
-    """Providers by the name of the model. `make` returns a new one; raises PrunecliError if there is none.
+    """Makes providers by model name and keeps them. `info_of` finds a model by name or alias."""
 
-    A task's runtime shares those of the runtime that started it, whose `to` is its `make`.
-    """
-
-    def __init__(self, make: Callable[[str], Provider]) -> None:
-        self.make = make
-        self._open: dict[str, Provider] = {}
+    def __init__(self, provider_for: Callable[[str], Provider], info_of: Callable[[str], ModelInfo]) -> None:
+        self.provider_for = provider_for
+        self.info_of = info_of
+        self._made: dict[str, Provider] = {}
         self._retired: list[Provider] = []
 
-    def to(self, name: str) -> Provider:
-        """The provider of a model. Raises PrunecliError if there is none."""
-        if name not in self._open:
-            self._open[name] = self.make(name)
-        return self._open[name]
+    def of(self, model: str) -> Provider:
+        """The provider of a model. Raises PrunecliError if it has none."""
+        if model not in self._made:
+            self._made[model] = self.provider_for(model)
+        return self._made[model]
+
+    def check(self, name: str) -> None:
+        """Raises PrunecliError if a model has no provider."""
+        self.provider_for(self.info_of(name).name)
 
     def renew(self) -> None:
-        """Make new providers from now on: address or key may have changed. A request under way keeps its own."""
-        self._retired += self._open.values()
-        self._open = {}
+        """Make new providers from now on: address and key may have changed."""
+        self._retired += self._made.values()
+        self._made = {}
 
     async def close(self) -> None:
-        """Close all connections."""
-        for provider in (*self._retired, *self._open.values()):
+        """Close all providers."""
+        for provider in (*self._retired, *self._made.values()):
             await provider.close()

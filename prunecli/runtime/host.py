@@ -15,10 +15,10 @@ from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.connections import Connections
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.refusals import Refusals
-from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.session.store import Store
@@ -46,11 +46,9 @@ class Host(Protocol):
     bill: Bill
     purse: Purse
     questions: asyncio.Lock
-    session_model: SessionModel
-    info_of: Callable[[str], ModelInfo]
-    """A model by name or alias."""
-    is_child: bool
-    """Whether another runtime started it for a task."""
+    connections: Connections
+    who: str
+    """The task that it works on, for permission questions; "" for none."""
 
     @property
     def choices(self) -> Choices:

@@ -5,9 +5,8 @@ thinking bound to it. Later changes are added to the next prompt as a note.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from prunecli.agent.instructions import Instructions
 from prunecli.agent.system_prompt import Surroundings, system_prompt
@@ -16,11 +15,10 @@ from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
 from prunecli.tools.tool import Tool, definition
-
-if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
 
 _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
 """The facts in the first system text that may change; the date is that of the session's start."""
@@ -39,12 +37,11 @@ def preamble(
     window: int,
     trusted: bool,
     task: tuple[str, str] | None = None,
-    skills: str = "",
 ) -> dict[str, Json]:
     """The current preamble, as the setting that records it.
 
     `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` is as in
-    `system_prompt`. `skills` is the list of skills, "" for none.
+    `system_prompt`.
     """
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
@@ -56,25 +53,29 @@ def preamble(
     )
     found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
     texts = system_prompt(place, found, task)
-    return {"system": [*texts, *([skills] if skills else [])], "tools": definitions}
+    return {"system": list(texts), "tools": definitions}
 
 
-def begin(runtime: "Runtime") -> str:
+def begin(
+    session: Session,
+    setup: Setup,
+    tools: Iterable[Tool],
+    model: SessionModel,
+    *,
+    window: int,
+    trusted: bool,
+    more: Callable[[], Sequence[str]] = tuple,
+) -> str:
     """Record the preamble of a session without one, and a model named on the command line.
 
-    Returns a note to the model about changes since the preamble was recorded, or "".
+    `more` gives further system texts, for a session without any yet. Returns a note to the model about changes since
+    the preamble was recorded, or "".
     """
-    session = runtime.session
-    first = session.records[0].timestamp if session.records else runtime.setup.clock()
-    trusted, window = runtime.gatekeeper.trusted, runtime.choices.window
-    is_new = recorded(session.context) is None
-    skills = runtime.extensions.skills.listing() if is_new else ""
-    now = preamble(
-        runtime.setup, runtime.tools.values(), first, window=window, trusted=trusted, skills=skills
-    )
-    if is_new:
-        session.emit(SettingChanged(PREAMBLE, now))
-    if name := runtime.session_model.unrecorded(session):
+    first = session.records[0].timestamp if session.records else setup.clock()
+    now = preamble(setup, tools, first, window=window, trusted=trusted)
+    if recorded(session.context) is None:
+        session.emit(SettingChanged(PREAMBLE, {**now, "system": [*now["system"], *filter(None, more())]}))
+    if name := model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
     return change_note(session.context, now)
 

@@ -1,4 +1,4 @@
-"""Load a long session: its end at once, the rest in steps of a few milliseconds.
+"""Begin a session, or load a long one: its end at once, the rest in steps of a few milliseconds.
 
 The runtime keeps its present session until all is read, so no code ever sees half a session.
 """
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
-from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted
+from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, ToolStarted
 from prunecli.model.touches import named
+from prunecli.runtime.setup import Setup
 from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
+from prunecli.session.store import Store, new_id, random_bytes
 from prunecli.tools.files.atomic_write import clear_leftovers
 
 if TYPE_CHECKING:
@@ -93,6 +95,13 @@ class Resuming:
         self._steps.close()
         if self._session is not None:
             self._session.close()
+
+
+def fresh(setup: Setup, model: str, store: Store, context: Context) -> Session:
+    """A new session; its file is created with its first record."""
+    started = SessionStarted(new_id(setup.clock(), random_bytes()), str(setup.cwd), model)
+    path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
+    return Session(started, context, path=path, clock=setup.clock)
 
 
 def clear_half_done(session: Session, cwd: Path) -> None:

@@ -6,11 +6,12 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
+from prunecli.runtime.subagents import Subagents
 from prunecli.tools.tool import Servers, ToolContext
 
 
-def run_of(host: Host, who: str) -> Run:
-    """A run of the host's present session. `who` asks for permission, "" for the session's own agent."""
+def run_of(host: Host) -> Run:
+    """A run of the host's present session."""
     executor = Executor(
         host.session,
         known_tools(host.session.context, host.tools),
@@ -18,7 +19,7 @@ def run_of(host: Host, who: str) -> Run:
         host.gatekeeper,
         host.files.before,
         Measuring(host.session, lambda: host.choices),
-        who=who,
+        who=host.who,
         questions=host.questions,
     )
     return Run(
@@ -37,7 +38,7 @@ def run_of(host: Host, who: str) -> Run:
 
 
 def context_of(
-    host: Host, servers: Servers | None, *, approved: bool, granted: bool, reads: bool
+    host: Host, tasks: Subagents, servers: Servers | None, *, approved: bool, granted: bool, reads: bool
 ) -> ToolContext:
     """The context of the next tool call by the model; the last three are those of `Executor.context`."""
     return toolbox.tool_context(
@@ -45,6 +46,7 @@ def context_of(
         host.session,
         host.files_seen,
         lambda: host.choices,
+        tasks,
         approved=approved,
         reads=reads,
         confine=host.sandbox.confine(granted=granted, reads=reads),

@@ -7,7 +7,6 @@ changes during a session; `choices` computes the options in force.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from prunecli.model.events import (
     Origin,
     Record,
     RequestSent,
-    SessionStarted,
     SettingChanged,
     UserMessage,
 )
@@ -50,14 +48,14 @@ from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
-from prunecli.runtime.resuming import Resuming, clear_half_done
+from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import context_of, run_of
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
-from prunecli.session.store import Store, new_id, random_bytes
+from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 
@@ -76,12 +74,15 @@ class Runtime:
         provider_for: Callable[[str], Provider],
         info_of: Callable[[str], ModelInfo],
         within: "Runtime | None" = None,
+        who: str = "",
+        agent: str = "",
     ) -> None:
         self.setup = setup
-        self.within, self.is_child = within, within is not None
+        self.who, self.within = who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.mailbox = Mailbox()
+        self.subagents = Subagents(self)
+        self.mailbox = Mailbox([self.subagents.due])
         self.bill = Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
@@ -91,12 +92,11 @@ class Runtime:
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
-        self._connections = Connections(provider_for)
-        self.info_of = info_of
+        self.connections: Connections = within.connections if within else Connections(provider_for, info_of)
         self.files_seen = FilesSeen()
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
-        self.hooking = Hooking(self)
+        self.hooking: Hooking = Hooking(self, within.hooking if within else None, agent)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         if within is None:
             self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
@@ -104,12 +104,11 @@ class Runtime:
             self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         else:
             self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
-        self.subagents = Subagents(self)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
-        self.session: Session = self._new_session()
+        self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.extensions = Extensions(self)
         self._watch(self.session)
         self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
@@ -118,7 +117,7 @@ class Runtime:
 
     def new_session(self) -> Session:
         """Start a new session; the present one does not change."""
-        self.switch(self._new_session())
+        self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context()))
         return self.session
 
     def open_session(
@@ -162,12 +161,6 @@ class Runtime:
         for follow in self.on_session:
             follow(session)
 
-    def _new_session(self) -> Session:
-        name = new_id(self.setup.clock(), random_bytes())
-        started = SessionStarted(name, str(self.setup.cwd), self.config.model.name)
-        path = self.store.new_path(self.setup.cwd, started.id) if self.setup.keep_log else None
-        return Session(started, self.new_context(), path=path, clock=self.setup.clock)
-
     def new_context(self) -> Context:
         """Make an empty context that counts with the configured estimator."""
         return Context(counter(self.config.pruning.estimator), token_factor)
@@ -187,7 +180,7 @@ class Runtime:
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
-        price = Choices(self.config, {}, self.info_of).price
+        price = Choices(self.config, {}, self.connections.info_of).price
         return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------
@@ -208,8 +201,7 @@ class Runtime:
         self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
             changes = [Text(change)] if (change := self.prepare()) else []
-            planning = self.gatekeeper.mode == "plan" and origin == "prompt" and not self.within
-            plan = [PLAN_NOTE] if planning else []
+            plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
                 attached = await self.servers.attached(words) if origin == "prompt" else ()
@@ -228,7 +220,7 @@ class Runtime:
         try:
             await self.hooking.begins()
             self.purse = self.within.purse if self.within else Purse()
-            return await self.hooking.on(run_of(self, self.subagents.who)).run()
+            return await self.hooking.on(run_of(self)).run()
         finally:
             if self.within is None:
                 await self.files.after()
@@ -261,7 +253,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await run_of(self, self.subagents.who).compact(plan, trigger="manual")
+            await run_of(self).compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
@@ -270,15 +262,19 @@ class Runtime:
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
         self.session.mend()
-        return begin(self)
+        parts = self.session, self.setup, self.tools.values(), self.session_model
+        window, trusted = self.choices.window, self.gatekeeper.trusted
+        return begin(*parts, window=window, trusted=trusted, more=self._listings)
+
+    def _listings(self) -> tuple[str, ...]:
+        return self.extensions.skills.listing(), *self.subagents.listed()
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         how = {"approved": approved, "granted": granted, "reads": reads}
-        context = context_of(self, self.servers.in_use, **how)
-        return replace(context, run_task=self.subagents.run, recall_of=self.subagents.original)
+        return context_of(self, self.subagents, self.servers.in_use, **how)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -289,7 +285,7 @@ class Runtime:
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
         recall = "recall" in known_tools(context, self.tools)
-        before = self.config, context.settings, self.info_of, recall, now
+        before = self.config, context.settings, self.connections.info_of, recall, now
         return Choices(*before, *endpoint, self.expectations, self.balance.losing)
 
     @property
@@ -305,13 +301,11 @@ class Runtime:
     @property
     def provider(self) -> Provider:
         """The provider of the session's model."""
-        return self._connections.to(self.model_name)
+        return self.connections.of(self.model_name)
 
     def child(self, setup: Setup, who: str, agent: str) -> "Runtime":
-        """A runtime for a task, with these parts. `who` asks for permission, `agent` names the definition."""
-        inner = Runtime(setup, self._connections.to, self.info_of, self)
-        inner.subagents.who, inner.hooking = who, Hooking(inner, self.hooking, agent)
-        return inner
+        """A runtime for a task of the definition `agent`, which `who` names in questions."""
+        return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
 
     def status(self) -> Status:
         """The current figures."""
@@ -326,7 +320,7 @@ class Runtime:
 
     def set_model(self, name: str) -> ModelInfo:
         """Use another model from the next request on. Raises PrunecliError if it has no provider."""
-        self._connections.make(self.info_of(name).name)
+        self.connections.check(name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
@@ -355,7 +349,7 @@ class Runtime:
         """Reload the configuration; values set for the session stay. Raises ConfigError."""
         config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
         self.use_config(config)
-        self._connections.renew()
+        self.connections.renew()
         return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
@@ -372,7 +366,7 @@ class Runtime:
     async def close(self) -> None:
         """Close connections and the session file."""
         await self.hooking.end()
-        await self._connections.close()
+        await self.connections.close()
         await self.files.close()
         await self.servers.close()
         self.sandbox.close()

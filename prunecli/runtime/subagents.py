@@ -13,25 +13,29 @@ from json import dumps
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits
-from prunecli.errors import ProviderError, PrunecliError, SessionCorrupt, StorageFailed, ToolError
-from prunecli.extensions.subagent_definitions import EXPLORE, GENERAL, INHERIT, SMALL, Definition
+from prunecli.errors import ProviderError, PrunecliError, SessionCorrupt, ToolError
+from prunecli.extensions.subagent_definitions import (
+    GENERAL,
+    INHERIT,
+    SMALL,
+    Definition,
+    listing,
+)
 from prunecli.model.events import (
     AssistantMessage,
-    AttemptBilled,
-    CompactionApplied,
-    Event,
-    Record,
     RunEnded,
     SessionStarted,
     SettingChanged,
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Block, Json, Text, tool_uses
-from prunecli.model.requests import PREAMBLE, TASK
+from prunecli.model.messages import Block, Json, Text
+from prunecli.model.requests import PREAMBLE, TASK, tool_names
 from prunecli.runtime import task_view
+from prunecli.runtime.agents import Agents, agents_notice
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import preamble
+from prunecli.runtime.task_records import bill, bill_rest, child_of, number_of, task_of
 from prunecli.session.session import Session
 from prunecli.session.store import free_path
 from prunecli.tools.registry import canonical
@@ -71,35 +75,44 @@ class Child:
     @property
     def name(self) -> str:
         """The name in lists and questions: explore 3."""
-        return name_of(self.agent, self.number)
-
-
-def name_of(agent: Definition, number: int) -> str:
-    """The name of a task in lists and questions: explore 3."""
-    return f"{agent.name or TASK} {number}"
+        return self.host.who
 
 
 class Subagents:
-    """The tasks of one runtime. `on_child` are called with each task that begins or goes on. `who` names this runtime
-    in permission questions, if it works on a task itself."""
+    """The tasks of one runtime. `on_child` are called with each task that begins or goes on."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self.who = ""
         self.children: list[Child] = []
         self.on_child: list[Callable[[Child], None]] = []
+        self._known = Agents()
         self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
     # Definitions ---------------------------------------------------------------------------------------------
 
-    def definitions(self) -> Mapping[str, Definition]:
-        """The subagents by name."""
-        return {EXPLORE.name: EXPLORE}
+    def definitions(self) -> tuple[Mapping[str, Definition], tuple[str, ...]]:
+        """The subagents by name, and a line for each file that cannot be used. Looks at the folders again."""
+        setup, trusted = self._host.setup, self._host.gatekeeper.trusted
+        return self._known.definitions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted)
+
+    def listed(self) -> tuple[str, ...]:
+        """The system text about subagents for a session that begins; none if there is nothing to add."""
+        if self._host.who or TASK not in self._host.tools:
+            return ()
+        text = listing(self.definitions()[0])
+        return (text,) if text else ()
+
+    def due(self) -> Sequence[UserMessage]:
+        """The notice about subagents, if they are not those that the context names."""
+        context = self._host.session.context
+        if self._host.who or TASK not in tool_names(context.settings.get(PREAMBLE)):
+            return ()
+        return agents_notice(context, listing(self.definitions()[0]))
 
     def _definition(self, name: str) -> Definition:
         if not name:
             return GENERAL
-        known = self.definitions()
+        known, _ = self.definitions()
         if name not in known:
             raise ToolError(f"There is no agent {name!r}. Agents: {', '.join(known)}, or none.")
         return known[name]
@@ -108,15 +121,15 @@ class Subagents:
         """The model of a subagent: SMALL is Claude Haiku where the session has a Claude model."""
         own = self._host.model_name
         if definition.model == SMALL:
-            small = self._host.info_of("haiku")
+            small = self._host.connections.info_of("haiku")
             return small.name if own.startswith("claude-") and small.prices.input is not None else own
-        return own if definition.model == INHERIT else self._host.info_of(definition.model).name
+        return own if definition.model == INHERIT else self._host.connections.info_of(definition.model).name
 
     # Running -------------------------------------------------------------------------------------------------
 
     async def run(self, call_id: str, prompt: str, description: str, agent: str) -> ToolOutput:
         """Run a task, or go on with it after a crash, and return its answer. Raises ToolError."""
-        if self._host.is_child:
+        if self._host.who:
             raise ToolError("A task cannot start tasks.")
         definition = self._definition(agent)
         parent = self._host.session
@@ -136,21 +149,23 @@ class Subagents:
         host, model = self._host, self.model_of(agent)
         number, seq = number_of(parent.records, call_id)
         tools = [
-            name
-            for name in host.choices.config.tools.enabled
-            if canonical(name) != TASK and (canonical(name) in _ALWAYS or agent.takes(canonical(name)))
+            one
+            for one in host.choices.config.tools.enabled
+            if canonical(one) != TASK and (canonical(one) in _ALWAYS or agent.takes(canonical(one)))
         ]
         config = host.choices.config.with_value("tools.enabled", dumps(tools))
-        setup = replace(host.setup, config=config.with_value("model.name", model))
-        inner = host.child(setup, name_of(agent, number), agent.name or TASK)
+        name = f"{agent.name or TASK} {number}"
+        inner = host.child(
+            replace(host.setup, config=config.with_value("model.name", model)), name, agent.name or TASK
+        )
         inner.run_limits = Limits(agent.max_turns or MAX_TURNS, host.run_limits.max_cost)
         child = Child(number, call_id, agent, description, inner, parent, host.setup.clock())
         session = await asyncio.to_thread(self._left_behind, child)
         if session is None:
-            name = f"{parent.id}-t{number}"
-            path = free_path(parent.path.with_name(f"{name}.jsonl")) if parent.path else None
+            id_ = f"{parent.id}-t{number}"
+            path = free_path(parent.path.with_name(f"{id_}.jsonl")) if parent.path else None
             place = {"id": parent.id, "seq": seq, "tool_use_id": call_id}
-            started = SessionStarted(path.stem if path else name, str(host.setup.cwd), model, parent=place)
+            started = SessionStarted(path.stem if path else id_, str(host.setup.cwd), model, parent=place)
             session = Session(started, host.new_context(), path=path, clock=host.setup.clock)
         inner.switch(session)
         self.children.append(child)
@@ -170,10 +185,13 @@ class Subagents:
     async def _work(self, child: Child, prompt: str) -> ToolOutput:
         """Run the task to its end. Canceling it ends it with what it had found."""
         session, view = child.session, task_view.View(child.parent, child.call_id, child.host.tools)
-        self._bill_rest(child)
+        bill_rest(child.parent, session)
         for follow in self.on_child:
             follow(child)
-        readers = [session.subscribe(view.take), session.subscribe(lambda event: self._bill(child, event))]
+        readers = [
+            session.subscribe(view.take),
+            session.subscribe(lambda event: bill(child.parent, session, event)),
+        ]
         problem = ""
         try:
             done = await self._done(child, prompt)
@@ -220,32 +238,6 @@ class Subagents:
             task=(child.agent.body, _RULES),
         )
 
-    # The bill ------------------------------------------------------------------------------------------------
-
-    def _bill(self, child: Child, event: object) -> None:
-        if not isinstance(event, Record):
-            return
-        match event.event:
-            case AssistantMessage(model=model, usage=usage) | AttemptBilled(model=model, usage=usage):
-                pass
-            case CompactionApplied(model=model, usage=usage):
-                pass
-            case _:
-                return
-        if usage.prompt_tokens:
-            place = {"id": child.session.id, "seq": event.seq}
-            with suppress(StorageFailed):  # owed, and reported by the next write
-                child.parent.keep(AttemptBilled(model, usage, "task", place))
-
-    def _bill_rest(self, child: Child) -> None:
-        """Bill what the parent's log does not know because of a crash."""
-        places = (one.event.child for one in child.parent.records if isinstance(one.event, AttemptBilled))
-        seqs = (place["seq"] for place in places if place and place.get("id") == child.session.id)
-        known = max((seq for seq in seqs if isinstance(seq, int)), default=-1)
-        for record in child.session.records:
-            if record.seq > known:
-                self._bill(child, record)
-
     # The answer ----------------------------------------------------------------------------------------------
 
     def _output(self, child: Child, ended: str, problem: str) -> ToolOutput:
@@ -272,7 +264,7 @@ class Subagents:
             if call.name == TASK and exchange and call.id in exchange.started:
                 number, _ = number_of(session.records, call.id)
                 with suppress(ToolError):
-                    found = self._session_of(number)
+                    found = self.session_of(number)
                     text = task_view.answer(found.records, "interrupted", "", number)
                     task: Json = {"number": number, "child": found.id, "ended": "interrupted"}
                     details: dict[str, Json] = {"interrupted": True, "task": task}
@@ -282,14 +274,27 @@ class Subagents:
         if exchange and exchange.unanswered:
             session.answer_open_calls()
 
+    def lines(self) -> list[str]:
+        """A line for each task of the session that ended or runs: what it cost and pruned."""
+        found: dict[Json, str] = {}
+        for record in self._host.session.records:
+            if (task := task_of(record.event)) and "cost_usd" in task:
+                found[task["number"]] = task_view.in_words(task, str(task.get("ended")))
+        for child in self.children:
+            if child.parent is self._host.session and not child.ended:
+                facts = task_view.facts(child.session, child.host.bill, 0)
+                task = {"number": child.number, "agent": child.agent.name, **facts}
+                found[child.number] = task_view.in_words(task, "running")
+        return list(found.values())
+
     # Recall --------------------------------------------------------------------------------------------------
 
     def original(self, number: int, seq: int) -> tuple[Block, ...]:
         """The original content of an entry of a task; seq 0 lists its entries. May read a file. Raises ToolError."""
-        return task_view.original(self._session_of(number), number, seq)
+        return task_view.original(self.session_of(number), number, seq)
 
-    def _session_of(self, number: int) -> Session:
-        """The session of a task by its number. Raises ToolError."""
+    def session_of(self, number: int) -> Session:
+        """The session of a task by its number; that of a finished one is read-only. Raises ToolError."""
         session = self._host.session
         for child in self.children:
             if child.parent.id == session.id and child.number == number:
@@ -304,39 +309,6 @@ class Subagents:
             return Session.load(Path(path), self._host.new_context(), writable=False)
         except (PrunecliError, OSError) as error:
             raise ToolError(f"The session of task {number} cannot be read") from error
-
-
-def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
-    """The number of a task in its session, from 1, and the seq of the message that called it: the newest call with
-    this id."""
-    number, found = 0, (0, 0)
-    for record in records:
-        if isinstance(record.event, AssistantMessage):
-            for call in tool_uses(record.event.content):
-                number += call.name == TASK
-                if call.id == call_id and call.name == TASK:
-                    found = number, record.seq
-    return found
-
-
-def child_of(records: Sequence[Record], number: int) -> str:
-    """The id of the session of a task, as its result says; "" without one."""
-    for record in reversed(records):
-        task = task_of(record.event)
-        if task.get("number") == number:
-            return str(task.get("child") or "")
-    return ""
-
-
-def task_of(event: Event) -> Mapping[str, Json]:
-    """What a result says about its task; empty for other results and events."""
-    task = event.details.get("task") if isinstance(event, ToolResult) else None
-    return task if isinstance(task, Mapping) and event_is_task(event) else {}
-
-
-def event_is_task(event: Event) -> bool:
-    """Whether it is the result of a task."""
-    return isinstance(event, ToolResult) and event.tool_name == TASK
 
 
 def _answers(session: Session) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prunecli.context.bill import Bill
-from prunecli.figures import short
+from prunecli.figures import money, short
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
@@ -36,7 +36,7 @@ class View:
         """Handle a record or a signal of the task."""
         match event:
             case StreamStarted():
-                self._say("waiting for the model")
+                self._say("thinking")
             case Record(event=ToolStarted(_, name, given)):
                 self._calls += 1
                 tool = self._tools.get(name)
@@ -74,6 +74,15 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
         "pruned_tokens": sum(event.tokens_removed for event in prunes),
         "duration_ms": max(0, duration_ms),
     }
+
+
+def in_words(task: Mapping[str, Json], state: str) -> str:
+    """A task in one line, from its facts."""
+    prunes = f", {task['prunes']} prunes of ~{short(task['pruned_tokens'])}" if task.get("prunes") else ""
+    return (
+        f"Task {task['number']} ({task['agent'] or 'no agent'}, {task['model'] or 'no answer yet'}): {state}, "
+        f"{task['requests']} requests, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."
+    )
 
 
 def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> str:

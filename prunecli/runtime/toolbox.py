@@ -12,6 +12,7 @@ from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
+from prunecli.runtime.subagents import Subagents
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
@@ -71,6 +72,7 @@ def tool_context(
     session: Session,
     seen: FilesSeen,
     choices: Callable[[], Choices],
+    tasks: Subagents,
     *,
     approved: bool,
     reads: bool,
@@ -96,4 +98,6 @@ def tool_context(
         confine=confine,
         approved=approved,
         servers=servers,
+        run_task=tasks.run,
+        recall_of=tasks.original,
     )

@@ -368,9 +368,8 @@ class Session:
 
     def answer_open_calls(self, *, continuing: bool = False) -> None:
         """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
-        never run again, and keeps its output so far. A session that is `continuing` runs its tasks on."""
-        found = self.running.interrupted(self.context.in_progress, self.records, continuing=continuing)
-        for event in found:
+        never run again, and keeps its output so far. `continuing` spares started tasks, which can go on."""
+        for event in self.running.interrupted(self.context.in_progress, self.records, continuing=continuing):
             self.emit(self.running.shorten(event, self.next_seq))
 
 

@@ -22,6 +22,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.counting import teller
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
+from prunecli.runtime.task_records import number_of
 from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
@@ -115,6 +116,7 @@ class Conversation:
                 Typed: self._typed,
                 PermissionAnswered: self._asking.answer,
                 Transcript.RestoreRequested: self._restore,
+                Transcript.Opened: self._open_task,
             }
         )
         self.listening = True
@@ -282,6 +284,12 @@ class Conversation:
         done = f"Restored {when} and pinned, from the next request on"
         self.hint(done if plan.allowed else advice(plan.refusal))
         self.show_waiting()
+
+    def _open_task(self, message: Transcript.Opened) -> None:
+        """Show the transcript of a task."""
+        if (call := self.feed.task(message.key)) is not None:
+            number, _ = number_of(self.runtime.session.records, call)
+            self.command(f"/agents open {number}")
 
     # Called by runs ------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from prunecli.commands.command import (
     SetMouse,
     SetTheme,
     ShowContext,
+    ShowTask,
     Submit,
     SwitchSession,
     Table,
@@ -72,7 +73,7 @@ class Effects:
                     port.say(text, Level(level))
                 case Choose(grave=True):
                     self._asking.choose(effect)
-                case Table() | ShowContext() | Choose() | AskSecret() | PickSession():
+                case Table() | ShowContext() | ShowTask() | Choose() | AskSecret() | PickSession():
                     self._open(effect)
                 case Submit(text):
                     self._runs.submit(text)
@@ -117,13 +118,17 @@ class Effects:
             case Reconfigured():
                 program.use_configured()
 
-    def _open(self, effect: Table | ShowContext | Choose | AskSecret | PickSession) -> None:
+    def _open(self, effect: Table | ShowContext | ShowTask | Choose | AskSecret | PickSession) -> None:
         """Open a screen."""
         match effect:
             case Table():
                 self._table(effect)
             case ShowContext():
                 self._inspect()
+            case ShowTask(number, session):
+                from prunecli.tui.screens.task import TaskScreen
+
+                self._port.push_screen(TaskScreen(self._runtime, number, session))
             case Choose():
                 self._choose(effect)
             case AskSecret():

@@ -160,3 +160,8 @@ class TranscriptFeed:
         """The seq of the record that restoring this entry refers to; None if there is none."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.target(slot)
+
+    def task(self, key: Key) -> str | None:
+        """The id of the call of this entry if it is a task."""
+        slot = self._slots.get(key)
+        return None if slot is None else self._presenter.task(slot)

@@ -57,7 +57,7 @@ def walled(
         return Marked(real.ground, choose, network=config.sandbox.network, required=required)
 
     setup = replace(base.setup, walls=make)
-    return Runtime(setup, base._connections.make, base.info_of), tried
+    return Runtime(setup, base.connections.provider_for, base.connections.info_of), tried
 
 
 def bash(command: str, **more) -> list[Scripted]:

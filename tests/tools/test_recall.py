@@ -85,4 +85,5 @@ async def test_an_older_session_gets_the_whole_text() -> None:
 
 def test_the_lines_are_shown_and_in_the_schema() -> None:
     assert Recall().summary({"entry": 17, "lines": "2-3"}) == "entry 17 lines 2-3"
-    assert set(definition(Recall())["input_schema"]["properties"]) == {"entry", "lines"}
+    assert set(definition(Recall())["input_schema"]["properties"]) == {"entry", "lines", "task"}
+    assert Recall().summary({"entry": 17, "task": 3}) == "task 3 entry 17"

@@ -10,7 +10,7 @@ from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.sanitize import one_line
 from prunecli.session.exporters.html_code import MOST_CHARS, Colors, diff, is_diff, plain
-from prunecli.session.exporters.report import argument
+from prunecli.session.exporters.report import argument, task_words
 
 _OPEN_LINES = 3
 """Results up to this many lines are unfolded."""
@@ -36,6 +36,8 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     if len(change) > 1:
         added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
         size = f"+{added} −{removed}"
+    if task := task_words(result):
+        size += f" · {escape(task)}"
     return f"{size} · failed" if result.is_error else size
 
 

@@ -11,7 +11,7 @@ from prunecli.context.spill import held_words
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Json, Text, Thinking, ToolUse
 from prunecli.sanitize import one_line, source
-from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story
+from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story, task_words
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TAG = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|<(?=[a-zA-Z/!?])")
@@ -50,6 +50,8 @@ def _entry(report: Reported) -> Iterator[str]:
             failed = " (failed)" if entry.is_error else ""
             about = _code(argument(dict(entry.call.input))) if entry.call else ""
             yield f"**Result of {_code(entry.tool_name)}{failed}** {about}".rstrip()
+            if task := task_words(entry):
+                yield f"({_heading(task)})"
             yield ""
             yield from _mark(report)
             yield from _fenced("\n".join(_texts(report)))

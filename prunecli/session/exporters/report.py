@@ -7,9 +7,18 @@ from datetime import UTC, datetime
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import AssistantMessage, AttemptBilled, PrunApplied, Record, UserMessage
+from prunecli.figures import money
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    PrunApplied,
+    Record,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Block, Image, Json, Opaque
 from prunecli.model.notes import typed
+from prunecli.sanitize import one_line
 from prunecli.session.importers.origin import IMPORTED
 
 
@@ -128,3 +137,12 @@ def placeholder(block: Block) -> str:
     if isinstance(block, Opaque):
         return f"[{str(block.json.get('type') or 'block')[:40]}]"
     return ""
+
+
+def task_words(entry: Entry) -> str:
+    """For the result of a task, the session it ran in and what that cost; "" for any other entry."""
+    found = entry.event.details.get("task") if isinstance(entry.event, ToolResult) else None
+    if not isinstance(found, dict) or not isinstance(found.get("child"), str):
+        return ""
+    cost = found.get("cost_usd")
+    return one_line(f"session {found['child']}") + (f", {money(cost)}" if isinstance(cost, float) else "")

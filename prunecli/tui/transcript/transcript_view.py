@@ -11,7 +11,8 @@ from itertools import chain
 
 from textual.message import Message
 
-from prunecli.presentation.entries import Entry, Key
+from prunecli.model.requests import TASK
+from prunecli.presentation.entries import Entry, Key, ToolCall
 from prunecli.tui.messages import Told
 from prunecli.tui.transcript.finder import SLICE_SECONDS
 from prunecli.tui.transcript.items import Item
@@ -29,7 +30,7 @@ def _milliseconds() -> float:
 
 
 class Transcript(Navigator, can_focus=True):
-    """Shows entries. Posts `Unseen`, `RestoreRequested` and `Searched`."""
+    """Shows entries. Posts `Unseen`, `RestoreRequested`, `Opened` and `Searched`."""
 
     FOCUS_ON_CLICK = False  # typing stays in the prompt
 
@@ -42,6 +43,13 @@ class Transcript(Navigator, can_focus=True):
 
     class RestoreRequested(Told):
         """The user asked to restore a pruned entry."""
+
+        def __init__(self, transcript: "Transcript", key: Key) -> None:
+            super().__init__()
+            self.transcript, self.key = transcript, key
+
+    class Opened(Told):
+        """The user pressed Enter on an entry that may have a transcript of its own."""
 
         def __init__(self, transcript: "Transcript", key: Key) -> None:
             super().__init__()
@@ -247,6 +255,14 @@ class Transcript(Navigator, can_focus=True):
         """Fold or unfold the entry at the cursor."""
         if self.cursor is not None:
             self.toggle(self.cursor)
+
+    def action_open_cursor(self) -> None:
+        """Open the task at the cursor; fold or unfold any other entry."""
+        item = None if self.cursor is None else self.document.item(self.cursor)
+        if item and isinstance(item.entry, ToolCall) and item.entry.name == TASK:
+            self.post_message(self.Opened(self, item.key))
+        else:
+            self.action_toggle_cursor()
 
     def action_restore_cursor(self) -> None:
         """Ask to restore the entry at the cursor, if it was pruned."""

@@ -1,0 +1,41 @@
+"""The subagents that are defined now, and the notice to the model when they are not those it knows."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prunecli.agent.project_settings import down_to
+from prunecli.context.state import Context
+from prunecli.extensions.places import Shelf, folders
+from prunecli.extensions.subagent_definitions import HEADING, Definition, chosen, parse
+from prunecli.model.events import UserMessage
+from prunecli.model.notes import notice, told
+from prunecli.model.requests import PREAMBLE
+
+TITLE = "subagents"
+"""The title of the notice that names them after the session began."""
+GONE = "There are no agents but explore now."
+
+
+class Agents:
+    """Reads the definitions; a file again only after it changed."""
+
+    def __init__(self) -> None:
+        self._shelf = Shelf(parse)
+
+    def definitions(
+        self, cwd: Path, config: Path, home: Path, *, trusted: bool
+    ) -> tuple[Mapping[str, Definition], tuple[str, ...]]:
+        """The subagents by name, and a line for each file that cannot be used. Those of a project count only if it is
+        trusted."""
+        shelved = self._shelf.look(folders("agents", down_to(cwd) if trusted else (), config, home))
+        return chosen(shelved.definitions), shelved.problems
+
+
+def agents_notice(context: Context, now: str) -> Sequence[UserMessage]:
+    """The notice that these are the subagents now, unless the context says so."""
+    said = (one.event for one in reversed(context.items) if one.kind == "command")
+    known = told((one for one in said if isinstance(one, UserMessage)), TITLE)
+    if known is None:
+        system = context.settings[PREAMBLE].get("system") or ()
+        known = next((text for text in system if text.startswith(HEADING)), GONE)
+    return () if (now or GONE) == known else (notice(TITLE, now or GONE, kept=True),)

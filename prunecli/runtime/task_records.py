@@ -1,0 +1,67 @@
+"""What the log of a session says of its tasks: their numbers, their sessions, and what they cost."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from prunecli.errors import StorageFailed
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    CompactionApplied,
+    Event,
+    Record,
+    ToolResult,
+)
+from prunecli.model.messages import Json, tool_uses
+from prunecli.model.requests import TASK
+from prunecli.session.session import Session
+
+
+def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
+    """The number of a task in its session, from 1, and the seq of the message that called it: the newest call with
+    this id."""
+    number, found = 0, (0, 0)
+    for record in records:
+        if isinstance(record.event, AssistantMessage):
+            for call in tool_uses(record.event.content):
+                number += call.name == TASK
+                if call.id == call_id and call.name == TASK:
+                    found = number, record.seq
+    return found
+
+
+def child_of(records: Sequence[Record], number: int) -> str:
+    """The id of the session of a task, as its result says; "" without one."""
+    for record in reversed(records):
+        task = task_of(record.event)
+        if task.get("number") == number:
+            return str(task.get("child") or "")
+    return ""
+
+
+def task_of(event: Event) -> Mapping[str, Json]:
+    """What a result says about its task; empty for other results and events."""
+    found = event.details.get("task") if isinstance(event, ToolResult) and event.tool_name == TASK else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def bill(parent: Session, session: Session, event: object) -> None:
+    """Bill a record of a task in the parent's log, if it was billed."""
+    if not isinstance(event, Record) or not isinstance(
+        event.event, AssistantMessage | AttemptBilled | CompactionApplied
+    ):
+        return
+    model, usage = event.event.model, event.event.usage
+    if usage.prompt_tokens:
+        with suppress(StorageFailed):  # owed, and reported by the next write
+            parent.keep(AttemptBilled(model, usage, "task", {"id": session.id, "seq": event.seq}))
+
+
+def bill_rest(parent: Session, session: Session) -> None:
+    """Bill what the parent's log does not know of a task because of a crash."""
+    places = (one.event.child for one in parent.records if isinstance(one.event, AttemptBilled))
+    seqs = (place["seq"] for place in places if place and place.get("id") == session.id)
+    known = max((seq for seq in seqs if isinstance(seq, int)), default=-1)
+    for record in session.records:
+        if record.seq > known:
+            bill(parent, session, record)
