@@ -163,6 +163,7 @@ def audit(
             else:
                 rows.append(_alone(record, event, event.reason, price))
             if waiting and event.reason == "cut":
+                rows[-1] = replace(rows[-1], pruned=waiting.row["pruned"])
                 _cached(waiting, event.usage.prompt_tokens, record.timestamp, caches)
         elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
             rows.append(_alone(record, event, "summary", price))
