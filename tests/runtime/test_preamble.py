@@ -209,5 +209,6 @@ def test_changed_and_deleted_instructions_are_told_apart() -> None:
     files = {"/w/a.md": "new", "/w/b.md": DELETED, "/w/c.md": DELETED}
     told = [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in files.items()]
     assert change_in_words((Text("\n".join([CHANGED, *told])),)) == (
-        "a.md changed and b.md, c.md were deleted since this session began. The model gets the new text with this prompt."
+        "a.md changed and b.md, c.md were deleted since this session began. "
+        "The model gets the new text with this prompt."
     )
