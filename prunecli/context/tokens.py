@@ -155,6 +155,11 @@ class Scale:
         """The scale before any report: `preamble` are the raw tokens of system prompt and tools."""
         return Scale(factor, factor, fixed=factor * preamble)
 
+    @property
+    def knows_results(self) -> bool:
+        """Whether `rate` is based on measured growth more than on the family's factor."""
+        return self.rates.squares >= _PRIOR**2
+
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
         """The endpoint's tokens for an amount."""
         return round(self.part * self.weight(raw, exact, words))

@@ -39,6 +39,7 @@ def status(
         tuple(typed(message) for message in waiting),
         session.name,
         sandbox,
+        rough=not context.counts.scale.knows_results,
     )
 
 

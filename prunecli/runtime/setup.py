@@ -74,7 +74,8 @@ class Status:
     """The figures of the status bar, from one ledger and one bill.
 
     `held` says why the gate holds a prune back, or is ""; `estimated`: the endpoint has not reported a request yet;
-    `waiting` are the queued messages; `sandbox` is the word for it, "" while it is tried.
+    `rough`: it has reported too few results to show how it counts them; `waiting` are the queued messages; `sandbox`
+    is the word for it, "" while it is tried.
     """
 
     ledger: Ledger
@@ -89,3 +90,4 @@ class Status:
     waiting: tuple[str, ...] = ()
     session_name: str = ""
     sandbox: str = ""
+    rough: bool = False

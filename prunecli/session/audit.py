@@ -14,6 +14,7 @@ from prunecli.context.state import Context
 from prunecli.figures import money, share, short
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
+from prunecli.session.verify import EarlierRequests
 
 LEAST_CACHED = 1_024
 """Minimum tokens that endpoints cache."""
@@ -139,7 +140,7 @@ def audit(
 ) -> Audit:
     """Fold the records into an empty context and compare each request with its report. `price` returns USD."""
     rows: list[Row] = []
-    caches = _Caches(ttl_ms)
+    caches, earlier = _Caches(ttl_ms), EarlierRequests(records)
     waiting: _Sent | None = None
     for record in records:
         event = record.event
@@ -147,6 +148,7 @@ def audit(
             if waiting:
                 rows.append(Row(**waiting.row))
             waiting = _sent(record, event, context, caches)
+            waiting.row["proved"] = waiting.row["proved"] or earlier.proves(event)
         elif isinstance(event, AssistantMessage) and event.usage.prompt_tokens:
             rows.append(
                 _answered(waiting, record, event, price, caches)
@@ -161,10 +163,12 @@ def audit(
             else:
                 rows.append(_alone(record, event, event.reason, price))
             if waiting and event.reason == "cut":
+                rows[-1] = replace(rows[-1], pruned=waiting.row["pruned"])
                 _cached(waiting, event.usage.prompt_tokens, record.timestamp, caches)
         elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
             rows.append(_alone(record, event, "summary", price))
         context.apply(record)
+        earlier.apply(record)
     if waiting:
         rows.append(Row(**waiting.row))
     return Audit(tuple(rows))

@@ -1,11 +1,13 @@
 """Verifies a session: checks every line's crc and recomputes the hash of every request from the log alone."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prunecli.context.render import is_lost
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.model.events import Record, RequestSent
+from prunecli.model.events import Record, RequestSent, ToolResult, UserMessage
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded
 
@@ -18,10 +20,37 @@ class Report:
     clean: bool
 
 
+class EarlierRequests:
+    """The requests as earlier versions of prunecli sent them: without a word where nothing of a message can be sent.
+
+    Costs a second fold, only for a log with such a message.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        lost = any(map(_is_lost, records))
+        self._context = Context(Chars4()) if lost else None
+
+    def apply(self, record: Record) -> None:
+        """Fold in one record."""
+        if self._context is None:
+            return
+        if _is_lost(record) and isinstance(record.event, UserMessage | ToolResult):
+            record = replace(record, event=replace(record.event, content=()))
+        self._context.apply(record)
+
+    def proves(self, sent: RequestSent) -> bool:
+        """Whether this request was sent by such a version."""
+        return self._context is not None and self._context.sha256() == sent.sha256
+
+
+def _is_lost(record: Record) -> bool:
+    return isinstance(record.event, UserMessage | ToolResult) and is_lost(record.event.content)
+
+
 def verify_session(path: Path, loaded: Loaded) -> Report:
     """Fold the log again and compare every RequestSent. Names the first one that differs."""
     lines = list(map(str, loaded.bad))
-    context = Context(Chars4())
+    context, earlier = Context(Chars4()), EarlierRequests(loaded.records)
     blobs = Blobs(path.parent / "blobs")
     requests = 0
     wrong: str | None = None
@@ -30,9 +59,11 @@ def verify_session(path: Path, loaded: Loaded) -> Report:
         lines += missing
         if isinstance(event, RequestSent):
             requests += 1
-            if wrong is None and context.sha256() != event.sha256:
+            if wrong is None and context.sha256() != event.sha256 and not earlier.proves(event):
                 wrong = f"record {record.seq}: request {requests} does not match the log"
-        context.apply(record if event is record.event else Record(record.seq, record.timestamp, event))
+        whole = record if event is record.event else Record(record.seq, record.timestamp, event)
+        context.apply(whole)
+        earlier.apply(whole)
     if wrong:
         lines.append(wrong)
     clean = not lines

@@ -2,6 +2,7 @@
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
+from prunecli.inspector.spending import payments_of
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -17,6 +18,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
 
 GONE = "[gone]"
@@ -139,6 +141,19 @@ def test_an_attempt_without_an_answer_has_what_was_kept_out_of_its_request() -> 
     talk.step()
     assert [talk.context.withheld_from(seq) for seq in attempts] == [128, 128]
     assert talk.kept_out() == [0, 0, 0, 0]
+
+
+def test_cost_and_audit_agree_on_what_was_kept_out_of_an_attempt() -> None:
+    talk = Talk()
+    talk.clear(0)
+    talk.emit(RequestSent("m", 0, ""))
+    cut = talk.emit(AttemptBilled("m", Usage(talk.prompt)))
+    answer = talk.emit(AssistantMessage((Text("done"),), "m", "end_turn", Usage(talk.prompt, 50)))
+    rows = audit(talk.records, Context(Chars4()), lambda model, usage: 0.0).rows[-2:]
+    assert [row.kind for row in rows] == ["cut", "request"]
+    assert rows[0].pruned == rows[1].pruned > 0
+    payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
+    assert payments[cut] == payments[answer] == 128
 
 
 def test_an_attempt_on_a_branch_that_was_left_keeps_its_figure_live_and_after_a_resume() -> None:

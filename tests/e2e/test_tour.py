@@ -17,7 +17,7 @@ def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
     environ = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     with Terminal(["demo"], tmp_path, environ, columns, rows) as terminal:
         onwards(terminal, "tour, step by step")
-        answer(terminal, "Change this file?", "a")
+        answer(terminal, "Create this file?", "a")
         terminal.wait_for("I run the test and fix the bug.")
         onwards(terminal, "go on with the tour")
         answer(terminal, "Run this command?", "a")

@@ -9,7 +9,7 @@ import pytest
 from prunecli.model.codec import canonical
 from prunecli.model.events import SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, plain_text
-from prunecli.model.notes import CHANGED, change_in_words, typed
+from prunecli.model.notes import CHANGED, DELETED, change_in_words, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
@@ -89,6 +89,9 @@ async def test_a_resumed_session_keeps_its_preamble_and_a_new_one_takes_the_new_
     (note,) = notes(again)
     assert "no longer there" in note
     assert "AGENTS.md" in note
+    assert change_in_words(said(again)[-1].content) == (
+        "AGENTS.md was deleted since this session began. The model is told with this prompt."
+    )
     instruct(tmp_path, "Use spaces.")
     again.new_session()
     await again.submit("first")
@@ -200,3 +203,12 @@ async def test_a_tool_that_was_enabled_later_is_not_in_the_session_and_that_is_s
 
 def test_a_prompt_without_a_note_says_nothing() -> None:
     assert change_in_words((Text("hello"),)) == ""
+
+
+def test_changed_and_deleted_instructions_are_told_apart() -> None:
+    files = {"/w/a.md": "new", "/w/b.md": DELETED, "/w/c.md": DELETED}
+    told = [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in files.items()]
+    assert change_in_words((Text("\n".join([CHANGED, *told])),)) == (
+        "a.md changed and b.md, c.md were deleted since this session began. "
+        "The model gets the new text with this prompt."
+    )

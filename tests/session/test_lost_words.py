@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
@@ -14,6 +15,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
     AssistantMessage,
     Event,
+    Record,
     RequestSent,
     RunEnded,
     SessionStarted,
@@ -21,9 +23,10 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Block, Opaque, Text, ToolUse, plain_text
+from prunecli.model.messages import Block, Opaque, Text, ToolUse, Usage, plain_text
 from prunecli.presentation.entries import Notice
 from prunecli.presentation.presenter import Presenter, present_all
+from prunecli.session.audit import audit
 from prunecli.session.loading import tail
 from prunecli.session.log import LOST_WORDS, read_log
 from prunecli.session.session import Session
@@ -213,3 +216,30 @@ def test_a_line_that_a_kill_left_half_written_was_never_said(tmp_path: Path) -> 
     lines = written(path)
     path.write_bytes(b"".join(lines)[:-20])
     assert sent(loaded(path))[-1] == "third answer"
+
+
+def test_a_request_of_an_earlier_version_that_left_such_a_message_out_is_proved(tmp_path: Path) -> None:
+    """Its hash is that of a message and a result without content; any other hash is still wrong."""
+    talk: list[Event] = [
+        TURNS[0],
+        UserMessage(IMPOSSIBLE, "import"),
+        UserMessage((Text("go"),)),
+        AssistantMessage((ToolUse("t", "bash", {}),), "m", "tool_use"),
+        ToolResult("t", "bash", IMPOSSIBLE),
+    ]
+    then = Context(Chars4())
+    for seq, event in enumerate(talk):
+        gone = isinstance(event, UserMessage | ToolResult) and event.content == IMPOSSIBLE
+        then.apply(Record(seq, 1, replace(event, content=()) if gone else event))  # type: ignore[call-arg]
+    for sha256, clean in ((then.sha256(), True), ("0" * 64, False)):
+        path = tmp_path / f"{clean}.jsonl"
+        session = Session(TURNS[0], Context(Chars4()), path=path, clock=lambda: 1)  # type: ignore[arg-type]
+        for event in [*talk[1:], RequestSent("m", 3, sha256)]:
+            session.emit(event)
+        assert sha256 != session.context.sha256()
+        session.emit(AssistantMessage((Text("done"),), "m", "end_turn", Usage(9, 1)))
+        session.emit(RequestSent("m", 4, session.context.sha256()))
+        session.close()
+        assert verify_session(path, read_log(path)).clean is clean
+        rows = audit(read_log(path).records, Context(Chars4()), lambda model, usage: 0.0).rows
+        assert [row.proved for row in rows] == [clean, True]

@@ -329,5 +329,5 @@ async def test_a_long_change_leaves_the_status_lines_on_the_screen(tmp_path: Pat
     text = "".join(f"line {number}\n" for number in range(60))
     async with shown(tmp_path, [calls(ToolUse("t1", "write", {"path": "long.py", "content": text}))]) as s:
         await s.type("go", "enter")
-        await s.until_shown("Change this file?", "more lines")
+        await s.until_shown("Create this file?", "more lines")
         await s.until(lambda: s.screen_text().split("\n")[-1].lstrip().startswith("ask"))

@@ -41,6 +41,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
             short(ledger.pruned_tokens if ledger else 0),
         )
         tilde = "~" if ledger and ledger.pruned_tokens else ""
+        scanned = f"~{scanned}" if status and status.rough and ledger and ledger.scanned_tokens else scanned
         protected = ledger.protected_results if ledger else 0
         left = [
             Piece(

@@ -52,6 +52,12 @@ def test_it_shows_zeros_before_there_is_anything() -> None:
     assert line.endswith(" ctx 0% ░░░░░░")
 
 
+def test_scanned_is_marked_until_the_endpoint_has_reported_enough_results() -> None:
+    assert pruning_line(status(rough=True), 78).plain.startswith("🔪 ~45.2K tool tokens scanned | ")
+    none = replace(LEDGER, scanned_tokens=0)
+    assert pruning_line(status(rough=True, ledger=none), 78).plain.startswith("🔪 0 tool tokens scanned | ")
+
+
 def test_pruning_that_is_off_says_so() -> None:
     assert pruning_line(status(pruning=False), 40).plain.startswith("🔪 off  ")
 
