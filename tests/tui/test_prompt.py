@@ -338,3 +338,23 @@ async def test_an_answer_that_ended_early_says_so_once(tmp_path: Path, reason: s
         await s.idle()
         notices = [entry for entry in s.entries if isinstance(entry, Notice)]
         assert len(notices) == 1
+
+
+async def test_an_argument_of_a_command_is_completed_and_run(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/prune-config try ad")
+        await s.until(lambda: s.conversation.completer.is_open)
+        await s.pilot.press("tab")
+        await s.until(lambda: s.frame.prompt.text == "/prune-config try adaptive")
+        await s.pilot.press("enter")
+        await s.until(lambda: s.frame.prompt.past.entries == ["/prune-config try adaptive"])
+
+
+async def test_a_command_line_is_sent_as_typed_while_its_arguments_are_offered(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/prune-config try ")
+        await s.until(lambda: s.conversation.completer.is_open)
+        await s.pilot.press("enter")
+        await s.until(
+            lambda: [line.rstrip() for line in s.frame.prompt.past.entries] == ["/prune-config try"]
+        )
