@@ -262,6 +262,19 @@ def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     return [*own, *((name, text, ()) for name, text in runtime.extensions.offered() if name not in taken)]
 
 
+def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
+    """The words that may come last in a command line without its slash, each with its detail.
+
+    A command that has any defines `words(runtime, before)`, where `before` are the arguments before the last word.
+    """
+    name, _, given = typed.partition(" ")
+    if name not in command_names():
+        return ()
+    words = getattr(import_module(f"prunecli.commands.{name.replace('-', '_')}"), "words", None)
+    found: Sequence[tuple[str, str]] = words(runtime, given.rpartition(" ")[0]) if words else ()
+    return found
+
+
 def find(word: str) -> Command | None:
     """The command with this name or alias, if any."""
     names = command_names()

@@ -64,6 +64,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [Say(said)]
 
 
+def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
+    """What may follow: "try", and the strategies after it."""
+    if not before:
+        return [("try", "See what another strategy would have cost so far")]
+    if before != "try":
+        return []
+    now = "+".join(runtime.config.pruning.strategies)
+    return [(name, "current" if name == now else "") for name in _tried(runtime)]
+
+
 def _table(runtime: Runtime) -> Table:
     names = runtime.config.pruning.strategies
     rows = tuple(
@@ -78,21 +88,21 @@ def _table(runtime: Runtime) -> Table:
     return Table("Pruning options", ("option", "value", "from"), rows, note=note)
 
 
-def _try(runtime: Runtime, words: Sequence[str]) -> Sequence[Effect]:
+def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
     """Play the session so far under another strategy, or offer the strategies."""
     config = runtime.config
-    names = [name for name in config.strategies.names() if _plays(runtime, name)]
-    if not words:
+    names = _tried(runtime)
+    if not given:
         now = "+".join(config.pruning.strategies)
         choices = tuple(Choice(f"try {name}", name, current=name == now) for name in names)
         return [Choose("Try a strategy on this session", "prune-config", choices)]
-    wanted = words[0]
+    wanted = given[0]
     for name in wanted.split("+"):
         if name not in names:
             raise UsageError(f"/prune-config try {name}: no such strategy", f"choose from {', '.join(names)}")
-    if len(words) > 1:
+    if len(given) > 1:
         raise UsageError(
-            f"/prune-config try: one strategy at a time, got {' '.join(words)}",
+            f"/prune-config try: one strategy at a time, got {' '.join(given)}",
             "a+b runs one after the other",
         )
     from prunecli.replay.trial import Trial
@@ -110,9 +120,10 @@ def _try(runtime: Runtime, words: Sequence[str]) -> Sequence[Effect]:
     return [InThread(f"Trying {wanted}", work, trial.stop)]
 
 
-def _plays(runtime: Runtime, name: str) -> bool:
-    """Whether a strategy makes edits of its own, so that it can be tried."""
-    return not hasattr(runtime.config.strategies.module(name), "context_edit")
+def _tried(runtime: Runtime) -> list[str]:
+    """The strategies that can be tried: those that make edits of their own."""
+    known = runtime.config.strategies
+    return [name for name in known.names() if not hasattr(known.module(name), "context_edit")]
 
 
 def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], list[Setting]]":

@@ -128,6 +128,8 @@ def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, 
     if json or is_json(line):
         return start + next(iter(_best(line, length)), 0)
     end = len(cut.head(line, length))
+    if line[end:] == "\n":  # a break is added behind the head, and would be taken for this one
+        end = len(cut.head(line, end - 1))
     escape = line.rfind("\x1b", max(0, end - _LONGEST_ESCAPE), end)
     match = _ESCAPE.match(line, escape) if escape >= 0 else None
     return start + (escape if match and match.end() > end else end)

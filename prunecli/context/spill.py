@@ -12,6 +12,7 @@ from functools import lru_cache
 from prunecli.context.counted import SHIPPED
 from prunecli.context.exchange import image_tokens
 from prunecli.context.expectations import Caps, Kind
+from prunecli.context.failures import OPENING, Quoted, failures, quoted_end
 from prunecli.context.pages import Lines, boundaries, head_end, is_json, tail_start
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import Spilled, ToolResult
@@ -27,10 +28,14 @@ _BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
 _TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
 _FAILED_SHARE = 0.5
 _SUMMARY_SHARE = 0.8
+_QUOTED_SHARE = 0.6
+"""How much of the room before the tail quoted lines may take."""
 _SUMMARY = re.compile(
-    r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:)[ \r]*$", re.MULTILINE
+    r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
+    r"|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*)[ \r]*$",
+    re.MULTILINE,
 )
-"""Where pytest, jest and cargo begin to list what failed."""
+"""Where pytest, jest, cargo, ctest, maven, mocha and vitest begin to list what failed."""
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
@@ -90,7 +95,7 @@ def held_part(whole: str, shown: str) -> tuple[int, int]:
     match = _NOTE.match(shown, start)
     if match is None:
         start, match = low, _NOTE.match(shown, low + 1)
-    tail = shown[match.end() + 1 :] if match else ""
+    tail = shown[quoted_end(shown, match.end()) + 1 :] if match else ""
     if match is None or not whole.endswith(tail):
         return 0, 0
     return start, max(start, len(whole) - len(tail))
@@ -176,12 +181,16 @@ def cut_of(
     ends = _ends(text, kind, cap, counter, failed=result.is_error)
     if ends is None or ends[0] >= ends[1]:
         return None
+    ends, quoted = _quoting(text, ends, kind, cap, counter, failed=result.is_error)
     head, tail = text[: ends[0]], text[ends[1] :]
     head += "" if not head or head.endswith("\n") else "\n"
     handle = f"recall {_SEQ}" if recall else ""
     held = Lines(text)
     how = f"{handle} lines {held.name(*ends)}" if recall and lines else handle
-    note = _note(held, *ends, kind, result, how) + ("\n" if tail else "")
+    note = _note(held, *ends, kind, result, how)
+    if quoted.lines:
+        note = note.removesuffix("]") + OPENING + quoted.text
+    note += "\n" if tail else ""
     found = Cut(head, note, tail, whole, 0, len(str(seq)), counter)
     shown = counter.count(found.text(seq))
     return replace(found, shown=shown) if whole - shown >= max(1, caps.least) else None
@@ -201,6 +210,25 @@ def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: boo
             summary[0] if counter.count(text[summary[0] :]) <= most else tail_start(text, most, counter.count)
         )
     return head_end(text, cap - counter.count(text[start:]), counter.count), start
+
+
+def _quoting(
+    text: str, ends: tuple[int, int], kind: Kind, cap: int, counter: TokenCounter, *, failed: bool
+) -> tuple[tuple[int, int], Quoted]:
+    """The ends of a command's output with room for quotes, and the lines about failures between them."""
+    start, stop = ends
+    if kind != "bash" or is_json(text):
+        return ends, Quoted([])
+    room = cap - counter.count(text[stop:])
+    least = head_end(text, room - round(room * _QUOTED_SHARE), counter.count)
+    lines = Lines(text)
+    least = lines.starts[lines.line_at(least) - 1] if least < start else start
+    found = failures(text, least, stop, round(room * _QUOTED_SHARE), counter.count, failed=failed)
+    if not found.behind(start).lines and not found.left:
+        return ends, Quoted([])
+    spent = sum(counter.count(f"{line}\n") for _, line in found.lines)
+    start = max(least, head_end(text, room - spent, counter.count))
+    return (start, stop), found.behind(start)
 
 
 def _json_end(text: str, cap: int, counter: TokenCounter) -> int:

@@ -6,12 +6,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.presentation import fuzzy
 
-Topic: TypeAlias = Literal["command", "file", "history"]
+Topic: TypeAlias = Literal["command", "argument", "file", "history"]
 
 SEARCHED_CHARS = 2_000
 """Characters of a history prompt that are searched and shown."""
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
+_ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
 _FILE = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]*)$")
 
 
@@ -33,12 +34,17 @@ class Offer(NamedTuple):
 
 
 def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
-    """Return what can be completed at a column: a file after `@`, or a command that is the whole line."""
+    """Return what can be completed at a column: a file after `@`, a command that is the whole line, or its argument.
+
+    The query of an argument is the line after the slash.
+    """
     before = line[:column]
     if alone and (command := _COMMAND.fullmatch(before)):
         return Wanted("command", command[1], 0)
     if file := _FILE.search(before):
         return Wanted("file", file[1], file.start())
+    if alone and (argument := _ARGUMENT.fullmatch(before)):
+        return Wanted("argument", before[1:], argument.start(2))
     return None
 
 
@@ -66,6 +72,14 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
         marks = tuple(1 + at for at in fuzzy.spans(query, word) or ()) if word == name else ()
         offers.setdefault(name, Offer(f"/{name} ", label, text, marks))
     return list(offers.values())
+
+
+def argument_offers(query: str, words: Iterable[tuple[str, str]]) -> list[Offer]:
+    """Return the matching words, each with its detail, for the last word of a command line."""
+    last = query.rpartition(" ")[2]
+    details = dict(words)
+    found = fuzzy.best(last, list(details)) if last else list(details)
+    return [Offer(word, word, details[word], fuzzy.spans(last, word) or ()) for word in found]
 
 
 def file_offers(

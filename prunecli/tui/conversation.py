@@ -77,7 +77,7 @@ class Conversation:
         self.typed_at = monotonic()
         self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
-        parts = prompt, frame.menu, partial(_offered, runtime), str(setup.cwd)
+        parts = prompt, frame.menu, partial(_offered, runtime), self._arguments, str(setup.cwd)
         self.completer = Completer(*parts, resources=lambda: runtime.servers.resources())
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
@@ -89,6 +89,11 @@ class Conversation:
         self._doing = CurrentActivity()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
         self.listening = False
+
+    def _arguments(self, typed: str) -> Sequence[tuple[str, str]]:
+        from prunecli.commands.command import arguments
+
+        return arguments(self.runtime, typed)
 
     @cached_property
     def effects(self) -> "Effects":

@@ -4,6 +4,7 @@ import pytest
 
 from prunecli.presentation.completion import (
     Wanted,
+    argument_offers,
     command_offers,
     file_offers,
     history_offers,
@@ -19,7 +20,6 @@ COMMANDS = [("prune", "Prune now", ()), ("new", "Another session", ("clear",)), 
     [
         ("/", 1, Wanted("command", "", 0)),
         ("/prune-s", 8, Wanted("command", "prune-s", 0)),
-        ("/prune stats", 12, None),
         ("say /prune", 10, None),
         ("/usr/bin", 8, None),
         ("@", 1, Wanted("file", "", 0)),
@@ -88,3 +88,19 @@ def test_the_history_is_searched_from_its_end_and_whole_words_come_first() -> No
     offers = history_offers("fix", entries)
     assert [offer.value for offer in offers] == ["add a fixture\nfor tests", "fix the parser", "f i x"]
     assert offers[0].label == "add a fixture for tests"
+
+
+def test_an_argument_of_a_command_is_completed_at_its_last_word() -> None:
+    assert wanted("/prune-config try ad", 20, alone=True) == ("argument", "prune-config try ad", 18)
+    assert wanted("/prune-config ", 14, alone=True) == ("argument", "prune-config ", 14)
+    assert wanted("/prune-config try @a", 20, alone=True) == ("file", "a", 18)
+    assert wanted("/prune-config try ad", 20, alone=False) is None
+    assert wanted("/usr/bin x", 10, alone=True) is None
+
+
+def test_the_words_of_a_command_are_offered_in_its_order_or_by_what_was_typed() -> None:
+    words = [("pi", "current"), ("adaptive", "")]
+    assert [offer.value for offer in argument_offers("prune-config try ", words)] == ["pi", "adaptive"]
+    (offer,) = argument_offers("prune-config try ad", words)
+    assert (offer.value, offer.label, offer.marks) == ("adaptive", "adaptive", (0, 1))
+    assert argument_offers("prune-config try xyz", words) == []

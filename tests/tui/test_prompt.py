@@ -350,3 +350,23 @@ async def test_the_empty_prompt_says_as_much_as_fits(tmp_path: Path) -> None:
         await s.until_shown(PLACEHOLDERS[2])
         s.frame.prompt.offer("Enter: read every module of the package")
         assert s.frame.prompt.placeholder.endswith("…")
+
+
+async def test_an_argument_of_a_command_is_completed_and_run(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/prune-config try ad")
+        await s.until(lambda: s.conversation.completer.is_open)
+        await s.pilot.press("tab")
+        await s.until(lambda: s.frame.prompt.text == "/prune-config try adaptive")
+        await s.pilot.press("enter")
+        await s.until(lambda: s.frame.prompt.past.entries == ["/prune-config try adaptive"])
+
+
+async def test_a_command_line_is_sent_as_typed_while_its_arguments_are_offered(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/prune-config try ")
+        await s.until(lambda: s.conversation.completer.is_open)
+        await s.pilot.press("enter")
+        await s.until(
+            lambda: [line.rstrip() for line in s.frame.prompt.past.entries] == ["/prune-config try"]
+        )

@@ -17,6 +17,10 @@ Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
 """Name, help and aliases of every slash command."""
 
 
+Arguments = Callable[[str], Sequence[tuple[str, str]]]
+"""The words that may come last in a command line, each with its detail."""
+
+
 class Completer:
     """Completion for one prompt. `@` offers the files of `root`, an absolute folder, and `resources`."""
 
@@ -25,12 +29,14 @@ class Completer:
         prompt: Prompt,
         menu: Menu,
         commands: Commands,
+        arguments: Arguments,
         root: str,
         resources: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         self._prompt = prompt
         self._menu = menu
         self._commands = commands
+        self._arguments = arguments
         self._root = root
         self._resources = resources
         self._topic = self._query = ""
@@ -60,6 +66,9 @@ class Completer:
             self.close()
         elif topic == "command":
             self._open(completion.command_offers(query, self._commands()))
+        elif topic == "argument":
+            offers = completion.argument_offers(query, self._arguments(query))
+            self._open(offers) if offers else self.close()
         elif topic == "history":
             offers = completion.history_offers(query, self._prompt.past.entries)
             self._open(offers, "" if offers else "No matching prompts")
@@ -143,13 +152,22 @@ class Completer:
         if self._topic == "command" and not self._was_moved and self.knows(self._query):
             self.close()
             return False
-        if self._topic != "command":
+        if self._topic == "argument" and not self._was_moved and self._is_argument:
+            self.close()
+            return False
+        if self._topic not in ("command", "argument"):
             return bool(self.choose())
         offer = self._menu.chosen
         self.close()
         if offer:
             self._prompt.complete(offer.value.rstrip())
         return False
+
+    @property
+    def _is_argument(self) -> bool:
+        """Whether the last word of the command line is complete, or missing."""
+        last = self._query.rpartition(" ")[2]
+        return not last or any(offer.value == last for offer in self._menu.offers)
 
     def choose(self) -> str:
         """Put the marked offer into the prompt and return its topic."""

@@ -1,0 +1,103 @@
+"""Lines of a command's output that say what failed, wherever they are.
+
+Test runners list their failures at the end, but not all of them: `go test` and compilers report each one where it
+happens. Such lines of a part that is held back are quoted with their numbers, as `grep -n` does.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from prunecli.context import cut
+
+_TESTS = re.compile(
+    r"\s*--- FAIL: |FAIL\t|FAIL: \S|FAILED \S+::|test \S.* \.\.\. FAILED$|\S.* > .* FAILED$"
+    r"|\s*(?:FAIL|❯|×|✕|✗|●)\s+\S.*(?:[./›>]|\d ?ms)|.*\*\*\*(?:Failed|Exception|Timeout|Not Run)\b"
+    r"|thread '.*' .*panicked at |panic: "
+)
+"""A failed test, in the words of a test runner: believed whatever the exit code, as `| tee log` changes it."""
+_ERRORS = re.compile(
+    r"(?:fatal )?error(?:\[\w+\])?: |\S.*?(?::\d+|\)): (?:fatal )?error(?: \w+)?: |\S+:\d+:\d+ - error \w+: "
+    r"|\s+\d+:\d+\s+error\s|\[ERROR\] \S|ERROR: \S|ERROR \S+::|E {3,}\S|\s+\d+\) \S"
+    r"|\S*make(?:\[\d+\])?: \*\*\* |.*: undefined reference to |[\w.]*(?:Error|Exception)(?:: |$)"
+)
+"""An error in the output of a command that failed."""
+_GO_MESSAGE = re.compile(r"\s+\S+\.go:\d+: ")
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_FOLLOWING, _PRECEDING = 2, 3
+"""How many lines that explain a failure are quoted with it."""
+_LONGEST = 400
+"""Characters of a quoted line."""
+OPENING = " | failures in them:]"
+_CLOSING = re.compile(r"^\[end of failures(?:; [\d,]+ more lines)?\]$", re.MULTILINE)
+
+
+class Quoted(NamedTuple):
+    """Quoted lines, with their places in the text; `left` of them did not fit."""
+
+    lines: Sequence[tuple[int, str]]
+    left: int = 0
+
+    def behind(self, place: int) -> "Quoted":
+        """Those that begin at this place or later."""
+        return Quoted([one for one in self.lines if one[0] >= place], self.left)
+
+    @property
+    def text(self) -> str:
+        """The quoted lines with the line that closes them."""
+        more = f"; {self.left:,} more lines" if self.left else ""
+        return "".join(f"\n{line}" for _, line in self.lines) + f"\n[end of failures{more}]"
+
+
+def quoted_end(shown: str, start: int) -> int:
+    """Where the quotes after a note end that ends at `start`; `start` itself without quotes."""
+    if not shown.endswith(OPENING, 0, start):
+        return start
+    closing = _CLOSING.search(shown, start)
+    return closing.end() if closing else start
+
+
+def failures(
+    text: str, start: int, stop: int, budget: int, count: Callable[[str], int], *, failed: bool
+) -> Quoted:
+    """The lines about failures in this part of a text, the first ones that fit. `failed`: the command failed."""
+    found, used, left = list[tuple[int, str]](), 0, 0
+    number = text.count("\n", 0, start)
+    lines = [f"{line}\n" for line in text[start:stop].split("\n")]
+    places = [start]
+    for line in lines:
+        places.append(places[-1] + len(line))
+    for at in _about(lines, failed=failed):
+        words = _ESCAPE.sub("", lines[at]).rstrip("\r\n").replace("\0", "")
+        line = f"{number + at + 1}: {cut.head(words, _LONGEST)}"
+        used += count(f"{line}\n")
+        if used > budget:
+            left += 1
+        else:
+            found.append((places[at], line))
+    return Quoted(found, left)
+
+
+def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
+    """The places of lines about failures, with those that explain them."""
+    last = -1
+    for at, raw in enumerate(lines):
+        line = _ESCAPE.sub("", raw).rstrip("\r\n") if raw else raw
+        if not (_TESTS.match(line) or (failed and _ERRORS.match(line))):
+            continue
+        first = at
+        while first > at - _PRECEDING and "--- FAIL: " in line and _GO_MESSAGE.match(lines[first - 1]):
+            first -= 1
+        end = at + 1
+        while end < len(lines) and end <= at + _FOLLOWING and _explains(lines[end], line):
+            end += 1
+        yield from range(max(first, last + 1), max(end, last + 1))
+        last = max(last, end - 1)
+
+
+def _explains(line: str, failure: str) -> bool:
+    """Whether a line belongs to the failure before it: it is indented deeper, or announced by a colon."""
+    indent = len(line) - len(line.lstrip())
+    return bool(line.strip()) and (
+        indent > len(failure) - len(failure.lstrip()) or failure.rstrip().endswith(":")
+    )
