@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from prunecli.agent.journal import Journal
 from prunecli.context.spill import Cut
@@ -31,6 +31,8 @@ from prunecli.tools.tool import (
     touches_of,
 )
 
+AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -44,9 +46,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The user's answer; `word` tells the model why a call was denied."""
+    """The user's answer; `word` tells the model why a call was denied.
 
-    kind: Literal["once", "always", "deny"]
+    "always" adds the offered rule for this session, "project" also keeps it for the directory.
+    """
+
+    kind: AnswerKind
     word: str = ""
 
 

@@ -24,7 +24,8 @@ class SessionGatekeeper:
 
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
     treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
-    the PATH of commands, None for this process's.
+    the PATH of commands, None for this process's. `kept` returns the rules kept for the directory, which hold while
+    it is trusted; `keep` keeps one more.
     """
 
     rules: Rules
@@ -37,6 +38,14 @@ class SessionGatekeeper:
     granted: tuple[str, ...] = ()
     inside: Callable[[], Inside] = Inside
     search_path: str | None = None
+    kept: Callable[[], tuple[str, ...]] = tuple
+    keep: Callable[[str], None] = field(default=lambda _: None)
+
+    @property
+    def in_force(self) -> Rules:
+        """The rules with those that are kept for this directory."""
+        kept = self.kept() if self.trusted else ()
+        return replace(self.rules, allow=(*self.rules.allow, *kept)) if kept else self.rules
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -50,7 +59,7 @@ class SessionGatekeeper:
             tool_name,
             touches,
             mode=self.mode,
-            rules=self.rules,
+            rules=self.in_force,
             trusted=self.trusted,
             workspace=self.workspace,
             cwd=self.workspace,
@@ -62,9 +71,22 @@ class SessionGatekeeper:
         )
 
     async def ask(self, asked: Asked) -> Answer:
-        """Ask the user; the answer "always" adds the offered rule."""
+        """Ask the user; the answers "always" and "project" add the offered rule."""
         answer = await self.asker(asked)
-        if answer.kind == "always" and asked.rule:
+        if answer.kind in ("always", "project") and asked.rule:
             self.granted = (*self.granted, asked.rule)
             self.rules = replace(self.rules, allow=(*self.rules.allow, asked.rule))
+            if answer.kind == "project":
+                self.keep(asked.rule)
         return answer
+
+    def forget(self, rule: str) -> bool:
+        """Take back a rule that was granted in this session; returns whether it was."""
+        if rule not in self.granted:
+            return False
+        self.granted = tuple(one for one in self.granted if one != rule)
+        allow = list(self.rules.allow)
+        allow.reverse()  # a configured rule of the same text stays
+        allow.remove(rule)
+        self.rules = replace(self.rules, allow=tuple(reversed(allow)))
+        return True

@@ -16,10 +16,11 @@ from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
 from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.policy import Policy
+from prunecli.agent.project_rules import ProjectRules
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.errors import UsageError
+from prunecli.errors import ConfigError, UsageError
 from prunecli.model.events import (
     Event,
     Origin,
@@ -31,7 +32,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE
-from prunecli.model.signals import SessionEvent
+from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
@@ -89,16 +90,8 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = SessionGatekeeper(
-            _rules(self.config),
-            self.config.permissions.mode,
-            setup.trusted,
-            setup.cwd,
-            setup.places.home,
-            (setup.places.key_file, setup.places.trust_store),
-            lambda asked: self.asker(asked),
-            search_path=setup.child_env.get("PATH"),
-        )
+        self.project_rules = ProjectRules(setup.places.rules_file)
+        self.gatekeeper = _gatekeeper(self, setup)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
@@ -379,3 +372,26 @@ class Runtime:
 def _rules(config: Config) -> Rules:
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
+
+
+def _gatekeeper(runtime: Runtime, setup: Setup) -> SessionGatekeeper:
+    return SessionGatekeeper(
+        _rules(runtime.config),
+        runtime.config.permissions.mode,
+        setup.trusted,
+        setup.cwd,
+        setup.places.home,
+        setup.places.secrets,
+        lambda asked: runtime.asker(asked),
+        search_path=setup.child_env.get("PATH"),
+        kept=lambda: runtime.project_rules.of(setup.cwd),
+        keep=lambda rule: _keep(runtime, rule),
+    )
+
+
+def _keep(runtime: Runtime, rule: str) -> None:
+    """Keep a rule for the directory; if that fails, say so: it holds for the session all the same."""
+    try:
+        runtime.project_rules.keep(runtime.setup.cwd, rule)
+    except ConfigError as error:
+        runtime.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
