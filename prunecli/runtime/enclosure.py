@@ -1,4 +1,4 @@
-"""The sandbox of a runtime: made when a command may run, tried in the background, said in words."""
+"""The sandbox of a runtime: created when a command may run, tried in the background, described in words."""
 
 import threading
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ class Enclosure:
 
     @property
     def wanted(self) -> bool:
-        """Whether commands shall run in a sandbox, if one works."""
+        """Whether to run commands in a sandbox, if one works."""
         return self.wants(self._config)
 
     def wants(self, config: Config) -> bool:
@@ -68,7 +68,7 @@ class Enclosure:
         return walls.confine(granted=granted, reads=reads) if walls else bare
 
     def inside(self) -> Inside:
-        """What permission rules need to know of it."""
+        """What permission rules need to know about it."""
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
             return Inside()
@@ -114,7 +114,7 @@ class Enclosure:
                 raise UsageError(f"{where}: sandbox.mode is 'require', but {chosen.why}", NO_SANDBOX_HINT)
 
     def close(self) -> None:
-        """Remove what it made."""
+        """Remove its files."""
         with self._lock:
             walls, self._walls = self._walls, None
         if walls:

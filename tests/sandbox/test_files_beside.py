@@ -51,7 +51,8 @@ async def test_a_folder_that_a_command_swaps_for_a_link_leads_no_write_outside(
     box: Box, outside: Path, writes: int
 ) -> None:
     """The command flips the name between a folder and a link while the tool writes."""
-    swap = f"mkdir real; ln -s {outside} fake; while [ ! -e stop ]; do mv -T real at; mv -T at real; mv -T fake at; mv -T at fake; done"
+    flips = "mv -T real at; mv -T at real; mv -T fake at; mv -T at fake"
+    swap = f"mkdir real; ln -s {outside} fake; while [ ! -e stop ]; do {flips}; done"
     flipping = asyncio.ensure_future(box.run(swap))
     for number in range(writes):
         try:
