@@ -6,7 +6,6 @@ thread does it; only the last step, about 0.2 s, blocks the interpreter.
 
 import threading
 import time
-from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -14,14 +13,14 @@ from pathlib import Path
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.errors import ConfigError
 
-VOCABULARY = "o200k_base.tiktoken.xz"
-SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""The sha256 of the unpacked file, as expected by tiktoken itself."""
+VOCABULARY = "o200k_base.tokens.xz"
+SHA256 = "2f451f31d7403017d0b0dc6319ded23a09f33f573b1635c001fc6b91a1c21302"
+"""The sha256 of the unpacked file."""
 
 MAX_PIECE = 32_768
 """Characters to encode at once. A megabyte of spaces overflows the stack of tiktoken's regex engine."""
 
-_SLICE = 65_536
+_SLICE = 4_096
 _PATTERN = "|".join(
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -110,12 +109,14 @@ def load(folder: Path = Path(__file__).parent.parent / "data") -> Tokenizer:
     import tiktoken
 
     encoding = tiktoken.Encoding(
-        "o200k_base",
-        pat_str=_PATTERN,
-        mergeable_ranks=_ranks(_unpacked(folder / VOCABULARY)),
-        special_tokens={},
+        "o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks(folder), special_tokens={}
     )
     return Tokenizer(encoding.encode_ordinary)
+
+
+def ranks(folder: Path) -> dict[bytes, int]:
+    """token -> rank of the vocabulary in this folder. Raises ConfigError as `load` does."""
+    return _ranks(_unpacked(folder / VOCABULARY))
 
 
 def _unpacked(path: Path) -> bytes:
@@ -131,13 +132,16 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _ranks(data: bytes) -> dict[bytes, int]:
-    """token -> rank, from lines of `base64 rank`. Works in slices, so that other threads get their turn."""
+    """token -> rank. The tokens are in the order of their ranks: how many (4 bytes), their lengths, then their bytes.
+
+    Works in slices, so that other threads get their turn.
+    """
+    count = int.from_bytes(data[:4], "big")
+    lengths, start = data[4 : 4 + count], 4 + count
     ranks: dict[bytes, int] = {}
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _SLICE) + 1 or len(data)
-        words = data[start:end].split()
-        ranks.update(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
-        start = end
+    for first in range(0, count, _SLICE):
+        for rank, length in enumerate(lengths[first : first + _SLICE], first):
+            ranks[data[start : start + length]] = rank
+            start += length
         time.sleep(0)
     return ranks
