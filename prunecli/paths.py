@@ -89,6 +89,16 @@ class Places:
         return self.data / "approvals.json"
 
     @property
+    def rules_file(self) -> Path:
+        """The permission rules kept for projects."""
+        return self.data / "rules.json"
+
+    @property
+    def secrets(self) -> tuple[Path, ...]:
+        """The files that tools must neither read nor write, wherever the workspace is."""
+        return (self.key_file, self.trust_store, self.approvals_file, self.rules_file)
+
+    @property
     def history_file(self) -> Path:
         """The history of typed prompts."""
         return self.data / "history.jsonl"

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from prunecli.agent.hooks import Hooks, Overruled
 from prunecli.agent.journal import Journal
@@ -32,6 +32,8 @@ from prunecli.tools.tool import (
     touches_of,
 )
 
+AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -49,9 +51,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The user's answer; `word` tells the model why a call was denied."""
+    """The user's answer; `word` tells the model why a call was denied.
 
-    kind: Literal["once", "always", "deny"]
+    "always" adds the offered rule for this session, "project" also keeps it for the directory.
+    """
+
+    kind: AnswerKind
     word: str = ""
 
 

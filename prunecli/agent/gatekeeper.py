@@ -26,7 +26,8 @@ class SessionGatekeeper:
     treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
     the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
     or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
-    `readable` are the real folders of skills, which may be read wherever they are.
+    `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
+    the directory, which hold while it is trusted; `keep` keeps one more.
     """
 
     rules: Rules
@@ -42,6 +43,14 @@ class SessionGatekeeper:
     claims: Callable[[str], str] = lambda _: ""
     lent: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    kept: Callable[[], tuple[str, ...]] = tuple
+    keep: Callable[[str], None] = field(default=lambda _: None)
+
+    @property
+    def in_force(self) -> Rules:
+        """The rules with those that are kept for this directory, and those lent to a custom command."""
+        more = *(self.kept() if self.trusted else ()), *self.lent
+        return replace(self.rules, allow=(*self.rules.allow, *more)) if more else self.rules
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -55,7 +64,7 @@ class SessionGatekeeper:
             tool_name,
             touches,
             mode=self.mode,
-            rules=replace(self.rules, allow=(*self.rules.allow, *self.lent)) if self.lent else self.rules,
+            rules=self.in_force,
             trusted=self.trusted,
             workspace=self.workspace,
             cwd=self.workspace,
@@ -68,12 +77,25 @@ class SessionGatekeeper:
         )
 
     async def ask(self, asked: Asked) -> Answer:
-        """Ask the user; the answer "always" adds the offered rule."""
+        """Ask the user; the answers "always" and "project" add the offered rule."""
         said = next(filter(None, map(self.claims, asked.touches.calls if asked.touches else ())), "")
         if said:
             asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which nobody checks")
         answer = await self.asker(asked)
-        if answer.kind == "always" and asked.rule:
+        if answer.kind in ("always", "project") and asked.rule:
             self.granted = (*self.granted, asked.rule)
             self.rules = replace(self.rules, allow=(*self.rules.allow, asked.rule))
+            if answer.kind == "project":
+                self.keep(asked.rule)
         return answer
+
+    def forget(self, rule: str) -> bool:
+        """Take back a rule that was granted in this session; returns whether it was."""
+        if rule not in self.granted:
+            return False
+        self.granted = tuple(one for one in self.granted if one != rule)
+        allow = list(self.rules.allow)
+        allow.reverse()  # a configured rule of the same text stays
+        allow.remove(rule)
+        self.rules = replace(self.rules, allow=tuple(reversed(allow)))
+        return True

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prunecli.agent.permissions.inside import RULE
 from prunecli.agent.permissions.verdict import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.errors import ConfigError
 from prunecli.runtime import Runtime
 
 _WHAT = {
@@ -22,17 +23,37 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         if arguments == mode:
             runtime.set_mode(mode)
             return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
+    word, _, rule = arguments.partition(" ")
+    if word == "remove" and rule.strip():
+        return [_removed(runtime, rule.strip())]
     if arguments:
         return [Say(f"No mode named {arguments!r}: choose {', '.join(MODES)}", "error")]
-    rules = keeper.rules
+    rules, kept = keeper.rules, keeper.kept()
     lines = [
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
     ]
+    if problem := runtime.project_rules.problem:
+        lines.append(f"{problem}, so no rules of this project are in force.")
+    if kept:
+        ignored = "" if keeper.trusted else ", ignored until you trust it"
+        lines.append(f"allow in this project{ignored}: {', '.join(kept)}")
+    if kept or keeper.granted:
+        lines.append("/permissions remove RULE takes one back.")
     choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
     if sandbox := runtime.sandbox.line():
         lines.append(f"{sandbox}. {RULE}" if runtime.sandbox.inside().there else f"{sandbox}.")
     said: list[Effect] = [Say("\n".join(lines))] if lines else []
     return [*said, Choose("Permission mode", "permissions", choices)]
+
+
+def _removed(runtime: Runtime, rule: str) -> Say:
+    try:
+        kept = runtime.project_rules.remove(runtime.setup.cwd, rule)
+    except ConfigError as error:
+        return Say(f"{error.message}: {error.hint}", "error")
+    if runtime.gatekeeper.forget(rule) or kept:
+        return Say(f"Removed {rule}. You will be asked again.")
+    return Say(f"No rule {rule!r} was added here; rules of the configuration are in its files", "error")
 
 
 def _rules(*groups: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:

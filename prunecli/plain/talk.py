@@ -271,7 +271,7 @@ class Talk:
             self.out(line)
         try:
             with interruptible():
-                answer = self.lines.answer("y, a or n: " if sheet.rule else "y or n: ")
+                answer = self.lines.answer("y, a, p or n: " if sheet.rule else "y or n: ")
         except KeyboardInterrupt:
             self.out("")
             if self._task is not None:
@@ -282,7 +282,9 @@ class Talk:
             return Answer("once")
         if word.lower() == "a" and sheet.rule:
             return Answer("always")
-        return Answer("deny", "" if word.lower() in ("n", "no", "a", "") else word)
+        if word.lower() == "p" and sheet.rule:
+            return Answer("project")
+        return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "") else word)
 
 
 def talk(make: Callable[[], Runtime], prompt: str) -> int:

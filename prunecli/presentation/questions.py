@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.agent.execute import Asked
+from prunecli.agent.permissions.rule_words import covers
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
@@ -28,7 +29,7 @@ class Sheet:
     """The contents of a permission question.
 
     `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` holds settings of a
-    command, such as its timeout.
+    command, such as its timeout. `covers` says what the rule would allow.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Sheet:
     reason: str
     rule: str
     beside: str = ""
+    covers: str = ""
 
 
 def sheet_of(
@@ -65,6 +67,7 @@ def sheet_of(
         one_line(sentence(seen_in(asked.reason, cwd))),
         one_line(asked.rule),
         beside,
+        one_line(covers(asked.rule, cwd)) if asked.rule else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""The sandbox of a runtime: made when a command may run, tried in the background, said in words."""
+"""The sandbox of a runtime: created when a command may run, tried in the background, described in words."""
 
 import threading
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ class Enclosure:
 
     @property
     def wanted(self) -> bool:
-        """Whether commands shall run in a sandbox, if one works."""
+        """Whether to run commands in a sandbox, if one works."""
         return self.wants(self._config)
 
     def wants(self, config: Config) -> bool:
@@ -45,7 +45,7 @@ class Enclosure:
         """The sandbox to try, None if none is wanted."""
         with self._lock:
             if self._walls is None and self._make is not None and self.wanted:
-                self._walls = self._make(self._config, lambda: self._keeper.rules)
+                self._walls = self._make(self._config, lambda: self._keeper.in_force)
             return self._walls
 
     def use(self, config: Config) -> None:
@@ -68,11 +68,11 @@ class Enclosure:
         return walls.confine(granted=granted, reads=reads) if walls else bare
 
     def inside(self) -> Inside:
-        """What permission rules need to know of it."""
+        """What permission rules need to know about it."""
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
             return Inside()
-        closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.rules)
+        closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.in_force)
         return Inside(True, closed)
 
     @property
@@ -88,6 +88,8 @@ class Enclosure:
         if self._make is None or not self._keeper.trusted:
             return ""
         walls = self.walls
+        if walls and walls.chosen().kind is None and self._config.sandbox.mode == "require":
+            return f"Sandbox: none, so no command runs ({walls.chosen().why})"
         if walls is None or walls.chosen().kind is None:
             return f"Sandbox: {in_words(walls.chosen() if walls else None)}"
         return f"Sandbox: {in_words(walls.chosen())}, {network_in_words(walls.network)}"
@@ -101,15 +103,18 @@ class Enclosure:
         return self.walls.chosen().kind or "none"
 
     def check(self) -> None:
-        """Raises UsageError if the configuration requires a sandbox and none works."""
-        if self._config.sandbox.mode == "require" and self.walls:
+        """Raises UsageError if the configuration requires a sandbox and none works.
+
+        Before a directory is trusted nothing is tried; without a sandbox, commands are then refused one by one.
+        """
+        if self._config.sandbox.mode == "require" and self._keeper.trusted and self.walls:
             chosen = self.walls.chosen()
             if chosen.kind is None:
                 where = self._config.origin("sandbox.mode")
                 raise UsageError(f"{where}: sandbox.mode is 'require', but {chosen.why}", NO_SANDBOX_HINT)
 
     def close(self) -> None:
-        """Remove what it made."""
+        """Remove its files."""
         with self._lock:
             walls, self._walls = self._walls, None
         if walls:

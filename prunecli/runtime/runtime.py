@@ -16,6 +16,7 @@ from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.oversized import checked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
+from prunecli.agent.project_rules import ProjectRules
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
@@ -30,7 +31,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE
-from prunecli.model.signals import SessionEvent
+from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
@@ -97,10 +98,11 @@ class Runtime:
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
         self.hooking: Hooking = Hooking(self, within.hooking if within else None, agent)
+        self.project_rules = ProjectRules(setup.places.rules_file)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         if within is None:
             self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
-            self.gatekeeper = keeper_of(setup, self.hooking.ask)
+            self.gatekeeper = keeper_of(setup, self.hooking.ask, self.project_rules, self._warn)
             self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         else:
             self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
@@ -311,6 +313,9 @@ class Runtime:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
         return standing.status(*parts, self.balance, self.bill, self.running, self.sandbox.word)
+
+    def _warn(self, words: str) -> None:
+        self.session.tell(Notice(words, "warning"))
 
     # Called by commands --------------------------------------------------------------------------------------
 

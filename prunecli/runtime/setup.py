@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.project_rules import ProjectRules
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
+from prunecli.errors import ConfigError
 from prunecli.paths import Places
 from prunecli.session.completing import Clock, system_clock
 
@@ -55,17 +57,31 @@ def rules_of(config: Config) -> Rules:
     return Rules(permissions.allow, permissions.ask, permissions.deny)
 
 
-def keeper_of(setup: Setup, asker: Callable[[Asked], Awaitable[Answer]]) -> SessionGatekeeper:
-    """The gatekeeper of a runtime with these parts."""
+def keeper_of(
+    setup: Setup,
+    asker: Callable[[Asked], Awaitable[Answer]],
+    rules: ProjectRules,
+    warn: Callable[[str], None],
+) -> SessionGatekeeper:
+    """The gatekeeper of a runtime with these parts. `rules` are those kept for directories; `warn` tells the user."""
+
+    def keep(rule: str) -> None:
+        try:
+            rules.keep(setup.cwd, rule)
+        except ConfigError as error:  # it holds for the session all the same
+            warn(f"{error.message}; {error.hint}")
+
     return SessionGatekeeper(
         rules_of(setup.config),
         setup.config.permissions.mode,
         setup.trusted,
         setup.cwd,
         setup.places.home,
-        (setup.places.key_file, setup.places.trust_store),
+        setup.places.secrets,
         asker,
         search_path=setup.child_env.get("PATH"),
+        kept=lambda: rules.of(setup.cwd),
+        keep=keep,
     )
 
 

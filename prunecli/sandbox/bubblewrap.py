@@ -22,12 +22,12 @@ _SYSTEM_PROC = (
     ),
     *("ide", "xen", "tty", "latency_stats", "timer_stats", "sched_debug"),
 )
-"""What of /proc changes the system. A new mount lets root write there even without capabilities."""
+"""The parts of /proc that change the system. In a new mount, root can write to them even without capabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Folders and files of ours that are mounted over others.
+    """Our own folders and files, mounted over others.
 
     `tmp` is the private /tmp of the run. `folder` and `file` are empty and have mode 0000; `bare` and `empty` are an
     empty folder and file that can be read.

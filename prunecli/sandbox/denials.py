@@ -1,7 +1,7 @@
-"""Recognize in a failed command's output what the sandbox blocked, and say it in one line. Pure.
+"""Explain in one line what the sandbox blocked, judging by a failed command's output. Pure.
 
-Careful on purpose: a line is said only where the system's own words stand in the output, so that the model does not
-ask to run outside what fails by itself.
+Only the system's own error messages count, so that the model does not ask to leave the sandbox for a command that
+fails anyway.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Run a command under Landlock and a seccomp filter, where bubblewrap can't run. Linux 6.12 or newer.
 
 Landlock only grants: what is granted for a folder is granted for all below it. So a folder with something hidden or
-protected in it is not granted itself, but each of its other entries is. Hence the price of this sandbox: a command
+protected in it is not granted itself, but each of its other entries is. The cost of this sandbox: a command
 can't make files in such a folder (the workspace's own, which has .git), read those made there meanwhile, or use /tmp
 (TMPDIR leads to a private folder). Modes, owners and times can't be changed at all, and no socket can be opened while
 the network is off: Landlock does not know these, so the filter refuses them everywhere. Names of files are visible.

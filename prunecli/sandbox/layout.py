@@ -13,7 +13,7 @@ PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 GIT_STARTS_PROGRAMS = ("hooks", "config")
 """What stays read-only in a `.git` that a git command may write to."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
-"""Folders that are replaced: their files, and the sockets of services in them, are not there."""
+"""Folders that a private one replaces, which also hides the sockets of services in them."""
 
 _HOME = (
     *(
@@ -85,7 +85,7 @@ CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
 
 
 INTERPRETER = os.path.realpath(sys.executable)
-"""What runs the start programs: not the link in a virtual environment, which may lie in the workspace."""
+"""Runs the start programs. Not the link in a virtual environment, which may be in the workspace."""
 _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
 
 
@@ -113,7 +113,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a session's layouts are made of: its folders, what it hides besides (`own`), and its secret files.
+    """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 
     `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
     `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it.
@@ -254,7 +254,7 @@ def _at_home(ground: Ground) -> Iterator[str]:
 
 
 def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:
-    """The path, or where a folder that is shown is inside it, everything in it beside the way there."""
+    """The path, or, if it contains a folder that is shown, its other contents."""
     if not os.path.lexists(path):
         return
     if not any(lies_below(one, (path,)) for one in shown):

@@ -1,4 +1,4 @@
-"""The way out of a sandbox with a list of hosts: an HTTP proxy that connects to those and to nothing else.
+"""The HTTP proxy of a sandbox with a list of hosts: it connects to these and to nothing else.
 
 The sandbox has a network of its own with nothing but loopback. A small start program inside it opens a listening
 socket there and hands it to this process, which accepts on it: a socket stays in the network it was made in. So no
@@ -143,7 +143,7 @@ class Proxy:
                 + b"\r\n\r\n"
             )
         else:
-            raise _Refused("the request is not one that a proxy understands")
+            raise _Refused("not a request for a proxy")
         try:
             await asyncio.gather(_pipe(reader, upstream[1]), _pipe(upstream[0], writer))
         finally:

@@ -103,7 +103,7 @@ class SecretScan:
             return None  # gone in the meantime, or nothing that a command could read either
 
     def _is_hideable(self, end: str) -> bool:
-        """Whether a link's end may be hidden: a repository can't name a folder of the system so."""
+        """Whether the target of a link may be hidden: a repository must not be able to hide a system folder."""
         inside = end.startswith(self._root.rstrip("/") + "/")
         return inside or self._is_secret(end) or os.path.isfile(end)
 

@@ -1,4 +1,4 @@
-"""The profile for macOS's sandbox-exec. Pure text; it was not run where it was written, only compared.
+"""The profile for macOS's sandbox-exec. Pure text. The tests compare it; they do not run it.
 
 In a profile the last rule that matches decides, so what is hidden and protected comes after what is allowed.
 """

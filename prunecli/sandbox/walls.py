@@ -26,7 +26,7 @@ _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The sandbox that works, or None and why none does; `program` is the path of what it starts."""
+    """The sandbox that works, or None and the reason. `program` is the path of its executable."""
 
     kind: Kind | None
     program: str = ""
@@ -77,11 +77,11 @@ class Walls:
 
     @property
     def known(self) -> Chosen | None:
-        """What was chosen, None before it was tried."""
+        """The chosen sandbox, None before the first try."""
         return self._chosen
 
     def chosen(self) -> Chosen:
-        """What is in force. The first call tries, which takes some milliseconds."""
+        """The sandbox in force. The first call tries each, which takes some milliseconds."""
         with self._lock:
             if self._chosen is None:
                 self._chosen = self._choose()
@@ -97,7 +97,7 @@ class Walls:
             threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
-        """What puts a command into the sandbox.
+        """Return the function that puts a command into the sandbox.
 
         `granted`: a rule, or the user, allowed it, so it may commit and write what other programs obey. `reads`: it
         is known to only read.
@@ -204,7 +204,7 @@ class Walls:
             _remove_redirections(redirections)
 
     def stage(self) -> Stage:
-        """Our files for the mounts, made when they are first needed."""
+        """Our files for the mounts, created on first use."""
         if self._stage is None:
             try:
                 self._stage = self._make_stage()

@@ -4,9 +4,9 @@ command."""
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.commands.command import Choose
 from prunecli.commands.plan import plan_of
@@ -72,7 +72,7 @@ class Asking:
     def answer(self, message: PermissionAnswered) -> None:
         """Take the answer from the panel."""
         if self._answer is not None and not self._answer.done():
-            kind = cast("Literal['once', 'always', 'deny']", message.kind)
+            kind = cast("AnswerKind", message.kind)
             self._answer.set_result(Answer(kind, message.word))
 
     def choose(self, choose: Choose) -> None:

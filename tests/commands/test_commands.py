@@ -512,3 +512,45 @@ def test_what_is_not_supported_is_listed_last() -> None:
     names = [command.name for command in all_commands()]
     assert names[-2:] == ["hooks", "mcp"]
     assert names[:-2] == sorted(names[:-2])
+
+
+def test_kept_rules_are_listed_and_removed(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.project_rules.keep(runtime.setup.cwd, "bash(make test)")
+    listed = say(list(run_line(runtime, "/permissions")))
+    assert "allow in this project: bash(make test)" in listed
+    assert "/permissions remove RULE" in listed
+    assert "Removed bash(make test)." in say(list(run_line(runtime, "/permissions remove bash(make test)")))
+    assert runtime.project_rules.of(runtime.setup.cwd) == ()
+    assert "No rule 'bash(make test)'" in say(list(run_line(runtime, "/permissions remove bash(make test)")))
+
+
+async def test_a_rule_of_the_session_can_be_removed(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+
+    async def always(asked: Asked) -> Answer:
+        return Answer("always")
+
+    runtime.gatekeeper.asker = always
+    call = ToolUse("t", "bash", {"command": "make test"})
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
+    assert "Removed" in say(list(run_line(runtime, "/permissions remove bash(make test)")))
+    assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "ask"
+
+
+async def test_a_rule_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+
+    async def project(asked: Asked) -> Answer:
+        return Answer("project")
+
+    runtime.gatekeeper.asker = project
+    file = runtime.setup.places.rules_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("damaged")
+    file.chmod(0o600)
+    call = ToolUse("t", "bash", {"command": "make test"})
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
+    assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "allow"
+    assert file.read_text() == "damaged"
+    assert "not a list of rules" in say(list(run_line(runtime, "/permissions")))

@@ -105,7 +105,14 @@ def test_always_adds_the_rule_that_was_shown(tmp_path: Path, runner: asyncio.Run
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     printed = talked(runner, runtime, "go", "a")
     (rule,) = runtime.gatekeeper.rules.allow
-    assert f"a to allow until you quit, with the rule {rule}" in printed
+    assert f"a to allow until you quit, p for this project, with the rule {rule}" in printed
+    assert runtime.project_rules.of(runtime.setup.cwd) == ()
+
+
+def test_p_keeps_the_rule_for_the_project(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path, [calls(RUN), says("all right")])
+    talked(runner, runtime, "go", "p")
+    assert runtime.project_rules.of(runtime.setup.cwd) == runtime.gatekeeper.rules.allow != ()
 
 
 def test_ctrl_c_at_a_question_interrupts_the_run(tmp_path: Path, runner: asyncio.Runner) -> None:

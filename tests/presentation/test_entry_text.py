@@ -95,7 +95,7 @@ def test_a_question_shows_all_of_what_would_run_and_the_rule() -> None:
     text = "\n".join(f"line {n}" for n in range(200))
     lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "bash(x)"))
     assert sum(line.startswith("  line ") for line in lines) == 200
-    assert "a to allow until you quit, with the rule bash(x)" in lines
+    assert "a to allow until you quit, p for this project, with the rule bash(x)" in lines
     assert not any(line.startswith("a ") for line in sheet_lines(Sheet("t", "x", None, "", "")))
 
 

@@ -185,3 +185,15 @@ async def test_an_open_network_keeps_the_questions(tmp_path: Path) -> None:
     for network in ("true", '["pypi.org"]'):
         runtime, _ = walled(tmp_path, sets=(f"sandbox.network={network}",))
         assert not runtime.sandbox.inside().closed
+
+
+async def test_before_trust_nothing_is_tried_even_if_one_is_required(tmp_path: Path) -> None:
+    missing = Chosen(None, why="it is not installed")
+    runtime, tried = walled(tmp_path, chosen=missing, sets=("sandbox.mode=require",), trusted=False)
+    runtime.sandbox.check()
+    runtime.sandbox.begin()
+    assert runtime.sandbox.line() == ""
+    assert tried == []
+    runtime.gatekeeper.trusted = True
+    assert runtime.sandbox.line() == "Sandbox: none, so no command runs (it is not installed)"
+    assert tried == [1]

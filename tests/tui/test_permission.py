@@ -47,7 +47,7 @@ def results(running: Shown) -> list[str]:
 async def test_yes_runs_it_once(tmp_path: Path, key: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
-        await s.until_shown("Run this command?", "make install", "❯ 1 Yes", "3 No, and tell the model why")
+        await s.until_shown("Run this command?", "make install", "❯ 1 Yes", "4 No, and tell the model why")
         await s.pilot.press(key)
         await s.idle()
         assert state(s) is ToolState.ERROR  # it did run: there is nothing to make
@@ -56,7 +56,7 @@ async def test_yes_runs_it_once(tmp_path: Path, key: str) -> None:
         assert s.frame.prompt.text == ""
 
 
-@pytest.mark.parametrize("keys", [["a"], ["2"], ["down", "enter"], ["up", "up", "enter"]])
+@pytest.mark.parametrize("keys", [["a"], ["2"], ["down", "enter"], ["up", "up", "up", "enter"]])
 async def test_always_allows_by_the_rule_that_was_shown(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         panel = await asked(s)
@@ -65,6 +65,27 @@ async def test_always_allows_by_the_rule_that_was_shown(tmp_path: Path, keys: li
         await s.pilot.press(*keys)
         await s.idle()
         assert s.runtime.gatekeeper.rules.allow == (rule,)
+        assert s.runtime.project_rules.of(s.runtime.setup.cwd) == ()
+
+
+@pytest.mark.parametrize("keys", [["p"], ["3"], ["down", "down", "enter"]])
+async def test_a_rule_can_be_kept_for_the_project(tmp_path: Path, keys: list[str]) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await asked(s)
+        await s.until_shown("3 Yes, always in this project")
+        await s.pilot.press(*keys)
+        await s.idle()
+        assert s.runtime.project_rules.of(s.runtime.setup.cwd) == (panel._sheet.rule,)
+
+
+async def test_what_a_general_rule_covers_is_shown(tmp_path: Path) -> None:
+    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": "npm run build"}))) as s:
+        await asked(s)
+        await s.until_shown(
+            "again for bash(npm run *) until", "Covers npm run with any arguments, except options"
+        )
+        s.runtime.interrupt()
+        await s.idle()
 
 
 @pytest.mark.parametrize("text", ["why do you need that?", "yes but use ninja", "1. say what it does"])
@@ -72,7 +93,7 @@ async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
         s.press_at_once(text)
-        await s.until_shown("❯ 3 No", f"❯ {text}")
+        await s.until_shown("❯ 4 No", f"❯ {text}")
         await s.pilot.press("enter")
         await s.idle()
         assert state(s) is ToolState.DENIED
@@ -80,7 +101,7 @@ async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
         assert s.frame.prompt.text == ""
 
 
-@pytest.mark.parametrize("keys", [["escape"], ["n"], ["3"], ["up", "enter"], ["n", "escape"], ["ctrl+c"]])
+@pytest.mark.parametrize("keys", [["escape"], ["n"], ["4"], ["up", "enter"], ["n", "escape"], ["ctrl+c"]])
 async def test_denying_needs_no_reason(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
@@ -93,7 +114,7 @@ async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> Non
     async with shown(tmp_path, script()) as s:
         await asked(s)
         s.press_at_once("ye")
-        await s.until_shown("❯ 3 No", "❯ ye")
+        await s.until_shown("❯ 4 No", "❯ ye")
         assert s.frame.prompt.text == "ye"
         await s.pilot.press("escape")
         await s.idle()
@@ -149,7 +170,7 @@ async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
         await asked(s)
         s.app.post_message(events.Paste("y"))
         await s.until(lambda: s.frame.prompt.text == "y")
-        await s.until_shown("❯ 3 No")
+        await s.until_shown("❯ 4 No")
         s.app.post_message(events.Paste("es\n"))
         await s.until(lambda: s.frame.prompt.text == "yes\n")
         assert state(s) is ToolState.WAITING
@@ -188,7 +209,7 @@ async def test_a_command_runs_while_it_asks(tmp_path: Path) -> None:
 async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None:
     lines = "\n".join(f"echo {n}" for n in range(30)) + "\nmake"
     use = ToolUse("t1", "bash", {"command": lines})
-    for given, row in ((use, "2 No"), (COMMAND, "3 No")):
+    for given, row in ((use, "2 No"), (COMMAND, "4 No")):
         async with shown(tmp_path / given.input["command"][:4], script(given), size=(50, 15)) as s:
             await asked(s)
             await s.until_shown("Run this command?", "❯ 1 Yes", row, "ctx")
@@ -240,7 +261,7 @@ async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) 
         await s.until_shown("2 Yes, and don't ask again")
         rows = [line for line in s.screen_text().split("\n") if line.startswith("█")]
         first = next(number for number, line in enumerate(rows) if "2 Yes" in line)
-        last = next(number for number, line in enumerate(rows) if "3 No" in line)
+        last = next(number for number, line in enumerate(rows) if "3 Yes" in line)
         assert last - first > 1
         at = rows[first].index("Yes")
         assert all(line[1:at].isspace() and not line[at].isspace() for line in rows[first + 1 : last])

@@ -28,6 +28,10 @@ LEFT = b"\x1b[?1049l"
 class Terminal:
     """A pseudo-terminal with the program in it."""
 
+    wrapper: tuple[str, ...] = ()
+    """Words before the program's own."""
+    trust: tuple[str, ...] = ("--trust",)
+
     def __init__(self, folder: Path, *flags: str, **environ: str) -> None:
         self.home, self.work = folder / "home", folder / "work"
         for path in (self.home, self.work):
@@ -40,7 +44,8 @@ class Terminal:
             "PYTHONPATH": str(ROOT),
             **environ,
         }
-        argv = [sys.executable, "-m", "prunecli", "--model", "demo", "--trust", *flags]
+        program = [sys.executable, "-m", "prunecli", "--model", "demo", *self.trust, *flags]
+        argv = [*self.wrapper, *program]
         self.seen = b""
         self.child, self.file = pty.fork()
         if self.child == 0:

@@ -24,19 +24,19 @@ class PermissionPanel(LongQuestion):
     DEFAULT_CSS = """
     PermissionPanel {
         #change { height: 14; }
-        #why, #beside { height: auto; max-height: 2; color: $muted; }
+        #why, #beside, #covers { height: auto; max-height: 2; color: $muted; }
     }
     """
 
     keys = KEYS_TEXT
 
     def __init__(self, sheet: Sheet, palette: Palette) -> None:
-        rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
+        rows = [Row("1y", ("Yes",)), Row("4n", ("No, and tell the model why",))]
         kinds = ["once", "deny"]
         if sheet.rule:
             rule = "Yes, and don't ask again for ", (_short(sheet.rule), "$code"), " until you quit"
-            rows.insert(1, Row("2a", rule))
-            kinds.insert(1, "always")
+            rows[1:1] = [Row("2a", rule), Row("3p", ("Yes, always in this project",))]
+            kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)
         last = len(rows) - 1
@@ -44,8 +44,9 @@ class PermissionPanel(LongQuestion):
         self._kinds = kinds
         self._sheet = sheet
         self._palette = palette
-        named = (("Why", sheet.reason), ("The rule", sheet.rule))
-        self._rest = [f"{name}: {text}" for name, text in named if _short(text) != text]
+        self._covers = f"Covers {sheet.covers}" if sheet.covers else ""
+        named = (("Why", sheet.reason), ("The rule", sheet.rule), ("", self._covers))
+        self._rest = [f"{name}: {text}".removeprefix(": ") for name, text in named if _short(text) != text]
         self.text = self._text()
 
     def _say(self, row: int, text: str) -> None:
@@ -53,7 +54,11 @@ class PermissionPanel(LongQuestion):
 
     def compose_matter(self) -> Sequence[Widget]:
         """Yield the call and the reason for asking."""
-        named = ((self._sheet.beside, "beside"), (_short(self._sheet.reason), "why"))
+        named = (
+            (self._sheet.beside, "beside"),
+            (_short(self._sheet.reason), "why"),
+            (_short(self._covers), "covers"),
+        )
         why = [Static(Content(text), id=name) for text, name in named if text]
         if self._sheet.diff is None:
             return [*super().compose_matter(), *why]

@@ -1,0 +1,46 @@
+"""What a rule covers, in one line, for the person who is asked whether to keep it."""
+
+import os
+from pathlib import Path
+
+from prunecli.agent.permissions.globs import TooMany, expand
+from prunecli.agent.permissions.rules import Rule, parse_rule
+
+_MOST_EXAMPLES = 2
+_EXCEPT = "except options that execute or write, secrets and paths outside"
+
+
+def covers(text: str, workspace: Path) -> str:
+    """What the rule covers in the workspace, with examples of files that exist; "" if its text says it all."""
+    rule = parse_rule(text)
+    if rule.line is not None:
+        return _of_command(rule, text, workspace)
+    if rule.pattern is None:
+        return f"every call of {rule.tool}" if rule.is_bare else ""
+    if rule.pattern.endswith("/**"):
+        return f"every file below {rule.pattern[:-3]}, except secrets and protected files"
+    if rule.pattern == "./*":
+        return "every file at the top of this folder, except secrets and protected files"
+    return "this file only"
+
+
+def _of_command(rule: Rule, text: str, workspace: Path) -> str:
+    words = text.partition("(")[2].removesuffix(")").split(" ")
+    globs = [word for word in words if "*" in word and word != "*"]
+    if not rule.prefix and not globs:
+        return ""
+    shown = " ".join(words).removesuffix(" *")
+    for glob in globs:
+        if found := _examples(glob, workspace):
+            examples = ", ".join(shown.replace(glob, name) for name in found)
+            return f"{examples} …, {_EXCEPT}"
+    return f"{shown} with any arguments, {_EXCEPT}"
+
+
+def _examples(glob: str, workspace: Path) -> list[str]:
+    """The first files that a glob matches, those that look like scripts first."""
+    try:
+        found = [path for path in expand(glob, workspace) if os.path.isfile(workspace / path)]
+    except (TooMany, OSError):
+        return []
+    return sorted(found, key=lambda path: (os.path.basename(path)[0] == "_", path))[:_MOST_EXAMPLES]

@@ -1,0 +1,70 @@
+"""The allow rules that the user keeps for a directory: in the user's own folder, where nothing of a project reaches.
+
+They hold for one directory by its real path, only while it is trusted, and like all allow rules they give way to deny
+and ask rules.
+"""
+
+import os
+from pathlib import Path
+
+from prunecli.agent.permissions.places import Unresolvable, lies_in, real_path
+from prunecli.agent.permissions.rules import parse_rule
+from prunecli.agent.register import Register
+from prunecli.errors import ConfigError
+
+
+class ProjectRules:
+    """The kept rules of one user. `path` is their file; it need not exist.
+
+    A file that is unreadable, or writable by others, keeps none; `problem` says why.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._register = Register(path, "rules", "a list of rules", "the rule holds until you quit")
+
+    @property
+    def problem(self) -> str:
+        """The problem with the file, or ""."""
+        return self._register.read()[1]
+
+    def of(self, directory: Path) -> tuple[str, ...]:
+        """The rules kept for a directory; none for one that contains their file."""
+        real = self._real(directory)
+        if not real:
+            return ()
+        names = sorted(self._register.read()[0])
+        rules = (name.removeprefix(f"{real}\n") for name in names if name.startswith(f"{real}\n"))
+        return tuple(rule for rule in rules if _is_rule(rule))
+
+    def keep(self, directory: Path, rule: str) -> None:
+        """Keep a rule for a directory. Raises ConfigError if it is none, or can't be kept."""
+        parse_rule(rule)
+        real = self._real(directory)
+        if not real:
+            raise ConfigError(f"{self._path}: lies in this directory", "the rule holds until you quit")
+        with self._register.changing() as known:
+            known[f"{real}\n{rule}"] = "allow"
+
+    def remove(self, directory: Path, rule: str) -> bool:
+        """Forget a rule; returns whether it was kept. Raises ConfigError."""
+        if rule not in self.of(directory):
+            return False
+        with self._register.changing() as known:
+            return known.pop(f"{self._real(directory)}\n{rule}", None) is not None
+
+    def _real(self, directory: Path) -> str:
+        """The directory's real path; "" if it can't be resolved or contains the file."""
+        try:
+            real, file = real_path(Path(os.path.abspath(directory))), real_path(self._path)
+        except Unresolvable:
+            return ""
+        return "" if lies_in(file, real) else real
+
+
+def _is_rule(text: str) -> bool:
+    try:
+        parse_rule(text)
+    except ConfigError:
+        return False
+    return True
