@@ -28,6 +28,8 @@ ASYNC_ALLOWED = (
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
+    "agent/hooks.py",
+    "extensions/hooks.py",
     "runtime",
     "commands",
     "tui",
@@ -36,7 +38,8 @@ ASYNC_ALLOWED = (
     "launch.py",
     "library.py",
 )
-"""headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper asks."""
+"""headless and plain are front ends as tui is; launch holds what asyncio.run gets; the gatekeeper
+and hooks ask."""
 BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "tools/tool.py": 1}
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's."""
 

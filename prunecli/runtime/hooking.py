@@ -7,25 +7,30 @@ definition. Settings are read once, as in Claude Code: at the start, with /reloa
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prunecli.agent.approvals import Approvals
+from prunecli.agent.decide import Mailbox
 from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.policy import Policy
 from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.config import Config
 from prunecli.errors import PromptBlocked
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
+from prunecli.runtime.setup import Setup
 from prunecli.sanitize import one_line, visible
+from prunecli.session.session import Session
 
 if TYPE_CHECKING:
     from prunecli.agent.loop import Run
     from prunecli.extensions.hook_replies import Ran, Reply
     from prunecli.extensions.hook_settings import Hook
     from prunecli.extensions.hook_sources import Source
-    from prunecli.runtime.runtime import Runtime
 
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
@@ -46,6 +51,27 @@ class LastRun:
     line: str = ""
 
 
+class Host(Protocol):
+    """What hooks need of a runtime."""
+
+    setup: Setup
+    config: Config
+    gatekeeper: SessionGatekeeper
+    session: Session
+    mailbox: Mailbox
+    asker: Callable[[Asked], Awaitable[Answer]]
+
+    @property
+    def model_name(self) -> str:
+        """The model of the session."""
+        ...
+
+    @property
+    def policy(self) -> Policy:
+        """How the session is pruned."""
+        ...
+
+
 class Hooking:
     """The hooks of one runtime.
 
@@ -53,7 +79,7 @@ class Hooking:
     hold here too.
     """
 
-    def __init__(self, runtime: "Runtime", head: "Hooking | None" = None, agent: str = "") -> None:
+    def __init__(self, runtime: Host, head: "Hooking | None" = None, agent: str = "") -> None:
         self.runtime = runtime
         self.agent = agent
         self.last: dict[tuple[str, str], LastRun] = {}

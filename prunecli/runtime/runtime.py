@@ -77,8 +77,7 @@ class Runtime:
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
-        self.introduction = ""
-        self.guide = Guide()
+        self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self._provider_for = provider_for
         self._info_of = info_of
@@ -98,7 +97,7 @@ class Runtime:
         self.resuming: Resuming | None = None
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
-        self.session = self._new_session()
+        self.session: Session = self._new_session()
         self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -185,8 +184,7 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed. Canceling
-        interrupts.
+        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
@@ -255,19 +253,20 @@ class Runtime:
             self.files.before,
             Measuring(self.session, lambda: self.choices),
         )
-        run = Run(
-            self.session,
-            self.provider,
-            executor,
-            lambda: self.policy,
-            lambda: self.choices.model_settings,
-            self.mailbox,
-            self.run_limits,
-            cost=lambda usage: self.choices.price("", usage),
-            forgo=lambda field: self._refusals.add(self.model_name, field),
-            complained=self.balance.said,
+        return self.hooking.on(
+            Run(
+                self.session,
+                self.provider,
+                executor,
+                lambda: self.policy,
+                lambda: self.choices.model_settings,
+                self.mailbox,
+                self.run_limits,
+                cost=lambda usage: self.choices.price("", usage),
+                forgo=lambda field: self._refusals.add(self.model_name, field),
+                complained=self.balance.said,
+            )
         )
-        return self.hooking.on(run)
 
     def prepare(self) -> str:
         """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
