@@ -194,6 +194,8 @@ class Hooking:
 
         Failures and messages are said to the user here.
         """
+        if not self.sources:
+            return []
         from prunecli.extensions.hooks import chosen
 
         found = {

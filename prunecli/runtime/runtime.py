@@ -71,8 +71,7 @@ class Runtime:
         self.setup = setup
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.mailbox = Mailbox()
-        self.bill = Bill()
+        self.mailbox, self.bill = Mailbox(), Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
