@@ -31,6 +31,8 @@ ASYNC_ALLOWED = (
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
+    "agent/hooks.py",
+    "extensions/hooks.py",
     "runtime",
     "commands",
     "tui",

@@ -60,6 +60,7 @@ def test_the_shipped_one_uncommented_loads_too(tmp_path):
         "compaction",
         "permissions",
         "sandbox",
+        "hooks",
         "ui",
     }
 

@@ -19,7 +19,7 @@ NONE = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """List hooks with their last run; /hooks approve lets those of a project run, /hooks revoke undoes that."""
+    """List hooks and their last runs; /hooks approve lets a project's run, /hooks revoke undoes it."""
     word, _, rest = arguments.partition(" ")
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)

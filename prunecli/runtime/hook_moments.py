@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from prunecli.agent.hooks import Ruling
 from prunecli.agent.policy import HELD
@@ -24,12 +24,10 @@ from prunecli.model.events import Event, Pinned, PrunApplied, SettingChanged, Us
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 from prunecli.model.notes import GO_ON, keeps_going, notice, typed
 from prunecli.model.signals import Notice
-from prunecli.runtime.hooking import Hooking, blocked
+from prunecli.runtime.hooking import Hooking, Host, blocked
+from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
 from prunecli.tools.tool import ToolOutput
-
-if TYPE_CHECKING:
-    from prunecli.runtime.host import Host
 
 MAX_STOPS = 8
 """How often in a row hooks may keep the agent from stopping."""
@@ -213,7 +211,7 @@ def _noted(reply: Reply, text: str) -> str:
     return f"[hook {one_line(reply.name)}] {text}"
 
 
-def _without(runtime: "Host", prune: PrunApplied, kept: set[int]) -> PrunApplied:
+def _without(runtime: Host, prune: PrunApplied, kept: set[int]) -> PrunApplied:
     """A prune of the model without the edits of some entries; its memos stay only with a drop."""
     edits = tuple(edit for edit in prune.edits if edit.seq not in kept and edit.kind != "strip")
     if not any(edit.kind == "drop" for edit in edits):
@@ -221,7 +219,7 @@ def _without(runtime: "Host", prune: PrunApplied, kept: set[int]) -> PrunApplied
     return _with(runtime, prune, edits)
 
 
-def _with(runtime: "Host", prune: PrunApplied, edits: Sequence[Edit]) -> PrunApplied:
+def _with(runtime: Host, prune: PrunApplied, edits: Sequence[Edit]) -> PrunApplied:
     view = runtime.policy.view(runtime.session.context)
     return prun_applied(
         view, prune.source, edits, strategy=prune.strategy, memo=prune.memo, reason=prune.reason

@@ -18,6 +18,7 @@ from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.errors import PromptBlocked
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
+from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from prunecli.extensions.hook_replies import Ran, Reply
     from prunecli.extensions.hook_settings import Hook
     from prunecli.extensions.hook_sources import Source
-    from prunecli.runtime.host import Host
 
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
@@ -53,7 +53,7 @@ class Hooking:
     hold here too.
     """
 
-    def __init__(self, runtime: "Host", head: "Hooking | None" = None, agent: str = "") -> None:
+    def __init__(self, runtime: Host, head: "Hooking | None" = None, agent: str = "") -> None:
         self.runtime = runtime
         self.agent = agent
         self.last: dict[tuple[str, str], LastRun] = {}
@@ -168,6 +168,8 @@ class Hooking:
 
         Failures and messages are said to the user here.
         """
+        if not self.sources:
+            return []
         from prunecli.extensions.hooks import chosen
 
         found = {

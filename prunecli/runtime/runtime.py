@@ -83,13 +83,11 @@ class Runtime:
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.subagents = Subagents(self)
-        self.mailbox = Mailbox([self.subagents.due])
-        self.bill = Bill()
+        self.mailbox, self.bill = Mailbox([self.subagents.due]), Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
-        self.introduction = ""
-        self.guide = Guide()
+        self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
@@ -195,8 +193,7 @@ class Runtime:
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
         """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed. Canceling
-        interrupts.
+        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")

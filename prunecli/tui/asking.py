@@ -86,9 +86,8 @@ class Asking:
             port.command(f"/{choose.command} {choose.choices[row].value}")
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
-        panel = choice(
-            one_line(choose.title), labels, answered, leave=len(labels) - 1, about=one_line(choose.about)
-        )
+        about = "\n".join(map(one_line, choose.about.split("\n")))
+        panel = choice(one_line(choose.title), labels, answered, leave=len(labels) - 1, about=about)
         port.ask(panel)
 
 

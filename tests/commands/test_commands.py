@@ -71,7 +71,7 @@ def test_every_command_has_one_line_of_help() -> None:
 
 def test_commands_of_other_agents_are_answered_in_their_own_words(tmp_path: Path) -> None:
     runtime = start(tmp_path)
-    for name, words in (("mcp", "no MCP servers"), ("hooks", "no hooks")):
+    for name, words in (("mcp", "no MCP servers"),):
         assert words in say(list(run_line(runtime, f"/{name}")))
 
 
@@ -510,8 +510,8 @@ async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_pro
 
 def test_what_is_not_supported_is_listed_last() -> None:
     names = [command.name for command in all_commands()]
-    assert names[-2:] == ["hooks", "mcp"]
-    assert names[:-2] == sorted(names[:-2])
+    assert names[-1] == "mcp"
+    assert names[:-1] == sorted(names[:-1])
 
 
 def test_kept_rules_are_listed_and_removed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from prunecli.providers.scripted import ScriptedProvider, calls, says
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.runtime.hooked import Hooked, group, hooked, prints, special
+
+ROOT = Path(__file__).parents[2]
 
 
 def bash(command: str) -> ToolUse:
@@ -339,3 +343,46 @@ async def test_without_hooks_a_run_has_none(tmp_path: Path) -> None:
     assert not at.runtime.hooking.exist
     await at.runtime.submit("go")
     assert at.runtime.hooking.sources == ()
+
+
+def test_a_run_without_hooks_imports_nothing_of_them(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from prunecli.launch_options import Launch\n"
+        "from prunecli.runtime.make import make_runtime\n"
+        "asked = Launch(headless=True, trust=True, cwd=Path(sys.argv[1]), flags={'--model': 'demo'})\n"
+        "runtime = make_runtime(asked, {'HOME': sys.argv[1]})\n"
+        "asyncio.run(runtime.submit('hello'))\n"
+        "print([name for name in sys.modules if name.startswith('prunecli.extensions') or 'hook_' in name])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[]\n"
+
+
+async def test_an_idle_program_notifies(tmp_path: Path) -> None:
+    kept = tmp_path / "given"
+    at = hooked(tmp_path, [says("Hello.")], {"Notification": [group(f"cat > {kept}", "idle_prompt")]})
+    at.runtime.hooking.idle_seconds = 0.01
+    await at.runtime.submit("go")
+    while not kept.exists() or not kept.read_text():
+        await asyncio.sleep(0.01)
+    assert json.loads(kept.read_text())["notification_type"] == "idle_prompt"
+    await closed(at)
+
+
+async def test_a_hook_in_the_background_holds_nothing_up_and_tells_the_model_later(tmp_path: Path) -> None:
+    reply = special("PostToolUse", additionalContext="the tests pass")
+    slow = f"while ! test -e {tmp_path}/go; do sleep 0.05; done; {prints(reply)}"
+    script = [calls(bash("echo hi")), says("Done."), says("Good.")]
+    at = hooked(tmp_path, script, {"PostToolUse": [{"hooks": [{"command": slow, "async": True}]}]})
+    await at.runtime.submit("go")
+    assert at.notices() == []
+    (tmp_path / "go").touch()
+    while not at.runtime.mailbox.notices:
+        await asyncio.sleep(0.01)
+    await at.runtime.submit("and?")
+    assert at.notices() == [("hook while", "the tests pass")]
+    await closed(at)

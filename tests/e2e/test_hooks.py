@@ -1,0 +1,202 @@
+"""A public hook configuration in the program: headless, by keys, and on a model that binds its thinking."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.commands.command import Choose, run_line
+from prunecli.model.events import Pinned, Record, UserMessage
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
+from tests.e2e import public_hooks
+from tests.e2e.bound import dropped, project, session
+from tests.e2e.terminal import HAS_TMUX, Terminal
+from tests.e2e.test_twenty_turns import DEADLINE, environment
+from tests.endpoint import Call, Endpoint, Recorded, Reply, Thinking, serve
+
+PROMPT = "Ask, or / for commands"
+
+
+def script() -> list[Reply]:
+    """A run that meets every hook: a denied command, a protected file, a formatted one, and a stop too early."""
+    return [
+        Reply([Thinking("Search."), Call("bash", {"command": "grep -r x ."})]),
+        Reply([Thinking("Edit."), Call("write", {"path": ".env", "content": "KEY=1\n"})]),
+        Reply([Thinking("Write."), Call("write", {"path": "new.py", "content": "x = 1\n"})]),
+        Reply([Thinking("Done, I think."), "Done."]),
+        Reply([Thinking("Test."), "Tested, too."]),
+    ]
+
+
+def results(request: Recorded) -> list[tuple[str, bool]]:
+    """The results in a request, with whether they are errors."""
+    body: Any = json.loads(request.body)
+    blocks = [
+        block for message in body["messages"] for block in message["content"] if isinstance(block, dict)
+    ]
+    return [
+        (json.dumps(block["content"]), bool(block.get("is_error")))
+        for block in blocks
+        if block["type"] == "tool_result"
+    ]
+
+
+def check(folder: Path, last: Recorded) -> None:
+    """Everything that the hooks did is in the last request and in the folder."""
+    (grep, grep_failed), (env, env_failed), (new, new_failed) = results(last)
+    assert (grep_failed, env_failed, new_failed) == (True, True, False)
+    assert "Use 'rg' (ripgrep) instead of 'grep'" in grep
+    assert "Not allowed by a hook" in env
+    assert new
+    body = last.body.decode()
+    assert body.count("Current sprint: parser") == 1
+    assert body.count("[notice] stop hook keep_going.py") == 1
+    assert "Run the tests before you stop" in body
+    assert not (folder / ".env").exists()
+    assert (folder / "new.py").read_text() == "x = 1\n# formatted\n"
+
+
+def verified(tmp_path: Path) -> None:
+    (log,) = (tmp_path / "data" / "sessions").rglob("*.jsonl")
+    report = verify_session(log, read_log(log))
+    assert report.clean, report.lines
+
+
+def headless(tmp_path: Path, base_url: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "prunecli", "-p", "go", "--trust", "--permission-mode", "auto", *words],
+        cwd=tmp_path / "project",
+        env=environment(tmp_path, base_url),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+
+
+def test_headless_hooks_of_a_project_are_off_until_approved_and_that_is_said(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    public_hooks.write(folder)
+    with serve([Reply("Hello.")]) as endpoint:
+        done = headless(tmp_path, endpoint.base_url)
+        assert endpoint.rejected == []
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert "The hooks in .claude/settings.json do not run until you approve them" in done.stderr
+
+
+def test_headless_hooks_of_the_users_own_configuration_run(tmp_path: Path) -> None:
+    project(tmp_path / "project")
+    config = tmp_path / "home" / ".config" / "prunecli"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text(
+        '[[hooks.PreToolUse]]\nmatcher = "Bash"\n'
+        'hooks = [{type = "command", command = "echo no shell today >&2; exit 2", timeout = 5}]\n'
+        '[[hooks.UserPromptSubmit]]\nhooks = [{type = "command", command = "exit 9"}]\n'
+    )
+    with serve([Reply([Call("bash", {"command": "ls"})]), Reply("I see.")]) as endpoint:
+        done = headless(tmp_path, endpoint.base_url)
+        assert endpoint.rejected == []
+        assert "no shell today" in results(endpoint.requests[-1])[0][0]
+    assert (done.returncode, done.stdout) == (0, "I see.\n")
+    assert "UserPromptSubmit hook exit failed: exit code 9" in done.stderr
+    verified(tmp_path)
+
+
+def test_a_blocked_prompt_ends_a_headless_run_with_its_reason(tmp_path: Path) -> None:
+    project(tmp_path / "project")
+    blocks = 'hooks.UserPromptSubmit=[{"hooks":[{"type":"command","command":"echo not today >&2; exit 2"}]}]'
+    with serve() as endpoint:
+        done = headless(tmp_path, endpoint.base_url, "--set", blocks)
+        assert endpoint.requests == []
+    assert done.returncode == 1
+    assert "blocked by a hook: echo: not today" in done.stderr
+
+
+async def test_bound_thinking_survives_hooks_and_a_resumed_session_goes_on(tmp_path: Path) -> None:
+    public_hooks.write(project(tmp_path / "project"))
+    again = [Reply([Thinking("Again."), "Hello."]), Reply([Thinking("More."), "Hello again."])]
+    async with Endpoint([*script(), *again]) as endpoint:
+        sets = ("permissions.mode=auto",)
+        async with session(tmp_path, endpoint, *sets) as runtime:
+            (asked,) = run_line(runtime, "/hooks approve")
+            assert isinstance(asked, Choose)
+            run_line(runtime, f"/hooks {asked.choices[0].value}")
+            assert (await runtime.submit("go")).reason == "finished"
+            check(tmp_path / "project", endpoint.requests[-1])
+        async with session(tmp_path, endpoint, *sets, continue_last=True) as runtime:
+            assert runtime.hooking.pending is None
+            await runtime.submit("again")
+        assert endpoint.rejected == []
+        assert set(dropped(endpoint)) == {0}
+
+
+async def test_a_veto_of_a_prune_costs_no_thinking(tmp_path: Path) -> None:
+    veto = 'hooks.PrePrune=[{"hooks":[{"type":"command","command":"echo all of it >&2; exit 2"}]}]'
+    sets = (
+        *(
+            "pruning.enabled=true",
+            "pruning.strategy=pi",
+            "pruning.gate=always",
+            "pruning.pi.protected_turns=0",
+        ),
+        *("pruning.pi.prune_protect=10", "pruning.pi.prune_minimum=1", veto),
+    )
+    steps = [Reply([Thinking(f"Look at {n}."), Call("read", {"path": f"{n}.txt"})]) for n in range(4)]
+    ends = [Reply([Thinking("Enough."), "Done."]) for _ in range(2)]
+    async with Endpoint([*steps, *ends]) as endpoint:
+        async with session(tmp_path, endpoint, *sets) as runtime:
+            said: list[str] = []
+            runtime.session.subscribe(lambda event: said.append(getattr(event, "text", "")))
+            await runtime.submit("look")
+            await runtime.submit("and now?")
+            assert any("A hook keeps what would be pruned" in line for line in said)
+            assert not [r for r in runtime.session.records if isinstance(r.event, Pinned)]
+        assert endpoint.rejected == []
+        assert set(dropped(endpoint)) == {0}
+
+
+@pytest.mark.terminal
+@pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)])
+def test_hooks_by_keys(tmp_path: Path, columns: int, rows: int) -> None:
+    folder = project(tmp_path / "project")
+    public_hooks.write(folder)
+    with serve(script()) as endpoint:
+        environ = environment(tmp_path, endpoint.base_url)
+        words = ["--trust", "--permission-mode", "auto"]
+        with Terminal(words, folder, environ, columns, rows) as terminal:
+            terminal.wait_for("Run the hooks in .claude/settings.json?")
+            seen = time.monotonic()
+            terminal.wait_until(lambda _: time.monotonic() - seen > 1.5, "the question to take keys")
+            terminal.press("1")
+            terminal.wait_for("The hooks in .claude/settings.json run from now on.")
+            terminal.wait_for(PROMPT)
+            terminal.say("go")
+            terminal.wait_for("Tested, too.")
+            terminal.say("/hooks")
+            screen = terminal.wait_for("PreToolUse")
+            assert "settings.json" in screen or columns < 100
+            terminal.press("Escape")
+            terminal.wait_for(PROMPT)
+            terminal.say("/quit")
+            terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        assert endpoint.rejected == []
+        check(folder, endpoint.requests[-1])
+    verified(tmp_path)
+
+
+def test_what_hooks_said_is_in_the_log_and_not_in_the_users_words(tmp_path: Path) -> None:
+    project(tmp_path / "project")
+    says = 'hooks.UserPromptSubmit=[{"hooks":[{"type":"command","command":"echo it rains"}]}]'
+    with serve([Reply("Hello.")]) as endpoint:
+        assert headless(tmp_path, endpoint.base_url, "--set", says).returncode == 0
+    (log,) = (tmp_path / "data" / "sessions").rglob("*.jsonl")
+    records: list[Record] = read_log(log).records
+    origins = [record.event.origin for record in records if isinstance(record.event, UserMessage)]
+    assert origins == ["prompt", "command"]
