@@ -383,7 +383,9 @@ async def test_after_a_rewind_instructions_are_given_with_the_next_read(tmp_path
 
 
 async def test_after_a_compaction_instructions_are_given_with_the_next_read(tmp_path: Path) -> None:
-    script = [says("One."), *reading("a/x.txt"), says("Two."), says("A summary."), *reading("a/x.txt")]
+    long = says("A long answer, word for word. " * 300)
+    script = [says("One."), *reading("a/x.txt")[:-1], long, long, says("Not one."), says("A summary.")]
+    script += reading("a/x.txt")
     sets = ("compaction.keep_recent_turns=1", "compaction.keep_first_turns=1")
     runtime = start(tmp_path, script, sets=sets)
     put(runtime.setup.cwd / "a/x.txt", "text of a file\n" * 400)
