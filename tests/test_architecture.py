@@ -300,6 +300,14 @@ def test_importing_a_module_brings_no_more_than_it_may(module: str, may: set[str
     assert loaded(f"import {module}") & HEAVY - may == set()
 
 
+def test_a_start_imports_no_extension() -> None:
+    script = "import sys, prunecli.launch, prunecli.runtime.make; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert [one for one in done.stdout.split() if one.startswith(("prunecli.extensions", "yaml"))] == []
+
+
 def test_the_core_knows_no_clock_no_chance_and_no_environment() -> None:
     banned = {"time", "datetime", "random", "os", "asyncio", "socket", "subprocess", "threading"}
     found = {

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.regular import open_regular
-from prunecli.tools.files.secret_paths import looks_secret
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""
@@ -77,6 +76,8 @@ class Instructions:
 
     def _may_import(self, target: Path, real: str) -> bool:
         """Whether a file may be imported: text of the project, or Markdown of the user."""
+        from prunecli.tools.files.secret_paths import looks_secret  # deferred, as no start needs it
+
         if looks_secret(real) or looks_secret(str(target)):
             return False
         if self.trusted and not leads_outside(target, self.cwd):

@@ -1,19 +1,24 @@
 """What people add to a runtime as files: skills, commands, and instructions below the working directory.
 
-Nothing is looked at before the first prompt, or before the menu of commands opens. System prompt and tools of a
+Nothing is imported or looked at before the first prompt or the menu of commands. System prompt and tools of a
 session never change by it; later changes are said by notices.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from prunecli.extensions.skills import Skill
+from prunecli.model.events import UserMessage
 from prunecli.model.signals import Notice
-from prunecli.runtime.custom_commands import CustomCommands
-from prunecli.runtime.host import Host
-from prunecli.runtime.nested_instructions import NestedInstructions
-from prunecli.runtime.skills import Skills
+
+if TYPE_CHECKING:
+    from prunecli.extensions.skills import Skill
+    from prunecli.runtime.custom_commands import CustomCommands
+    from prunecli.runtime.host import Host
+    from prunecli.runtime.nested_instructions import NestedInstructions
+    from prunecli.runtime.skills import Skills
 
 _MOST_LINES = 5
 
@@ -21,14 +26,34 @@ _MOST_LINES = 5
 class Extensions:
     """The extensions of a host. `news` gives their notices."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: "Host") -> None:
         self._host = host
         self._told = set[str]()
-        parts = host.setup, lambda: host.session, host.gatekeeper
-        self.skills = Skills(*parts)
-        self.commands = CustomCommands(host, self._skill)
-        self._nested = NestedInstructions(*parts)
-        host.mailbox.news += [self.skills.due, self._nested.due]
+        host.mailbox.news.append(self._due)
+
+    @cached_property
+    def skills(self) -> "Skills":
+        """The skills."""
+        from prunecli.runtime.skills import Skills
+
+        return Skills(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
+
+    @cached_property
+    def commands(self) -> "CustomCommands":
+        """The custom commands."""
+        from prunecli.runtime.custom_commands import CustomCommands
+
+        return CustomCommands(self._host, self._skill)
+
+    @cached_property
+    def _nested(self) -> "NestedInstructions":
+        from prunecli.runtime.nested_instructions import NestedInstructions
+
+        return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
+
+    def _due(self) -> Sequence[UserMessage]:
+        """The notices that are due now."""
+        return (*self.skills.due(), *self._nested.due())
 
     @asynccontextmanager
     async def prompt(self, words: str) -> AsyncIterator[str]:
@@ -71,7 +96,7 @@ class Extensions:
                 found.setdefault(name, f"{skill.description} ({skill.owner} skill)")
         return sorted(found.items())
 
-    def _skill(self, word: str) -> Skill | None:
+    def _skill(self, word: str) -> "Skill | None":
         if not self.skills.looked:
             self.skills.look()
         skill = self.skills.by_name.get(word)

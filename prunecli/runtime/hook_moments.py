@@ -24,7 +24,7 @@ from prunecli.model.events import Event, Pinned, PrunApplied, SettingChanged, Us
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 from prunecli.model.notes import GO_ON, keeps_going, notice, typed
 from prunecli.model.signals import Notice
-from prunecli.runtime.hooking import Hooking, Host, blocked
+from prunecli.runtime.hooking import Hooking, blocked
 from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
 from prunecli.tools.tool import ToolOutput

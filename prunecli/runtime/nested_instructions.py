@@ -50,11 +50,13 @@ class NestedInstructions:
         """Note the folders of the files that calls since the last time read or changed."""
         seen = self._seen
         for item in reversed(session.context.items):
-            if item.seq <= seen:
+            results = item.exchange.results if item.exchange else ()
+            if results and results[-1].seq <= seen:
                 break
-            self._seen = max(self._seen, item.seq)
-            for folder in self._folders(item):
-                self._used[folder] = max(item.seq, self._used.get(folder, -1))
+            for result in results:
+                self._seen = max(self._seen, result.seq)
+                for folder in self._folders(result):
+                    self._used[folder] = max(result.seq, self._used.get(folder, -1))
 
     def _folders(self, item: Entry) -> Iterator[Path]:
         """The folders with instructions between the working directory and a call's file, outermost first."""
@@ -77,7 +79,7 @@ class NestedInstructions:
     def _notices(self, session: Session) -> Iterator[UserMessage]:
         live, given = set[int](), dict[str, tuple[int, str]]()
         for item in session.context.items:
-            live.add(item.seq)
+            live.update(result.seq for result in (item.exchange.results if item.exchange else ()))
             parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None
             if parts and parts[0].startswith(TITLE):
                 given[parts[0]] = item.seq, parts[1]

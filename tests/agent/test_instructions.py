@@ -1,0 +1,78 @@
+"""Imports in instruction files: what is read with them, and what is left as it is written."""
+
+from pathlib import Path
+
+from prunecli.agent.instructions import MAX_CHARS, Instructions
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def found(tmp_path: Path, text: str, *, trusted: bool = True) -> list[str]:
+    """The names of the files read for a project with this AGENTS.md, from its folder."""
+    cwd, home = tmp_path / "p", tmp_path / "home"
+    (cwd / ".git").mkdir(parents=True, exist_ok=True)
+    put(cwd / "AGENTS.md", text)
+    read = Instructions(cwd, home / ".config/prunecli", home, trusted=trusted).at_start()
+    return [path.relative_to(tmp_path).as_posix() for path, _ in read]
+
+
+def test_imports_follow_their_file_and_are_relative_to_it(tmp_path: Path) -> None:
+    put(tmp_path / "p/docs/style.md", "See @more.md.")
+    put(tmp_path / "p/docs/more.md", "@style.md again")
+    put(tmp_path / "home/.claude/mine.md", "Mine.")
+    put(tmp_path / "home/.claude/settings.json", "{}")
+    text = "Read @docs/style.md, @none.md, me@docs/more.md and @~/.claude/mine.md (@~/.claude/settings.json)"
+    assert found(tmp_path, text) == [
+        "p/AGENTS.md",
+        "p/docs/style.md",
+        "home/.claude/mine.md",
+        "p/docs/more.md",
+    ]
+
+
+def test_code_imports_nothing(tmp_path: Path) -> None:
+    for name in "abcd":
+        put(tmp_path / f"p/{name}.md", "x")
+    text = "`@a.md` and ``x ` @b.md``\n```sh\n@c.md\n```\n@d.md\n~~~\n@a.md"
+    assert found(tmp_path, text) == ["p/AGENTS.md", "p/d.md"]
+
+
+def test_imports_go_five_deep_and_stay_bounded(tmp_path: Path) -> None:
+    for number in range(9):
+        put(tmp_path / f"p/{number}.md", f"@{number + 1}.md")
+    assert found(tmp_path, "@0.md") == ["p/AGENTS.md", *(f"p/{number}.md" for number in range(5))]
+    for number in range(60):
+        put(tmp_path / f"p/many/{number}.md", "x" * 4_000)
+    names = found(tmp_path, " ".join(f"@many/{number}.md" for number in range(60)))
+    assert len(names) == 1 + MAX_CHARS // 4_000
+
+
+def test_secrets_links_out_of_the_project_and_what_is_no_text_are_not_imported(tmp_path: Path) -> None:
+    put(tmp_path / "out.md", "x")
+    put(tmp_path / "p/.env", "KEY=1")
+    put(tmp_path / "p/image", "a\0b")
+    (tmp_path / "p/link.md").symlink_to(tmp_path / "out.md")
+    (tmp_path / "p/folder").mkdir()
+    text = f"@.env @image @link.md @folder @../out.md @{tmp_path}/out.md @/etc/passwd @~nobody/x.md"
+    assert found(tmp_path, text) == ["p/AGENTS.md"]
+    assert found(tmp_path, text, trusted=False) == []
+
+
+def test_the_users_own_file_imports_only_the_users_files_where_the_project_is_not_trusted(
+    tmp_path: Path,
+) -> None:
+    home, cwd = tmp_path / "home", tmp_path / "p"
+    put(home / ".config/prunecli/AGENTS.md", f"@own.md @{cwd}/x.md")
+    own, of_project = put(home / ".config/prunecli/own.md", "Own."), put(cwd / "x.md", "Theirs.")
+
+    def read(*, trusted: bool) -> list[Path]:
+        return [path for path, _ in Instructions(cwd, home / ".config/prunecli", home, trusted).at_start()][
+            1:
+        ]
+
+    assert read(trusted=False) == [own]
+    assert read(trusted=True) == [own, of_project]

@@ -1,0 +1,419 @@
+"""Skills, custom commands and instructions of subfolders in a running session."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.commands.command import InThread, Say, Submit, Table, all_commands, offered, run_line
+from prunecli.errors import UsageError
+from prunecli.model.events import CompactionApplied, Rewound, SettingChanged, UserMessage
+from prunecli.model.messages import ToolUse
+from prunecli.model.notes import notice_parts, typed
+from prunecli.model.requests import PREAMBLE
+from prunecli.model.signals import Notice
+from prunecli.providers.scripted import calls, says
+from prunecli.runtime import Runtime
+from prunecli.tools.registry import load
+from tests.starting import start
+
+SKILL = "---\nname: {}\ndescription: {}\n---\n\nDo it well.\n"
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def skill(root: Path, name: str, description: str = "Does it.") -> Path:
+    return put(root / name / "SKILL.md", SKILL.format(name, description))
+
+
+def said(runtime: Runtime) -> list[str]:
+    """What was said to the model as the user or by notices, the first texts."""
+    events = [item.event for item in runtime.session.context.items]
+    return [typed(one) for one in events if isinstance(one, UserMessage)]
+
+
+def notices(runtime: Runtime) -> list[tuple[str, str]]:
+    events = [item.event for item in runtime.session.context.items]
+    return [parts for one in events if isinstance(one, UserMessage) and (parts := notice_parts(one))]
+
+
+def system(runtime: Runtime) -> str:
+    value = runtime.session.context.settings[PREAMBLE]
+    assert isinstance(value, dict)
+    return "\n".join(value["system"])
+
+
+def asking(runtime: Runtime, kind: str = "once") -> list[Asked]:
+    asked: list[Asked] = []
+
+    async def answer(one: Asked) -> Answer:
+        asked.append(one)
+        return Answer(kind)  # type: ignore[arg-type]
+
+    runtime.asker = answer
+    return asked
+
+
+# Skills ------------------------------------------------------------------------------------------------------
+
+
+async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_looked_at_before(
+    tmp_path: Path,
+) -> None:
+    runtime = start(tmp_path, [says("Hi.")])
+    assert not runtime.extensions.skills.looked
+    await runtime.submit("hello")
+    assert "skill" not in system(runtime).lower()
+    assert notices(runtime) == []
+
+
+async def test_skills_of_project_and_user_are_in_the_system_prompt_and_read_without_a_question(
+    tmp_path: Path,
+) -> None:
+    at = skill(tmp_path / "home/.claude/skills", "pdf", "Reads PDFs.")
+    read = [ToolUse("t1", "read", {"path": str(at)}), ToolUse("t2", "bash", {"command": f"cat {at}"})]
+    runtime = start(tmp_path, [calls(read[0]), calls(read[1]), says("Done.")])
+    skill(runtime.setup.cwd / ".prunecli/skills", "docx", "Writes letters.")
+    asked = asking(runtime)
+    await runtime.submit("go")
+    assert f"In {tmp_path}/home/.claude/skills:\n- pdf: Reads PDFs." in system(runtime)
+    assert "- docx: Writes letters." in system(runtime)
+    results = [item.whole for one in runtime.session.context.exchanges for item in one.results]
+    assert all("Do it well." in text for text in results)
+    assert len(results) == 2
+    assert asked == []
+
+
+async def test_what_lies_beside_a_skill_or_is_secret_in_it_is_asked_about(tmp_path: Path) -> None:
+    at = skill(tmp_path / "home/.claude/skills", "pdf")
+    put(tmp_path / "home/.claude/other.md", "x")
+    put(at.parent / ".env", "KEY=1")
+    (at.parent / "link").symlink_to(tmp_path / "home/.claude/other.md")
+    runtime = start(tmp_path, [says("Hi.")], sets=('permissions.deny=["read(~/.claude/skills/pdf/no.md)"]',))
+    await runtime.submit("hello")
+
+    def verdict(path: Path) -> str:
+        tool = load("read")
+        return runtime.gatekeeper.judge("read", tool.touches(tool.Input(path=str(path)))).kind
+
+    assert verdict(at) == "allow"
+    assert verdict(at.parent / "scripts/x.py") == "allow"
+    assert verdict(tmp_path / "home/.claude/other.md") == "ask"
+    assert verdict(at.parent / ".env") == "ask"
+    assert verdict(at.parent / "link") == "ask"
+    assert verdict(at.parent / "no.md") == "deny"
+
+
+async def test_a_script_of_a_skill_runs_under_the_usual_permissions(tmp_path: Path) -> None:
+    at = skill(tmp_path / "home/.claude/skills", "pdf")
+    script = put(at.parent / "scripts/run.sh", "echo ran")
+    call = ToolUse("t1", "bash", {"command": f"sh {script}"})
+    runtime = start(tmp_path, [calls(call), says("Done.")])
+    asked = asking(runtime)
+    await runtime.submit("go")
+    assert [one.call for one in asked] == [call]
+
+
+async def test_an_untrusted_project_has_no_skills_and_trust_announces_them(tmp_path: Path) -> None:
+    skill(tmp_path / "work/.claude/skills", "evil")
+    skill(tmp_path / "home/.claude/skills", "mine")
+    runtime = start(tmp_path, [says("Hi."), says("Hi.")], trusted=False)
+    await runtime.submit("hello")
+    assert "- mine: " in system(runtime)
+    assert "evil" not in system(runtime)
+    runtime.trust()
+    await runtime.submit("again")
+    assert [title for title, _ in notices(runtime)] == ["skills"]
+    assert "- evil: Does it." in notices(runtime)[0][1]
+
+
+async def test_a_skill_that_comes_changes_and_goes_is_announced_once_and_the_system_prompt_stays(
+    tmp_path: Path,
+) -> None:
+    runtime = start(tmp_path, [says(str(n)) for n in range(8)])
+    folder = runtime.setup.cwd / ".claude/skills"
+    await runtime.submit("one")
+    before = system(runtime)
+    at = skill(folder, "pdf")
+    await runtime.submit("two")
+    await runtime.submit("three")
+    assert [text for _, text in notices(runtime)] == [
+        "Skills are folders of instructions for certain tasks. When a task fits one, read its SKILL.md first and "
+        "follow it. Paths in it start at its folder.\nNew or changed skills:\n"
+        f"In {folder}:\n- pdf: Does it."
+    ]
+    put(at, SKILL.format("pdf", "Does much more."))
+    await runtime.submit("four")
+    assert "- pdf: Does much more." in notices(runtime)[-1][1]
+    at.unlink()
+    await runtime.submit("five")
+    assert notices(runtime)[-1] == ("skills", "Skills no longer there: pdf")
+    assert len(notices(runtime)) == 3
+    assert system(runtime) == before
+
+
+async def test_a_rewind_that_takes_the_notice_out_brings_it_again(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says(str(n)) for n in range(8)])
+    await runtime.submit("one")
+    end = runtime.session.records[-1].seq
+    skill(runtime.setup.cwd / ".claude/skills", "pdf")
+    await runtime.submit("two")
+    assert len(notices(runtime)) == 1
+    runtime.emit(Rewound(end))
+    assert notices(runtime) == []
+    await runtime.submit("two again")
+    assert len(notices(runtime)) == 1
+
+
+async def test_skills_lists_them_with_tokens_origin_and_problems(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    (asked,) = run_line(runtime, "/skills")
+    assert isinstance(asked, InThread)
+    (nothing,) = asked.work()
+    assert isinstance(nothing, Say)
+    assert "No skills" in nothing.text
+    skill(tmp_path / "home/.claude/skills", "pdf", "Reads \\e PDFs.")
+    skill(runtime.setup.cwd / ".claude/skills", "pdf", "Mine.")
+    put(runtime.setup.cwd / ".claude/skills/bad/SKILL.md", "---\nname: [\n  x\n---\n")
+    put(runtime.setup.cwd / ".claude/commands/a b.md", "x")
+    said, table = asked.work()
+    assert isinstance(said, Say)
+    lines = said.text.split("\n")
+    assert len(lines) == 3
+    assert "bad/SKILL.md: line 3" in lines[0]
+    assert "has the same name" in lines[1]
+    assert "a b.md: a command's name" in lines[2]
+    assert isinstance(table, Table)
+    assert [(row[0], row[4]) for row in table.rows] == [("/pdf", "Mine.")]
+    assert "tokens of names and descriptions" in table.note
+
+
+async def test_problems_are_told_once(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("a"), says("b")])
+    for number in range(9):
+        put(runtime.setup.cwd / f".claude/skills/s{number}/SKILL.md", "no front matter")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    await runtime.submit("one")
+    await runtime.submit("two")
+    assert len(told) == 6
+    assert told[-1] == "4 more files are not used: /skills lists them."
+
+
+async def test_a_skill_is_called_by_its_name(tmp_path: Path) -> None:
+    at = skill(tmp_path / "home/.claude/skills", "pdf")
+    runtime = start(tmp_path, [says("Done.")])
+    assert list(run_line(runtime, "/pdf page 2")) == [Submit("/pdf page 2")]
+    await runtime.submit("/pdf page 2")
+    assert said(runtime) == [f"Use the skill pdf: read {at} and follow it.\n\npage 2"]
+
+
+# Commands ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_command_is_offered_with_its_origin_and_becomes_a_prompt(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")])
+    put(
+        tmp_path / "home/.config/prunecli/commands/git/fix.md",
+        "---\nargument-hint: [issue]\n---\nFix $1 as in @notes.md.",
+    )
+    put(runtime.setup.cwd / "notes.md", "x")
+    rows = {name: text for name, text, _ in offered(runtime)}
+    assert rows["git:fix"] == "Fix $1 as in @notes.md. [issue] (user)"
+    assert list(run_line(runtime, "/git:fix 12")) == [Submit("/git:fix 12")]
+    await runtime.submit("/git:fix 12")
+    assert said(runtime) == ["Fix 12 as in notes.md."]
+
+
+async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")])
+    folder = runtime.setup.cwd / ".prunecli/commands"
+    (unknown,) = run_line(runtime, "/mine")
+    assert isinstance(unknown, Say)
+    for name in ("mine", "model", "review", "exit"):
+        put(folder / f"{name}.md", "Own text.")
+    assert list(run_line(runtime, "/mine")) == [Submit("/mine")]
+    names = [name for name, _, _ in offered(runtime)]
+    assert names.count("model") == names.count("review") == 1
+    assert {name for name, _, _ in offered(runtime)} >= {command.name for command in all_commands()}
+    await runtime.submit("/review")
+    assert "Own text" not in said(runtime)[0]
+
+
+async def test_words_that_are_no_command_stay_a_prompt(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done."), says("Done.")])
+    await runtime.submit("/etc/passwd is what?")
+    await runtime.submit("/nope")
+    assert said(runtime) == ["/etc/passwd is what?", "/nope"]
+
+
+async def test_a_shell_command_of_a_prompt_asks_and_its_output_is_inserted(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")])
+    put(runtime.setup.cwd / ".claude/commands/x.md", "Before\n!`touch made; echo $1 out`\nafter")
+    asked = asking(runtime)
+    await runtime.submit("/x my")
+    assert [one.call.input["command"] for one in asked] == ["touch made; echo my out"]
+    assert said(runtime) == ["Before\nmy out\n\nafter"] or said(runtime) == ["Before\nmy out\nafter"]
+    assert (runtime.setup.cwd / "made").exists()
+
+
+async def test_a_harmless_command_runs_without_a_question_and_its_output_is_bounded(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")])
+    put(runtime.setup.cwd / "long.txt", "x" * 100_000)
+    put(runtime.setup.cwd / ".claude/commands/x.md", "!`cat long.txt`")
+    asked = asking(runtime)
+    await runtime.submit("/x")
+    assert asked == []
+    assert 20_000 < len(said(runtime)[0]) < 40_000
+
+
+async def test_a_denied_shell_command_sends_nothing(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [])
+    put(runtime.setup.cwd / ".claude/commands/x.md", "!`touch made`")
+    with pytest.raises(UsageError, match=r"/x: denied: touch made \(a headless run cannot ask"):
+        await runtime.submit("/x")
+    assert said(runtime) == []
+    assert not (runtime.setup.cwd / "made").exists()
+
+
+@pytest.mark.parametrize("kind", ["plan", "untrusted", "deny", "ask"])
+async def test_allowed_tools_overrule_no_deny_rule_no_plan_mode_and_no_missing_trust(
+    tmp_path: Path, kind: str
+) -> None:
+    sets = {"deny": ('permissions.deny=["bash(touch:*)"]',), "ask": ('permissions.ask=["bash(touch:*)"]',)}
+    runtime = start(tmp_path, [], sets=sets.get(kind, ()), trusted=kind != "untrusted")
+    put(
+        tmp_path / "home/.claude/commands/x.md",
+        "---\nallowed-tools: Bash(touch:*), Edit\n---\n!`touch made`",
+    )
+    if kind == "plan":
+        runtime.set_mode("plan")
+    with pytest.raises(UsageError, match="denied"):
+        await runtime.submit("/x")
+    assert not (runtime.setup.cwd / "made").exists()
+
+
+async def test_allowed_tools_hold_for_the_run_of_the_prompt_only(tmp_path: Path) -> None:
+    touch = [ToolUse(f"t{n}", "bash", {"command": f"touch made{n}"}) for n in range(2)]
+    runtime = start(tmp_path, [calls(touch[0]), says("Done."), calls(touch[1]), says("Done.")])
+    put(runtime.setup.cwd / ".claude/commands/x.md", "---\nallowed-tools: Bash(touch:*), Nope(x)\n---\nGo.")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    asked = asking(runtime, "deny")
+    await runtime.submit("/x")
+    assert asked == []
+    assert any(("allowed-tools" in text and "Nope" in text) or "nope" in text for text in told)
+    await runtime.submit("go on")
+    assert [one.call for one in asked] == [touch[1]]
+    assert sorted(os.listdir(runtime.setup.cwd)) == [".claude", "made0"]
+
+
+async def test_a_commands_model_answers_its_run_and_then_the_sessions_again(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done."), says("Done.")])
+    before = runtime.model_name
+    put(runtime.setup.cwd / ".claude/commands/x.md", "---\nmodel: claude-haiku-4-5\n---\nGo.")
+    await runtime.submit("/x")
+    changes = [
+        record.event.value
+        for record in runtime.session.records
+        if isinstance(record.event, SettingChanged) and record.event.key == "model.name"
+    ]
+    assert changes == ["claude-haiku-4-5", before]
+    assert runtime.model_name == before
+
+
+# Instructions of subfolders ----------------------------------------------------------------------------------
+
+
+def reading(*paths: str) -> list[object]:
+    return [*(calls(ToolUse(f"t{n}", "read", {"path": path})) for n, path in enumerate(paths)), says("Done.")]
+
+
+async def test_instructions_of_a_subfolder_are_given_once_when_a_file_there_is_read(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [*reading("a/b/x.txt", "a/b/y.txt"), *reading("a/b/x.txt")])
+    work = runtime.setup.cwd
+    for name in ("a/b/x.txt", "a/b/y.txt"):
+        put(work / name, "text")
+    put(work / "a/AGENTS.md", "Outer. See @more.md and @none.md.")
+    put(work / "a/more.md", "Imported.")
+    put(work / "a/b/CLAUDE.md", "Inner.")
+    await runtime.submit("go")
+    await runtime.submit("again")
+    assert notices(runtime) == [
+        (
+            "instructions of a",
+            f'<instructions file="{work}/a/AGENTS.md">\nOuter. See @more.md and @none.md.\n</instructions>\n'
+            f'<instructions file="{work}/a/more.md">\nImported.\n</instructions>',
+        ),
+        ("instructions of a/b", f'<instructions file="{work}/a/b/CLAUDE.md">\nInner.\n</instructions>'),
+    ]
+
+
+async def test_changed_instructions_are_given_again_on_the_next_read_there(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [*reading("a/x.txt"), says("Nothing read."), *reading("a/x.txt")])
+    put(runtime.setup.cwd / "a/x.txt", "text")
+    at = put(runtime.setup.cwd / "a/AGENTS.md", "Old.")
+    await runtime.submit("go")
+    put(at, "New.")
+    await runtime.submit("talk")
+    assert len(notices(runtime)) == 1
+    await runtime.submit("read")
+    assert "New." in notices(runtime)[-1][1]
+    assert len(notices(runtime)) == 2
+
+
+async def test_after_a_rewind_instructions_are_given_with_the_next_read(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hi."), *reading("a/x.txt"), says("Nothing read."), *reading("a/x.txt")])
+    put(runtime.setup.cwd / "a/x.txt", "text")
+    put(runtime.setup.cwd / "a/AGENTS.md", "Rule.")
+    await runtime.submit("hello")
+    end = runtime.session.records[-1].seq
+    await runtime.submit("go")
+    assert len(notices(runtime)) == 1
+    runtime.emit(Rewound(end))
+    await runtime.submit("talk")
+    assert notices(runtime) == []
+    await runtime.submit("read")
+    assert len(notices(runtime)) == 1
+
+
+async def test_after_a_compaction_instructions_are_given_with_the_next_read(tmp_path: Path) -> None:
+    long = says("A long answer, word for word. " * 300)
+    script = [says("One."), *reading("a/x.txt")[:-1], long, long, says("Not one."), says("A summary.")]
+    script += reading("a/x.txt")
+    sets = ("compaction.keep_recent_turns=1", "compaction.keep_first_turns=1")
+    runtime = start(tmp_path, script, sets=sets)
+    put(runtime.setup.cwd / "a/x.txt", "text of a file\n" * 400)
+    put(runtime.setup.cwd / "a/AGENTS.md", "Rule.")
+    await runtime.submit("hello")
+    await runtime.submit("go")
+    assert len(notices(runtime)) == 1
+    await runtime.submit("two")
+    assert await runtime.compact()
+    assert any(isinstance(record.event, CompactionApplied) for record in runtime.session.records)
+    before = len(notices(runtime))
+    await runtime.submit("read again")
+    assert (before, len(notices(runtime))) == (0, 1)
+
+
+async def test_no_instructions_are_given_untrusted_from_outside_or_for_a_failed_call(tmp_path: Path) -> None:
+    runtime = start(tmp_path, reading("a/x.txt"), trusted=False)
+    put(runtime.setup.cwd / "a/x.txt", "text")
+    put(runtime.setup.cwd / "a/AGENTS.md", "Rule.")
+    await runtime.submit("go")
+    assert notices(runtime) == []
+    other = start(tmp_path, reading("a/none.txt", "link/x.txt", "../beside/x.txt", "b/x.txt"), work="other")
+    put(tmp_path / "beside/x.txt", "text")
+    put(tmp_path / "beside/AGENTS.md", "Rule.")
+    put(other.setup.cwd / "a/AGENTS.md", "Rule.")
+    put(other.setup.cwd / "b/x.txt", "text")
+    (other.setup.cwd / "b/AGENTS.md").symlink_to(tmp_path / "beside/AGENTS.md")
+    (other.setup.cwd / "link").symlink_to(tmp_path / "beside")
+    asking(other)
+    await other.submit("go")
+    assert notices(other) == []
