@@ -24,7 +24,8 @@ class SessionGatekeeper:
 
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
     treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
-    the PATH of commands, None for this process's.
+    the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
+    or ""; it is shown with a question, and decides nothing.
     """
 
     rules: Rules
@@ -37,6 +38,7 @@ class SessionGatekeeper:
     granted: tuple[str, ...] = ()
     inside: Callable[[], Inside] = Inside
     search_path: str | None = None
+    claims: Callable[[str], str] = lambda _: ""
 
     def use_rules(self, rules: Rules) -> None:
         """Replace the configured rules; rules granted in this session stay."""
@@ -63,6 +65,9 @@ class SessionGatekeeper:
 
     async def ask(self, asked: Asked) -> Answer:
         """Ask the user; the answer "always" adds the offered rule."""
+        said = next(filter(None, map(self.claims, asked.touches.calls if asked.touches else ())), "")
+        if said:
+            asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which nobody checks")
         answer = await self.asker(asked)
         if answer.kind == "always" and asked.rule:
             self.granted = (*self.granted, asked.rule)

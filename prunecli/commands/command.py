@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from prunecli.errors import PrunecliError
+from prunecli.errors import PrunecliError, ToolError
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
 
@@ -253,6 +253,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
     command = find(word)
+    if command is None and ":" in word:
+        return _server_prompt(runtime, word, arguments.strip())
     if command is None:
         known = [name for one in all_commands() for name in (one.name, *one.aliases)]
         near = get_close_matches(word, known, 1, NEAR)
@@ -266,6 +268,26 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
+
+
+def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:
+    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order, the last takes the rest."""
+    prompt = dict(runtime.servers.prompts()).get(word)
+    if prompt is None:
+        return [Say(f"No prompt named /{word}. /mcp lists the servers.", "error")]
+    try:
+        given = prompt.given(arguments)
+    except ValueError as error:
+        return [Say(f"/{word}: {error}", "error")]
+
+    def work() -> Sequence[Effect]:
+        try:
+            text = runtime.servers.prompt_text(word, given)
+        except ToolError as error:
+            return [Say(str(error), "error")]
+        return [Submit(text) if text.strip() else Say(f"/{word} is empty.")]
+
+    return [InThread(f"Getting /{word}", work)]
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:

@@ -122,9 +122,9 @@ class Schema(NamedTuple):
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
-            from prunecli.tools.registry import ALIASES, names
+            from prunecli.tools.registry import ALIASES, PAIRS, names
 
-            tools = names()
+            tools = tuple(dict.fromkeys((*PAIRS, *names())))
             for name in value:
                 if name not in tools and name not in ALIASES:
                     fault(

@@ -15,6 +15,8 @@ from prunecli.model.messages import Block, Text, plain_text
 
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
+RESOURCE = "[resource]"
+"""Begins the text of a resource that a prompt names by `@server:uri`."""
 _NOTICE = "[notice] "
 
 PLAN_NOTE = Text(
@@ -33,7 +35,7 @@ _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE
 
 def is_note(text: str) -> bool:
     """Whether a text in a user message is a note."""
-    return text.startswith((PLAN, CHANGED))
+    return text.startswith((PLAN, CHANGED, RESOURCE))
 
 
 def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -1,7 +1,7 @@
 """The touches of a call: the files that it reads and changes, the folders that it searches, the commands that it
-runs. A tool declares them for each call and `ToolStarted` records them. Permissions, snapshots and strategies depend
-on it, never on the names of tools or arguments. `named` derives it for records without it (older versions, imported
-sessions); it is the only place that knows tools by name.
+runs, the tools of MCP servers that it calls. A tool declares them for each call and `ToolStarted` records them.
+Permissions, snapshots and strategies depend on it, never on the names of tools or arguments. `named` derives it for
+records without it (older versions, imported sessions); it is the only place that knows tools by name.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ class Touches:
     `reads`: files whose content is shown; in a search, the searched path or a glob for files in it. `changes`: files
     that are created, changed or deleted; one that is also in `reads` keeps what the call does not replace.
     `searches`: folders whose names are shown and, if the call reads too, the contents of the files below. `runs`:
-    commands for bash. `outside`: why they shall run outside the sandbox, if they shall. A call without any of these
-    changes only the working context.
+    commands for bash. `outside`: why they shall run outside the sandbox, if they shall. `calls`: tools of MCP servers
+    as `server:tool`, which may do anything. A call without any of these changes only the working context.
     """
 
     reads: tuple[str, ...] = ()
@@ -26,17 +26,18 @@ class Touches:
     searches: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
         """Whether it touches nothing outside the context."""
-        return not (self.reads or self.changes or self.searches or self.runs)
+        return not (self.reads or self.changes or self.searches or self.runs or self.calls)
 
     @property
     def file(self) -> str:
         """The one file it reads or changes; "" for a search, a command, no file or several files."""
         files = {*self.reads, *self.changes}
-        return files.pop() if len(files) == 1 and not self.searches and not self.runs else ""
+        return files.pop() if len(files) == 1 and not (self.searches or self.runs or self.calls) else ""
 
     def to_json(self) -> dict[str, Json]:
         """Its object in a record, without empty fields."""

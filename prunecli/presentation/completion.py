@@ -11,7 +11,7 @@ Topic: TypeAlias = Literal["command", "file", "history"]
 SEARCHED_CHARS = 2_000
 """Characters of a history prompt that are searched and shown."""
 
-_COMMAND = re.compile(r"/([A-Za-z0-9_-]*)")
+_COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _FILE = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]*)$")
 
 
@@ -49,8 +49,8 @@ def last_mention(text: str) -> Wanted | None:
 
 
 def is_command(text: str) -> bool:
-    """Whether a prompt is a slash command: a word after the slash that is not a path."""
-    return re.match(r"/[A-Za-z][A-Za-z0-9_-]*(\s|$)", text) is not None
+    """Whether a prompt is a slash command: a word after the slash that is not a path, or `server:prompt`."""
+    return re.match(r"/([A-Za-z][A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]+)(\s|$)", text) is not None
 
 
 def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:
@@ -68,10 +68,20 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
     return list(offers.values())
 
 
-def file_offers(query: str, paths: Iterable[str], most: int = 50) -> list[Offer]:
-    """Return the matching paths, except one already typed in full."""
+def file_offers(
+    query: str, paths: Iterable[str], most: int = 50, *, resources: Sequence[str] = ()
+) -> list[Offer]:
+    """Return the matching paths, except one already typed in full, and then resources as `server:uri`.
+
+    Resources come first once a server is typed.
+    """
     found = [path for path in fuzzy.best(query, paths, most + 1) if path != query][:most]
-    return [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
+    files = [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
+    named = (
+        [one for one in fuzzy.best(query, resources, most + 1) if one != query][:most] if resources else []
+    )
+    others = [Offer(f"@{one} ", one, marks=fuzzy.spans(query, one) or ()) for one in named]
+    return [*others, *files] if ":" in query else [*files, *others]
 
 
 def _path_value(path: str) -> str:

@@ -49,6 +49,11 @@ def sheet_of(asked: Asked, read: ReadText, cwd: Path) -> Sheet:
         beside = _fields({key: value for key, value in given.items() if value not in commands})
         if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
             text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # it can be read in full there
+    elif asked.touches and asked.touches.calls:
+        arguments = given.get("arguments")
+        text = "\n".join(
+            filter(None, [*map(one_line, asked.touches.calls), _fields(arguments) if arguments else ""])
+        )
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
@@ -65,6 +70,8 @@ def _title(asked: Asked) -> str:
     touches = asked.touches or Touches()
     if touches.runs:
         return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
+    if touches.calls:
+        return "Call this MCP tool?"
     if touches.changes:
         return "Change this file?" if len(touches.changes) == 1 else "Change these files?"
     return "Read this?" if not touches.is_nothing else f"Allow {one_line(asked.call.name)}?"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
-from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
+from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.loop import Run
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
@@ -43,11 +43,12 @@ from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools, tool_changes
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done
 from prunecli.runtime.session_model import SessionModel
-from prunecli.runtime.setup import Setup, Status
+from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store, new_id, random_bytes
@@ -89,16 +90,7 @@ class Runtime:
         )
         self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
         self._task: asyncio.Task[object] | None = None
-        self.gatekeeper = SessionGatekeeper(
-            _rules(self.config),
-            self.config.permissions.mode,
-            setup.trusted,
-            setup.cwd,
-            setup.places.home,
-            (setup.places.key_file, setup.places.trust_store),
-            lambda asked: self.asker(asked),
-            search_path=setup.child_env.get("PATH"),
-        )
+        self.gatekeeper = keeper_of(setup, lambda asked: self.asker(asked))
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
@@ -107,6 +99,7 @@ class Runtime:
         self.expectations = expectations_of(setup.places)
         self.session = self._new_session()
         self._watch(self.session)
+        self.servers = RemoteServers(self)
 
     # Sessions ------------------------------------------------------------------------------------------------
 
@@ -198,7 +191,8 @@ class Runtime:
             raise UsageError("the prompt is blank", "type a prompt")
         changes = [Text(change)] if (change := self.prepare()) else []
         plan = [PLAN_NOTE] if self.gatekeeper.mode == "plan" and origin == "prompt" else []
-        content = Text(checked(words, self.choices.window)), *images, *plan, *changes
+        attached = await self.servers.attached(words) if origin == "prompt" else ()
+        content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
         self.session.emit(UserMessage(content, origin))
         return await self.go_on()
 
@@ -206,6 +200,7 @@ class Runtime:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
         self.sandbox.begin()
+        self.servers.begin()
         self._task = asyncio.current_task()
         try:
             return await self._run().run()
@@ -278,7 +273,8 @@ class Runtime:
         """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
         parts = self.setup, self.session, self.files_seen, lambda: self.choices
         confine = self.sandbox.confine(granted=granted)
-        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine)
+        servers = self.servers.in_use
+        return toolbox.tool_context(*parts, approved=approved, reads=reads, confine=confine, servers=servers)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -358,10 +354,11 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), _rules(config)
+        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), rules_of(config)
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
+        self.servers.reload()
         if self.session.context.counts.counter.name != config.pruning.estimator:
             refold(self.session, self.new_context(), self.on_session)
 
@@ -370,11 +367,7 @@ class Runtime:
         for provider in (*self._retired, *self._providers.values()):
             await provider.close()
         await self.files.close()
+        await self.servers.close()
         self.sandbox.close()
         self.drop_resuming()
         self.session.close()
-
-
-def _rules(config: Config) -> Rules:
-    permissions = config.permissions
-    return Rules(permissions.allow, permissions.ask, permissions.deny)

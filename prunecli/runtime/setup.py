@@ -1,11 +1,13 @@
 """Two values: the parts of a runtime, and the status it shows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config
@@ -45,6 +47,26 @@ class Setup:
     zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     walls: MakeWalls | None = None
+
+
+def rules_of(config: Config) -> Rules:
+    """The configured permission rules."""
+    permissions = config.permissions
+    return Rules(permissions.allow, permissions.ask, permissions.deny)
+
+
+def keeper_of(setup: Setup, asker: Callable[[Asked], Awaitable[Answer]]) -> SessionGatekeeper:
+    """The gatekeeper of a runtime with these parts."""
+    return SessionGatekeeper(
+        rules_of(setup.config),
+        setup.config.permissions.mode,
+        setup.trusted,
+        setup.cwd,
+        setup.places.home,
+        (setup.places.key_file, setup.places.trust_store),
+        asker,
+        search_path=setup.child_env.get("PATH"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

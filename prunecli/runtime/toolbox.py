@@ -1,4 +1,4 @@
-"""The model's tools by enabled name (`prun` stands for both of its calls), the context they run in, and the summaries
+"""The model's tools by enabled name (`prun` and `mcp` stand for two each), the context they run in, and the summaries
 of their calls."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,8 +16,8 @@ from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.processes.confinement import Confine
-from prunecli.tools.registry import load
-from prunecli.tools.tool import FilesSeen, Pages, Tool, ToolContext, ToolLimits, parse, touches_of
+from prunecli.tools.registry import PAIRS, load
+from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, parse, touches_of
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
@@ -25,7 +25,7 @@ def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Too
     unknown name."""
     tools: dict[str, Tool] = {}
     for name in enabled:
-        for one in ("prun", "prun_with_memo") if name == "prun" else (name,):
+        for one in PAIRS.get(name, (name,)):
             try:
                 tool = load(one)
             except ToolError as error:
@@ -75,6 +75,7 @@ def tool_context(
     approved: bool,
     reads: bool,
     confine: Confine,
+    servers: Servers | None = None,
 ) -> ToolContext:
     """The context of the next tool call: the user `approved` this very call; it only `reads`.
 
@@ -94,4 +95,5 @@ def tool_context(
         pages=_pages(session, choices()),
         confine=confine,
         approved=approved,
+        servers=servers,
     )

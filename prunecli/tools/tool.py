@@ -114,6 +114,20 @@ class Pages:
     tokens: int
 
 
+class Servers(Protocol):
+    """The MCP servers of a session, for the tools mcp_search and mcp_call."""
+
+    async def search(self, words: str) -> str:
+        """The tools found by words, with the schemas of the best, as text for the model."""
+        ...
+
+    async def call(
+        self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
+    ) -> ToolOutput:
+        """Call a server's tool. Raises ToolError if there is no result."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The resources of a call.
@@ -121,7 +135,7 @@ class ToolContext:
     Files may be changed inside `workspace`; relative paths start at `cwd`. `env` is the complete environment of child
     processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
     not finish; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts commands into the
-    sandbox, and `approved` means that the user allowed this very call.
+    sandbox, and `approved` means that the user allowed this very call; `servers` is None where none are configured.
     """
 
     workspace: Path
@@ -136,6 +150,7 @@ class ToolContext:
     pages: Pages | None = None
     confine: Confine = bare
     approved: bool = False
+    servers: Servers | None = None
 
 
 class Tool(Protocol):
@@ -218,7 +233,7 @@ def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
 
 # Schemas from types ------------------------------------------------------------------------------------------
 
-_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
 InputT = TypeVar("InputT", bound="DataclassInstance")
 
 
@@ -299,7 +314,7 @@ def _value_of(hint: Any, value: Json) -> Any:
         return float(value)
     if type(value) is not hint:
         raise ValueError(
-            f"must be {'an' if _NAMES[hint][0] == 'i' else 'a'} {_NAMES[hint]}, not {_shown(value)}"
+            f"must be {'an' if _NAMES[hint][0] in 'io' else 'a'} {_NAMES[hint]}, not {_shown(value)}"
         )
     return value
 

@@ -17,6 +17,8 @@ from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
+    from prunecli.mcp.asking import Elicitation, Reply
+    from prunecli.tui.eliciting import Eliciting
     from prunecli.tui.widgets.question import Question
 
 
@@ -36,6 +38,7 @@ class Asking:
         self._port = port
         self._program = program
         self._answer: asyncio.Future[Answer] | None = None
+        self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
         """Ask whether a call may run, and return the user's answer."""
@@ -55,6 +58,14 @@ class Asking:
             self._answer = None
             program.show_state("working")
             self._port.answered(panel)
+
+    async def elicit(self, asked: "Elicitation") -> "Reply":
+        """Ask what an MCP server wants to know."""
+        if self._eliciting is None:
+            from prunecli.tui.eliciting import Eliciting
+
+            self._eliciting = Eliciting(self._port, self._program)
+        return await self._eliciting.ask(asked)
 
     def answer(self, message: PermissionAnswered) -> None:
         """Take the answer from the panel."""

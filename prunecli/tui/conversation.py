@@ -76,7 +76,8 @@ class Conversation:
         self.typed_at = monotonic()
         self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
-        self.completer = Completer(prompt, frame.menu, _commands, str(setup.cwd))
+        parts = prompt, frame.menu, lambda: _commands(runtime), str(setup.cwd)
+        self.completer = Completer(*parts, resources=lambda: runtime.servers.resources())
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
         self.prompt_store = PromptStore(
@@ -99,6 +100,7 @@ class Conversation:
     def begin(self) -> None:
         """Show the session, and listen to it and to the user."""
         self.runtime.asker = self._asking.ask
+        self.runtime.servers.asker = self._asking.elicit
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
@@ -372,7 +374,8 @@ class Conversation:
         self.frame.app.push_screen(screen, then)
 
 
-def _commands() -> list[tuple[str, str, tuple[str, ...]]]:
+def _commands(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     from prunecli.commands.command import all_commands
 
-    return [(command.name, command.help, command.aliases) for command in all_commands()]
+    prompts = [(word, prompt.description, ()) for word, prompt in runtime.servers.prompts()]
+    return [*((command.name, command.help, command.aliases) for command in all_commands()), *prompts]

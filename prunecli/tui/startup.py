@@ -86,6 +86,9 @@ class Startup:
         else:
             if ready:
                 await asyncio.to_thread(ready)
+        if runtime.gatekeeper.trusted:
+            await asyncio.to_thread(runtime.servers.prepare)
+            runtime.servers.begin()
         self._when_idle(runtime, conversation)
 
     async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:

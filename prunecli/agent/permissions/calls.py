@@ -12,6 +12,7 @@ from prunecli.model.touches import Touches
 
 Effect = Literal["read", "edit", "run", "context", "unknown"]
 """The effect of a part: read or change files, run a command, change only the working context, or anything."""
+REMOTE = "an MCP server can do anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Call:
 
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
     is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
-    harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox.
+    harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox. For a call of a
+    server's tool, `target` is `server:tool`.
     """
 
     effect: Effect
@@ -32,6 +34,7 @@ class Call:
     readings: tuple[Reading, ...] = ()
     doubt: str = ""
     outside: str | None = None
+    target: str = ""
 
     @property
     def is_harmless(self) -> bool:
@@ -62,6 +65,7 @@ def parts_of(
         searched = _places(touches.searches, around)
         places = tuple(dict.fromkeys((*searched, *_places(read, around))))
         parts.append(Call("read", tool_name, places, searched if read else ()))
+    parts += [Call("unknown", tool_name, doubt=REMOTE, target=well_formed(one)) for one in touches.calls]
     return tuple(parts) or (Call("context", tool_name),)
 
 

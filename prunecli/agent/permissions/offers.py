@@ -34,6 +34,8 @@ def offered_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str
 
 
 def _text(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    if call.target:
+        return "" if "*" in call.target else f"mcp({call.target})"
     if call.effect == "unknown":
         return call.tool
     if call.effect == "run":

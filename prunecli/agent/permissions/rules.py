@@ -9,6 +9,7 @@
 | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
 | `bash(python3 tests/*)` | a word may be a path with wildcards, which match within one folder |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
+| `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls of MCP servers; `*` stands for any characters |
 """
 
 import re
@@ -73,22 +74,28 @@ _MAX_BETWEEN = 50
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path."""
+    """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path, `target` to mcp."""
 
     text: str
     tool: str
     line: Line | None = None
     prefix: bool = False
     pattern: str | None = None
+    target: str = ""
 
     @property
     def is_bare(self) -> bool:
         """Whether it covers every call of its tool."""
-        return self.line is None and self.pattern is None
+        return self.line is None and self.pattern is None and not self.target
 
     def names(self, effect: str, tool_name: str) -> bool:
         """Whether it can apply to a part of a call with this effect, by this tool."""
         return self.tool in ("*", tool_name.lower(), _SPEAKS_FOR.get(effect))
+
+    def names_call(self, target: str) -> bool:
+        """Whether it names this `server:tool`; names are compared exactly, `*` stands for any characters."""
+        wanted = map(re.escape, (self.target or "*").split("*"))
+        return self.tool == "mcp" and re.fullmatch(".*".join(wanted), target, re.DOTALL) is not None
 
 
 @lru_cache(maxsize=512)
@@ -102,6 +109,14 @@ def parse_rule(text: str) -> Rule:
         return Rule(text, tool)
     if not body.strip():
         raise _wrong(text, "its parentheses are empty")
+    if tool == "mcp":
+        if body.strip() != "*" and ":" not in body:
+            raise _wrong(
+                text,
+                "it must name a server and a tool",
+                "write it like mcp(github:create_issue) or mcp(github:*)",
+            )
+        return Rule(text, tool, target=body.strip())
     if tool == "bash":
         return _bash_rule(text, body.strip())
     if tool not in names():

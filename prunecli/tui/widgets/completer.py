@@ -18,13 +18,21 @@ Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
 
 
 class Completer:
-    """Completion for one prompt. `root` is the absolute folder whose files `@` offers."""
+    """Completion for one prompt. `@` offers the files of `root`, an absolute folder, and `resources`."""
 
-    def __init__(self, prompt: Prompt, menu: Menu, commands: Commands, root: str) -> None:
+    def __init__(
+        self,
+        prompt: Prompt,
+        menu: Menu,
+        commands: Commands,
+        root: str,
+        resources: Callable[[], Sequence[str]] = lambda: (),
+    ) -> None:
         self._prompt = prompt
         self._menu = menu
         self._commands = commands
         self._root = root
+        self._resources = resources
         self._topic = self._query = ""
         self._shown_for = ("", "")
         self._was_moved = False
@@ -65,7 +73,9 @@ class Completer:
         if not self._paths:
             self._open((), "Listing files …")
             await asyncio.shield(self._listing)
-        offers = await asyncio.to_thread(completion.file_offers, query, self._paths)
+        offers = await asyncio.to_thread(
+            completion.file_offers, query, self._paths, resources=self._resources()
+        )
         if (self._topic, self._query) == ("file", query) and self._dismissed != "file":
             rest = "" if self._whole else f"only the first {len(self._paths):,} files were searched"
             self._open(offers, rest or ("" if offers or query in self._paths else NO_FILE))
@@ -83,7 +93,7 @@ class Completer:
     async def completed(self, text: str) -> str:
         """Complete the last word of an unanswered prompt as Enter would have done; unchanged without a match."""
         mention = completion.last_mention(text)
-        if mention is None or not self.is_unanswered(text):
+        if mention is None or not self.is_unanswered(text) or mention.query in self._resources():
             return text
         self._left = ""
         if self._listing is None:

@@ -1,0 +1,160 @@
+"""What a server asks the user (elicitation): fields with a few kinds of values, or a page to open.
+
+The schema comes from the server, so whatever is unknown in it becomes a field of text.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from prunecli.mcp.results import in_line, plain
+from prunecli.model.messages import Json
+
+Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
+MAX_FIELDS = 20
+MAX_CHOICES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value to give. `choices` are values and labels; `default` is None without one."""
+
+    name: str
+    title: str
+    kind: Kind = "text"
+    about: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    required: bool = False
+    default: Json = None
+    least: float | None = None
+    most: float | None = None
+
+    def value(self, text: str) -> Json:
+        """The value that a typed text stands for. Raises ValueError that says what is expected."""
+        text = text.strip()
+        match self.kind:
+            case "text":
+                self._bound(len(text), "characters")
+                return text
+            case "number" | "integer":
+                number = _number(text, whole=self.kind == "integer")
+                self._bound(number, "")
+                return number
+            case "boolean":
+                if text.lower() not in ("y", "yes", "true", "n", "no", "false"):
+                    raise ValueError("expected yes or no")
+                return text.lower() in ("y", "yes", "true")
+            case "choice":
+                return self._chosen(text)
+            case "choices":
+                return [self._chosen(part.strip()) for part in text.split(",") if part.strip()]
+
+    def _bound(self, number: float, unit: str) -> None:
+        if (self.least is not None and number < self.least) or (self.most is not None and number > self.most):
+            low, high = self.least, self.most
+            bounds = [
+                f"at least {low:g}" if low is not None else "",
+                f"at most {high:g}" if high is not None else "",
+            ]
+            raise ValueError(f"expected {' and '.join(filter(None, bounds))} {unit}".strip())
+
+    def _chosen(self, text: str) -> str:
+        for value, label in self.choices:
+            if text in (value, label):
+                return value
+        raise ValueError(f"expected one of {', '.join(label for _, label in self.choices)}"[:200])
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """A server's question. Either `fields`, or a `url` to open; with neither, the user only agrees."""
+
+    server: str
+    message: str
+    fields: tuple[Field, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The user's answer; `values` only if accepted."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: Mapping[str, Json] = field(default_factory=dict)
+
+
+Elicit: TypeAlias = Callable[[Elicitation], Awaitable[Reply]]
+
+
+async def decline(_: Elicitation) -> Reply:
+    """Decline, because nobody is there to ask."""
+    return Reply("decline")
+
+
+def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
+    """The question of a form. Raises ValueError if it has too many fields."""
+    properties = schema.get("properties")
+    given = properties if isinstance(properties, Mapping) else {}
+    if len(given) > MAX_FIELDS:
+        raise ValueError(f"a form of {len(given)} fields; at most {MAX_FIELDS} are asked")
+    needed = schema.get("required")
+    required = (
+        frozenset(needed) if isinstance(needed, list) and all(isinstance(n, str) for n in needed) else ()
+    )
+    fields = [
+        _field(str(name), one if isinstance(one, Mapping) else {}, name in required)
+        for name, one in given.items()
+    ]
+    return Elicitation(server, plain(message[:4_000]).strip(), tuple(fields))
+
+
+def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
+    kind = schema.get("type")
+    title = in_line(str(schema.get("title") or name), 80)
+    choices = _choices(schema)
+    of_items = _choices(items) if isinstance(items := schema.get("items"), Mapping) else ()
+    found: Kind = "text"
+    if choices:
+        found = "choice"
+    elif kind == "array" and of_items:
+        found, choices = "choices", of_items
+    elif kind in ("number", "integer", "boolean"):
+        found = kind
+    low, high = ("minLength", "maxLength") if found == "text" else ("minimum", "maximum")
+    return Field(
+        name,
+        title,
+        found,
+        in_line(str(schema.get("description") or "")),
+        choices[:MAX_CHOICES],
+        required,
+        schema.get("default"),
+        _limit(schema.get(low)),
+        _limit(schema.get(high)),
+    )
+
+
+def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
+    """The values and labels of an enumeration, in any of the protocol's three forms."""
+    values, labels = schema.get("enum"), schema.get("enumNames")
+    if isinstance(values, list):
+        named = labels if isinstance(labels, list) and len(labels) == len(values) else values
+        return tuple((str(v), in_line(str(n), 80)) for v, n in zip(values, named, strict=True))
+    for key in ("oneOf", "anyOf"):
+        options = schema.get(key)
+        if isinstance(options, list) and all(isinstance(one, Mapping) and "const" in one for one in options):
+            return tuple(
+                (str(one["const"]), in_line(str(one.get("title", one["const"])), 80)) for one in options
+            )
+    return ()
+
+
+def _limit(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _number(text: str, *, whole: bool) -> int | float:
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        raise ValueError(f"expected a {'whole ' if whole else ''}number") from None

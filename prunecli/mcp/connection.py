@@ -1,0 +1,373 @@
+"""The connection to one server: start or reach it, list what it offers, call it, and say how it is in one line.
+
+Everything here runs in the thread of the hub. `server` is a value that other threads may read at any time. Each wait
+has an end: for connecting and for a call the definition's time limit, which progress moves on up to `MAX_WAITS`
+times; for closing a few seconds. Results are not checked against the schemas of the server, because a pattern in one
+could hold up the whole program.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from prunecli.errors import PrunecliError, ToolError
+from prunecli.mcp.asking import Elicit, Elicitation, question
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.listing import offer_of
+from prunecli.mcp.results import in_line, output_of, text_of_prompt, text_of_resource
+from prunecli.mcp.state import Offer, Server, State
+from prunecli.model.messages import Block, Json
+from prunecli.tools.tool import ToolOutput
+
+if TYPE_CHECKING:
+    from httpx2 import Auth
+    from mcp import Client
+    from mcp_types import ElicitResult, ErrorData
+
+LOG_LINES = 200
+MAX_WAITS = 10
+"""How often the time limit of a call may pass while the server reports progress."""
+CLOSE_SECONDS = 6.0
+RELIST_SECONDS = 0.2
+"""A server that changes its lists often is asked once for all changes in this time."""
+_ROUNDS = 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What connections need: where programs start and their environment; the variables of definitions; how to log in
+    at a URL; whom to ask for the server."""
+
+    cwd: Path
+    env: Mapping[str, str]
+    environ: Mapping[str, str]
+    auth: "Callable[[Definition], Auth | None]"
+    elicit: Elicit
+
+
+class Connection:
+    """One server. `changed` is called after each change of `server`."""
+
+    def __init__(self, definition: Definition, world: World, changed: Callable[[], None]) -> None:
+        self._definition = definition
+        self._world = world
+        self._changed = changed
+        self._log: deque[str] = deque(maxlen=LOG_LINES)
+        self._client: Client | None = None
+        self._over = asyncio.Event()
+        self._relist = asyncio.Event()
+        self._why = ""
+        self._status = 0
+        self._clocks: set[asyncio.Timeout] = set()
+        self.settled = asyncio.Event()
+        self.server = Server(definition.name, definition.transport, definition.origin)
+
+    # Its life ------------------------------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Connect, and stay until it is closed or lost."""
+        limit = self._definition.timeout
+        stack = AsyncExitStack()
+        try:
+            async with asyncio.timeout(limit):
+                self._client = await self._connect(stack)
+                offer = await offer_of(self._client, self._note)
+            self._become("connected", offer.left_out, offer)
+            await self._attend(self._client)
+            self._become("failed", self._why or "closed")
+        except TimeoutError:
+            self._become("failed", f"no answer within {limit:g} seconds")
+        except asyncio.CancelledError:
+            self._become("failed", self._why or "closed")
+            if not self._over.is_set():
+                raise
+        except Exception as error:  # noqa: BLE001  # whatever a server makes the SDK raise ends this connection only
+            self._fail(error)
+        finally:
+            self._client = None
+            self.settled.set()
+            await self._leave(stack)
+
+    def close(self) -> None:
+        """End the connection; `serve` returns soon."""
+        self._over.set()
+
+    async def _connect(self, stack: AsyncExitStack) -> "Client":
+        from mcp import Client
+        from mcp_types import Implementation
+
+        from prunecli import __version__
+
+        return await stack.enter_async_context(
+            Client(
+                self._transport(self._definition.expanded(self._world.environ)),
+                client_info=Implementation(name="prunecli", version=__version__),
+                elicitation_callback=self._elicited,
+                message_handler=self._heard,
+                cache=None,
+            )
+        )
+
+    def _transport(self, definition: Definition) -> AbstractAsyncContextManager[Any]:
+        if definition.transport == "stdio":
+            from prunecli.mcp.stdio import stdio_transport
+
+            cwd = self._world.cwd / Path(definition.cwd).expanduser() if definition.cwd else self._world.cwd
+            env = {**self._world.env, **definition.env}
+            argv = (definition.command, *definition.args)
+            return stdio_transport(argv, cwd=cwd, env=env, log=self._note, lost=self._lose)
+        from prunecli.mcp.http import http_transport
+
+        return http_transport(definition, auth=self._world.auth(definition), refused=self._refused)
+
+    async def _attend(self, client: "Client") -> None:
+        """Follow changes of the server's lists until the connection is over."""
+        watching = asyncio.ensure_future(self._listen(client))
+        over = asyncio.ensure_future(self._over.wait())
+        try:
+            while not self._over.is_set():
+                changed = asyncio.ensure_future(self._relist.wait())
+                await asyncio.wait({changed, over}, return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+                if self._relist.is_set() and not self._over.is_set():
+                    await asyncio.wait({over}, timeout=RELIST_SECONDS)
+                    self._relist.clear()
+                    await self._list_again(client)
+        finally:
+            watching.cancel()
+            over.cancel()
+            await asyncio.gather(watching, over, return_exceptions=True)
+
+    async def _list_again(self, client: "Client") -> None:
+        from mcp import MCPError
+
+        try:
+            async with asyncio.timeout(self._definition.timeout):
+                offer = await offer_of(client, self._note)
+        except (TimeoutError, MCPError, ValueError) as error:
+            self._note(f"the changed lists could not be read: {in_line(str(error)) or 'no answer'}")
+        else:
+            self._become("connected", offer.left_out, offer)
+
+    async def _listen(self, client: "Client") -> None:
+        """Subscribe to changes, where the protocol's version wants that; otherwise they come as notifications."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        able = client.server_capabilities
+        try:
+            async with client.listen(
+                tools_list_changed=bool(able.tools),
+                prompts_list_changed=bool(able.prompts),
+                resources_list_changed=bool(able.resources),
+            ) as events:
+                async for _ in events:
+                    self._relist.set()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            return
+
+    async def _leave(self, stack: AsyncExitStack) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await stack.aclose()
+        except TimeoutError:
+            self._note("did not close in time")
+        except Exception as error:  # noqa: BLE001  # as in `serve`
+            self._note(f"closing: {_words(error)}")
+
+    # What happens --------------------------------------------------------------------------------------------
+
+    def _become(self, state: State, why: str = "", offer: Offer | None = None) -> None:
+        kept = offer if offer is not None else self.server.offer
+        self.server = replace(self.server, state=state, why=why, offer=kept, log=tuple(self._log))
+        if state != "starting":
+            self.settled.set()
+        self._changed()
+
+    def _fail(self, error: BaseException) -> None:
+        if self._status == 401:
+            self._become("needs login", f"{self._definition.url} wants a login")
+        else:
+            status = f" (HTTP {self._status})" if self._status else ""
+            self._become("failed", self._why or f"{_words(error)}{status}")
+
+    def _note(self, line: str) -> None:
+        self._log.append(in_line(line, 500))
+        self.server = replace(self.server, log=tuple(self._log))
+
+    def _lose(self, why: str) -> None:
+        self._why = self._why or in_line(why)
+        self._over.set()
+
+    def _refused(self, status: int) -> None:
+        self._status = status
+        self._note(f"HTTP {status}")
+
+    async def _heard(self, message: Any) -> None:
+        method = getattr(message, "method", "")
+        if str(method).endswith("/list_changed"):
+            self._relist.set()
+        elif isinstance(message, Exception):
+            self._note(f"not understood: {in_line(str(message))}")
+
+    async def _elicited(self, context: Any, params: Any) -> "ElicitResult | ErrorData":  # noqa: ARG002
+        from mcp_types import INVALID_PARAMS, ElicitResult, ErrorData
+
+        name = self._definition.name
+        try:
+            if params.mode == "url":
+                asked = Elicitation(name, in_line(params.message, 1_000), url=in_line(params.url, 2_000))
+            else:
+                schema = params.requested_schema
+                asked = question(
+                    name, params.message, schema if isinstance(schema, dict) else schema.model_dump()
+                )
+        except ValueError as error:
+            return ErrorData(code=INVALID_PARAMS, message=str(error))
+        with self._clocks_stopped():
+            reply = await self._world.elicit(asked)
+        content = dict(reply.values) if reply.action == "accept" and not asked.url else None
+        return ElicitResult(action=reply.action, content=content)
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
+    ) -> ToolOutput:
+        """Call a tool. Raises ToolError if there is no result."""
+        from mcp_types import (
+            CallToolRequest,
+            CallToolRequestParams,
+            CallToolResult,
+            ErrorData,
+            InputRequiredResult,
+        )
+        from pydantic import TypeAdapter
+
+        answer_types: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
+        responses: dict[str, Any] | None = None
+        state: str | None = None
+        async with self._asking() as (client, clock):
+            for _ in range(_ROUNDS):
+                params = CallToolRequestParams(
+                    name=tool, arguments=dict(arguments), input_responses=responses, request_state=state
+                )
+                result = await client.session.send_request(
+                    CallToolRequest(params=params), answer_types, progress_callback=_reporter(clock, progress)
+                )
+                if not isinstance(result, InputRequiredResult):
+                    return output_of(result)
+                responses, state = {}, result.request_state
+                for key, wanted in (result.input_requests or {}).items():
+                    reply = await client.session.dispatch_input_request(_context(client, key), wanted)
+                    if isinstance(reply, ErrorData):
+                        raise ToolError(f"{self.server.name}: {in_line(reply.message)}")
+                    responses[key] = reply
+        raise ToolError(f"{self.server.name}:{tool} asked for input {_ROUNDS} times without a result.")
+
+    async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
+        """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
+        async with self._asking() as (client, _):
+            return text_of_resource((await client.read_resource(uri)).contents, most)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt. Raises ToolError."""
+        async with self._asking() as (client, _):
+            return text_of_prompt((await client.get_prompt(name, dict(arguments))).messages)
+
+    @asynccontextmanager
+    async def _asking(self) -> "AsyncIterator[tuple[Client, _Clock]]":
+        """A request: with a time limit, and with one line for whatever goes wrong."""
+        name, limit = self.server.name, self._definition.timeout
+        client = self._client
+        if client is None:
+            raise ToolError(f"The server {name} is not connected: {self.server.why or self.server.state}.")
+        try:
+            async with asyncio.timeout(limit) as timeout:
+                clock = _Clock(timeout, limit)
+                self._clocks.add(timeout)
+                try:
+                    yield client, clock
+                finally:
+                    self._clocks.discard(timeout)
+        except TimeoutError:
+            raise ToolError(f"The server {name} did not answer within {limit:g} seconds.") from None
+        except (ToolError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # as in `serve`
+            raise ToolError(self._failure(error)) from error
+
+    def _failure(self, error: Exception) -> str:
+        from mcp_types import CONNECTION_CLOSED
+
+        name = self.server.name
+        lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
+        words = _words(error)
+        if lost or words == "Session terminated":
+            self._lose(words)
+            return f"The connection to the server {name} was lost: {self._why}."
+        return f"{name}: {words}"
+
+    @contextlib.contextmanager
+    def _clocks_stopped(self) -> Any:
+        """Let no request run out of time while the user thinks."""
+        loop = asyncio.get_running_loop()
+        stopped = [(clock, clock.when()) for clock in self._clocks]
+        begun = loop.time()
+        for clock, _ in stopped:
+            clock.reschedule(None)
+        try:
+            yield
+        finally:
+            for clock, when in stopped:
+                if clock in self._clocks and when is not None:
+                    clock.reschedule(when + loop.time() - begun)
+
+
+class _Clock:
+    """The time limit of one request, which progress moves on."""
+
+    def __init__(self, timeout: asyncio.Timeout, limit: float) -> None:
+        self._timeout = timeout
+        self._limit = limit
+        self._last = asyncio.get_running_loop().time() + limit * MAX_WAITS
+
+    def again(self) -> None:
+        """Begin the limit again."""
+        if self._timeout.when() is not None:
+            self._timeout.reschedule(min(asyncio.get_running_loop().time() + self._limit, self._last))
+
+
+def _reporter(clock: _Clock, progress: Callable[[str], None]) -> Any:
+    async def report(done: float, total: float | None, message: str | None) -> None:
+        clock.again()
+        share = f"{done:g} of {total:g}" if total else f"{done:g}"
+        progress(f"{share}  {in_line(message)}" if message else share)
+
+    return report
+
+
+def _context(client: "Client", key: str) -> Any:
+    from mcp.client import ClientRequestContext
+
+    return ClientRequestContext(session=client.session, request_id=key)
+
+
+def _words(error: BaseException) -> str:
+    """An error in one line; of a group, its first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, PrunecliError):
+        return in_line(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {in_line(str(error.filename), 100)}"
+    if isinstance(error, OSError) and error.strerror:
+        return in_line(error.strerror)
+    return in_line(str(error)) or type(error).__name__

@@ -1,0 +1,239 @@
+"""All servers of a session, in one thread of their own with its own event loop.
+
+So nothing that a server does, and nothing that the SDK needs to read it, holds up the screen. The thread starts with
+`begin` and imports the SDK first. Other threads read `servers` at any time; their requests cross over as coroutines.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from prunecli.errors import ToolError
+from prunecli.mcp.connection import Connection, World
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.state import Server, State
+from prunecli.model.messages import Block, Json
+from prunecli.tools.tool import ToolOutput
+
+MISSING = "the extra is missing; install prunecli[mcp]"
+PATIENCE = 30.0
+"""Seconds that a request waits for a server that is starting."""
+SETTLE_SECONDS = 10.0
+"""Seconds that a search waits for servers that are starting."""
+CLOSE_SECONDS = 8.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A server that is configured. `held` keeps it from being started: it is disabled, or waits for approval."""
+
+    definition: Definition
+    held: State | None = None
+    why: str = ""
+
+
+class Hub:
+    """The servers. `changed` is called in the hub's thread after each change; `load` imports the SDK."""
+
+    def __init__(
+        self,
+        world: World,
+        changed: Callable[[], None] = lambda: None,
+        load: Callable[[], None] | None = None,
+    ) -> None:
+        self._world = world
+        self._changed = changed
+        self._load = load or _load_sdk
+        self._wanted: dict[str, Wanted] = {}
+        self._shown: dict[str, Server] = {}
+        self._running: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._problem = ""
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._lock = threading.Lock()
+
+    # For other threads ---------------------------------------------------------------------------------------
+
+    @property
+    def begun(self) -> bool:
+        """Whether servers are started as they are wanted."""
+        return self._thread is not None
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """All configured servers as they are now, in the order of their names."""
+        running, shown = dict(self._running), dict(self._shown)
+        found = {name: running[name][0].server if name in running else one for name, one in shown.items()}
+        return tuple(found[name] for name in sorted(found))
+
+    def use(self, wanted: Sequence[Wanted]) -> None:
+        """Have exactly these servers: start what is new or changed, end what is gone or held."""
+        new = {one.definition.name: one for one in wanted}
+        with self._lock:
+            before, self._wanted = self._wanted, new
+            for name in [*before, *new]:
+                if new.get(name) != before.get(name):
+                    self._show(name)
+                    self._submit(self._apply, name)
+
+    def begin(self) -> None:
+        """Start the servers in the background. Does nothing without servers, or the second time."""
+        with self._lock:
+            if self._thread is None and any(one.held is None for one in self._wanted.values()):
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._run, args=(self._loop,), name="mcp", daemon=True)
+                self._thread.start()
+
+    def restart(self, name: str) -> None:
+        """Connect again, whatever the state."""
+        self._submit(self._apply, name)
+
+    def send(self, request: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run a request in the hub's thread. Raises ToolError if no server was ever started."""
+        if self._loop is None or self._loop.is_closed():
+            request.close()
+            raise ToolError("No MCP server is running.")
+        return asyncio.run_coroutine_threadsafe(request, self._loop)
+
+    async def ask(self, request: Coroutine[Any, Any, T]) -> T:
+        """The same for a coroutine of another thread. Canceling it cancels the request."""
+        return await asyncio.wrap_future(self.send(request))
+
+    def close(self) -> None:
+        """End all servers; waits some seconds at most."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        with self._lock:
+            self._wanted = {}
+        if thread.is_alive():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(CLOSE_SECONDS)
+
+    # Requests, in the hub's thread ---------------------------------------------------------------------------
+
+    async def settled(self, seconds: float = SETTLE_SECONDS) -> None:
+        """Wait until no server is starting, some seconds at most."""
+        waits = [asyncio.ensure_future(one.settled.wait()) for one, _ in self._running.values()]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=seconds)
+            for wait in late:
+                wait.cancel()
+
+    async def call(
+        self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
+    ) -> ToolOutput:
+        """Call a tool of a server. Raises ToolError."""
+        connection = await self._connected(server)
+        if all(tool != one.name for one in connection.server.offer.tools):
+            raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
+        return await connection.call(tool, arguments, progress)
+
+    async def read(self, server: str, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
+        """Read a resource. Raises ToolError."""
+        return await (await self._connected(server)).read(uri, most)
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt. Raises ToolError."""
+        return await (await self._connected(server)).prompt(name, arguments)
+
+    async def _connected(self, name: str) -> Connection:
+        """The connection, started again if it was lost. Raises ToolError."""
+        if name not in self._running:
+            shown = {one.name: one for one in self.servers}
+            if name in shown:
+                raise ToolError(
+                    f"The server {name} is not available: {shown[name].why or shown[name].state}."
+                )
+            known = ", ".join(shown) or "none"
+            raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")
+        connection, task = self._running[name]
+        if task.done() and connection.server.offer.tools:
+            await self._apply(name, lost=True)
+            connection, task = self._running[name]
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await connection.settled.wait()
+        except TimeoutError:
+            raise ToolError(f"The server {name} is still starting. Try again later.") from None
+        return connection
+
+    # Its thread ----------------------------------------------------------------------------------------------
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.set_exception_handler(lambda *_: None)  # a defect of a server has been said by its connection
+        try:
+            self._load()
+        except ImportError:
+            self._problem = MISSING
+        with self._lock:
+            for name in self._wanted:
+                loop.create_task(self._apply(name))
+        try:
+            loop.run_forever()
+            loop.run_until_complete(self._end_all())
+        finally:
+            loop.close()
+
+    def _submit(self, work: Callable[[str], Coroutine[Any, Any, None]], name: str) -> None:
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(work(name), loop)
+
+    def _show(self, name: str) -> None:
+        """Show a server that has no connection."""
+        wanted = self._wanted.get(name)
+        if wanted is None:
+            self._shown.pop(name, None)
+            return
+        definition = wanted.definition
+        state: State = wanted.held or ("failed" if self._problem else "starting")
+        why = wanted.why or (self._problem if wanted.held is None else "")
+        self._shown[name] = Server(name, definition.transport, definition.origin, state, why)
+
+    async def _apply(self, name: str, *, lost: bool = False) -> None:
+        """Bring one server in line with what is wanted; with `lost`, only if its connection is over."""
+        async with self._locks[name]:
+            if lost and not self._running[name][1].done():
+                return
+            await self._stop(name)
+            self._show(name)
+            wanted = self._wanted.get(name)
+            if wanted is not None and wanted.held is None and not self._problem:
+                connection = Connection(wanted.definition, self._world, self._changed)
+                self._running[name] = connection, asyncio.ensure_future(connection.serve())
+            self._changed()
+
+    async def _stop(self, name: str) -> None:
+        if name in self._running:
+            connection, task = self._running.pop(name)
+            connection.close()
+            if not connection.settled.is_set():
+                task.cancel()
+            await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+
+    async def _end_all(self) -> None:
+        await asyncio.gather(*(self._stop(name) for name in list(self._running)), return_exceptions=True)
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=1.0)
+
+
+def _load_sdk() -> None:
+    """Import the SDK, and keep its log off the terminal."""
+    import mcp
+
+    logger = logging.getLogger(mcp.__name__)
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False

@@ -1,0 +1,139 @@
+"""What servers send, as content of this program: bounded, and without control characters."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, assert_never
+
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Block, Image, Json, Text
+from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of
+from prunecli.tools.tool import NO_OUTPUT, ToolOutput, bounded
+
+if TYPE_CHECKING:
+    from mcp_types import (
+        BlobResourceContents,
+        CallToolResult,
+        ContentBlock,
+        PromptMessage,
+        TextResourceContents,
+    )
+
+MAX_BLOCKS = 100
+"""Blocks of one result; the rest is counted."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """The text without control characters other than tab and line feed."""
+    return well_formed(_CONTROL.sub("", text.replace("\r\n", "\n")))
+
+
+def in_line(text: str, most: int = 200) -> str:
+    """The beginning of a text, in one line."""
+    line = " ".join(plain(text[: most * 4]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def output_of(result: "CallToolResult") -> ToolOutput:
+    """The result of a call. Structured content is added where no text repeats it."""
+    content = _blocks(result.content)
+    if result.structured_content is not None and not _says(content, result.structured_content):
+        content.append(Text(plain(json.dumps(result.structured_content, ensure_ascii=False))))
+    return ToolOutput(tuple(content) or (Text(NO_OUTPUT),), bool(result.is_error))
+
+
+def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
+    """The messages of a prompt as one text. An image is named; with two speakers, each is."""
+    both = len({message.role for message in messages}) > 1
+    parts = []
+    for message in messages[:MAX_BLOCKS]:
+        blocks = _blocks([message.content])
+        text = "\n".join(one.text if isinstance(one, Text) else "(an image, left out)" for one in blocks)
+        parts.append(f"{message.role.capitalize()}: {text}" if both else text)
+    return "\n\n".join(filter(None, parts))
+
+
+def text_of_resource(
+    contents: "Iterable[TextResourceContents | BlobResourceContents]", most: int
+) -> tuple[str, tuple[Block, ...]]:
+    """The text of a resource, at most `most` bytes, and its images."""
+    texts, images = list[str](), list[Block]()
+    for one in contents:
+        block = _resource(one, headed=False)
+        if isinstance(block, Text):
+            texts.append(block.text)
+        else:
+            images.append(block)
+    return bounded("\n".join(texts), most), tuple(images[:MAX_BLOCKS])
+
+
+def _blocks(content: "Sequence[ContentBlock]") -> list[Block]:
+    found = [_block(one) for one in content[:MAX_BLOCKS]]
+    if len(content) > MAX_BLOCKS:
+        found.append(Text(f"[{len(content) - MAX_BLOCKS} more parts left out]"))
+    return found
+
+
+def _block(block: "ContentBlock") -> Block:
+    match block.type:
+        case "text":
+            return Text(plain(block.text))
+        case "image":
+            return _image(block.data, block.mime_type)
+        case "audio":
+            return Text(f"[audio, {in_line(block.mime_type, 40)}, left out]")
+        case "resource_link":
+            about = f": {in_line(block.description)}" if block.description else ""
+            return Text(f"[resource {in_line(block.uri)} ({in_line(block.name)}){about}]")
+        case "resource":
+            return _resource(block.resource, headed=True)
+        case _:
+            assert_never(block)
+
+
+def _resource(contents: "TextResourceContents | BlobResourceContents", *, headed: bool) -> Block:
+    text = getattr(contents, "text", None)
+    head = f"[resource {in_line(contents.uri)}]\n" if headed else ""
+    if isinstance(text, str):
+        return Text(head + plain(text))
+    kind = contents.mime_type or ""
+    blob: str = getattr(contents, "blob", "")
+    if kind.startswith("image/"):
+        return _image(blob, kind)
+    return Text(
+        f"{head}[{len(blob) * 3 // 4:,} bytes, {in_line(kind, 40) or 'of an unknown kind'}, left out]"
+    )
+
+
+def _image(data: str, kind: str) -> Block:
+    """The image if the endpoint takes it, else a line that says why not."""
+    if len(data) > MAX_BASE64:
+        return Text(f"[an image of {len(data) * 3 // 4:,} bytes, too large]")
+    try:
+        header = header_of(base64.b64decode(data, validate=True))
+    except (ValueError, binascii.Error) as error:
+        return Text(f"[an image that cannot be shown ({in_line(kind, 40)}): {error}]")
+    if max(header.width, header.height) > MAX_PIXELS:
+        return Text(f"[an image of {header.width} x {header.height} pixels, too large]")
+    return Image(header.media_type, data, header.width, header.height)
+
+
+def _says(content: Sequence[Block], value: Json) -> bool:
+    """Whether a text of the content is this value, as the protocol asks of servers.
+
+    The SDK wraps a value that is no object as `result`.
+    """
+    values = [value, value["result"]] if isinstance(value, dict) and value.keys() == {"result"} else [value]
+    for block in content:
+        if isinstance(block, Text):
+            if block.text in values:
+                return True
+            try:
+                if json.loads(block.text) in values:
+                    return True
+            except (ValueError, RecursionError):
+                continue
+    return False

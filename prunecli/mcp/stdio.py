@@ -1,0 +1,265 @@
+"""The transport of a server that is a program: a line of JSON for each message, with limits on both sides.
+
+The SDK's own keeps a line of any length and reads no standard error. Here a message that is too long is dropped while
+it comes, and the call it would have answered fails; lines that are no messages go to the log.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+MAX_MESSAGE = 8_000_000
+"""Bytes of one message."""
+MAX_DROPPED = 512_000_000
+"""Bytes of one message after which the server is given up: nothing is read from it any more."""
+MAX_NOISE = 20_000_000
+"""Bytes of lines that are no messages, since the last message, after which the server is given up. Each line counts
+`_LINE_BYTES` more."""
+_LINE_BYTES = 200
+_LOGGED_NOISE = 5_000
+"""Of these bytes the first are logged."""
+MAX_LOG_LINE = 500
+CHUNK = 65_536
+GRACE = 1.5
+"""Seconds that a server has to end after its input was closed, and again after SIGTERM."""
+_END = 512
+"""Bytes kept of both ends of a message that is too long, to find the call that it answers."""
+_ID_FIRST = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
+_ID_LAST = re.compile(
+    rb'[}\]"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*'
+    rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$'
+)
+
+Log = Callable[[str], None]
+
+
+class Flooded(Exception):
+    """The server sent more than is read. The message says what."""
+
+
+class Lines:
+    """Splits what arrives into lines, and drops those that are too long.
+
+    `feed` returns the lines that are complete; a dropped one is returned as the id of the call that it answers.
+    Raises Flooded for a line that cannot be matched with a call, or does not end.
+    """
+
+    def __init__(self, most: int = MAX_MESSAGE) -> None:
+        self._most = most
+        self._parts: list[bytes] = []
+        self._length = 0
+        self._head = self._tail = b""
+
+    def feed(self, data: bytes) -> list[bytes | int]:
+        """Take a chunk."""
+        found: list[bytes | int] = []
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._add(end)
+            if self._length:
+                found.append(self._take())
+        self._add(rest)
+        return found
+
+    def _add(self, part: bytes) -> None:
+        self._length += len(part)
+        if self._length <= self._most:
+            if part:
+                self._parts.append(part)
+            return
+        if self._parts:
+            whole = b"".join(self._parts)
+            self._head, self._tail, self._parts = whole[:_END], whole[-_END:], []
+        elif not self._head:
+            self._head = part[:_END]
+        self._tail = (self._tail + part[-_END:])[-_END:]
+        if self._length > MAX_DROPPED:
+            raise Flooded(f"sent a message of more than {MAX_DROPPED // 1_000_000} MB")
+
+    def _take(self) -> bytes | int:
+        parts, length = self._parts, self._length
+        head, tail = self._head, self._tail
+        self._parts, self._length, self._head, self._tail = [], 0, b"", b""
+        if length <= self._most:
+            return b"".join(parts)
+        answered = _ID_FIRST.search(head) or _ID_LAST.search(tail)
+        if answered is None:
+            raise Flooded(
+                f"sent a message of {length / 1e6:.0f} MB; at most {self._most // 1_000_000} MB are read"
+            )
+        return int(answered[1])
+
+
+@asynccontextmanager
+async def stdio_transport(
+    argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], log: Log, lost: Callable[[str], None]
+) -> AsyncGenerator["TransportStreams", None]:
+    """Start the program and yield its streams; end it, with all it started, on the way out.
+
+    `lost` hears why the connection ended, if it ends by itself. Raises OSError if the program cannot be started.
+    """
+    import anyio
+    from mcp.shared.message import SessionMessage
+
+    # no await between the start and the try: a cancellation there would leave the program behind
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=cwd,
+        env=dict(env),
+        start_new_session=True,
+    )
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    given, output, errors = process.stdin, process.stdout, process.stderr
+    if given is None or output is None or errors is None:
+        raise OSError("the program was started without pipes")
+    tasks = [
+        asyncio.ensure_future(_read_messages(process, output, incoming, log, lost)),
+        asyncio.ensure_future(_write_messages(given, outgoing, incoming)),
+        asyncio.ensure_future(_read_log(errors, log)),
+    ]
+    try:
+        yield read, write
+    finally:
+        for task in tasks[:2]:
+            task.cancel()
+        given.close()
+        await asyncio.shield(_end(process, output, tasks))
+        for stream in (incoming, read, write, outgoing):
+            stream.close()
+
+
+async def _read_messages(
+    process: asyncio.subprocess.Process,
+    output: asyncio.StreamReader,
+    incoming: Any,
+    log: Log,
+    lost: Callable[[str], None],
+) -> None:
+    import anyio
+
+    lines, noise = Lines(), 0
+    try:
+        while data := await output.read(CHUNK):
+            for line in lines.feed(data):
+                message = _message(line)
+                if message is None:
+                    if noise < _LOGGED_NOISE:
+                        log(f"not a message: {bytes(line)[:MAX_LOG_LINE].decode('utf-8', 'replace')}")
+                    noise += len(bytes(line)) + _LINE_BYTES
+                    if noise > MAX_NOISE:
+                        raise Flooded("writes to its standard output what is no message")
+                else:
+                    noise = 0
+                    await incoming.send(message)
+            await asyncio.sleep(0)
+        await _exited(process, 0.5)
+        lost(_end_in_words(process.returncode))
+    except Flooded as flood:
+        lost(str(flood))
+    except (OSError, ValueError) as error:
+        lost(f"its output cannot be read: {error}")
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+        pass  # nobody reads any more
+    finally:
+        incoming.close()
+
+
+def _message(line: bytes | int) -> Any:
+    """The message of a line, None for noise. A dropped line becomes the error that answers its call."""
+    from mcp.shared.message import SessionMessage
+    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+    if isinstance(line, int):
+        error = ErrorData(
+            code=INTERNAL_ERROR,
+            message=f"the answer is longer than {MAX_MESSAGE // 1_000_000} MB and was dropped",
+        )
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=line, error=error))
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return None
+
+
+async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: Any) -> None:
+    try:
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            given.write(text.encode("utf-8", "replace") + b"\n")
+            await given.drain()
+    except (OSError, RuntimeError):
+        incoming.close()  # nothing that waits for an answer gets one
+
+
+async def _read_log(errors: asyncio.StreamReader, log: Log) -> None:
+    """Read standard error, so that the server never waits for a reader."""
+    rest = b""
+    while data := await errors.read(CHUNK):
+        *lines, rest = (rest + data[-CHUNK:]).split(b"\n")
+        rest = rest[:MAX_LOG_LINE]
+        for line in lines[-100:]:
+            log(line[:MAX_LOG_LINE].decode("utf-8", "replace"))
+    if rest:
+        log(rest.decode("utf-8", "replace"))
+
+
+async def _end(
+    process: asyncio.subprocess.Process, output: asyncio.StreamReader, tasks: Sequence["asyncio.Task[None]"]
+) -> None:
+    """End a process group whose input is closed, first gently."""
+    drain = asyncio.ensure_future(_drain(output))
+    for number in (None, signal.SIGTERM, signal.SIGKILL):
+        if number is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+        if await _exited(process, GRACE):
+            break
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # whatever it started in its group
+    for task in (*tasks, drain):
+        task.cancel()
+    await asyncio.gather(*tasks, drain, return_exceptions=True)
+    transport = getattr(
+        process, "_transport", None
+    )  # else it is closed, with a warning, when it is collected
+    if transport is not None:
+        transport.close()
+
+
+async def _exited(process: asyncio.subprocess.Process, seconds: float) -> bool:
+    """Whether it ends in time. `Process.wait` would also wait for what it started, which may hold its pipes."""
+    until = asyncio.get_running_loop().time() + seconds
+    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    return process.returncode is not None
+
+
+async def _drain(output: asyncio.StreamReader) -> None:
+    """Throw away what a server still writes, so that it can end."""
+    with contextlib.suppress(RuntimeError):
+        while await output.read(CHUNK):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
+def _end_in_words(code: int | None) -> str:
+    if code is None:
+        return "closed its standard output"
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+    return f"exited with code {code}"

@@ -1,0 +1,261 @@
+"""The MCP servers of a runtime: which ones, when they start, and what the model hears of them.
+
+They start in the background with the first request, or after the first frame of a screen, and only in a trusted
+directory, because elsewhere no call may run. The system prompt and the tools never name them: a notice does, once
+they have started, and again when one is added, lost or back.
+"""
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from prunecli.errors import ToolError
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Block, Json, Text
+from prunecli.model.notes import RESOURCE, notice, told
+from prunecli.runtime.preamble import known_tools
+from prunecli.tools.tool import ToolOutput
+
+if TYPE_CHECKING:
+    from prunecli.mcp.asking import Elicit, Elicitation, Reply
+    from prunecli.mcp.connection import World
+    from prunecli.mcp.hub import Hub, Wanted
+    from prunecli.mcp.state import RemotePrompt, Server
+    from prunecli.runtime.runtime import Runtime
+
+TITLE = "MCP servers"
+NONE_LEFT = "There are none any more."
+HOW = "mcp_search finds their tools, mcp_call calls one."
+START_SECONDS = 20.0
+"""Seconds after which a server that is still starting no longer holds back the notice about the others."""
+_MENTION = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@:]+):([^\s@]+)")
+MAX_ATTACHED = 100_000
+"""Bytes of the text of one resource."""
+
+
+class RemoteServers:
+    """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
+
+    `load` returns the configured servers; it is called when they are first needed, and again by `reload`.
+    """
+
+    def __init__(self, runtime: "Runtime", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
+        self._runtime = runtime
+        self.load = load or (lambda: configured(runtime))
+        self.asker: Elicit | None = None
+        self._hub: Hub | None = None
+        self._main: asyncio.AbstractEventLoop | None = None
+        self._wanted: Sequence[Wanted] | None = None
+        self._disabled: dict[str, bool] = {}
+        self._begun_at = 0.0
+        self._lock = threading.Lock()
+        runtime.mailbox.news.append(self.news)
+        runtime.gatekeeper.claims = self.claims
+
+    # Their life ----------------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> "tuple[Server, ...]":
+        """All configured servers as they are now; none before `prepare`."""
+        return self._hub.servers if self._hub else ()
+
+    @property
+    def in_use(self) -> "RemoteServers | None":
+        """For the context of a call: itself if servers are configured."""
+        return self if self._wanted else None
+
+    def prepare(self) -> None:
+        """Find out which servers are configured. Reads a few files the first time; any thread may call it."""
+        with self._lock:
+            if self._wanted is None:
+                self._use(self.load())
+
+    def begin(self) -> None:
+        """Start them in the background, if the directory is trusted. Called in the loop of the front end."""
+        if self._runtime.gatekeeper.trusted:
+            self.prepare()
+            if self._hub is not None:
+                self._main = asyncio.get_running_loop()
+                self._begun_at = self._begun_at or time.monotonic()
+                self._hub.begin()
+
+    def reload(self) -> None:
+        """Read the configuration again, and start or end what changed."""
+        if self._wanted is not None:
+            self._use(self.load())
+            if self._hub is not None and self._begun_at:
+                self._hub.begin()
+
+    def _use(self, wanted: "Sequence[Wanted]") -> None:
+        self._wanted = wanted
+        if not wanted and self._hub is None:
+            return
+        from prunecli.mcp.hub import Hub, Wanted
+
+        if self._hub is None:
+            self._hub = Hub(self._world())
+        off = self._disabled
+        self._hub.use(
+            [
+                Wanted(one.definition, "disabled", "off in this session")
+                if off.get(one.definition.name)
+                else one
+                for one in wanted
+            ]
+        )
+
+    def _world(self) -> "World":
+        from prunecli.mcp.connection import World
+
+        setup = self._runtime.setup
+        return World(setup.cwd, setup.approved_env, setup.environ, lambda _: None, self._elicit)
+
+    async def close(self) -> None:
+        """End all servers."""
+        if self._hub is not None:
+            await asyncio.to_thread(self._hub.close)
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until no server is starting, some seconds at most."""
+        if self._hub is not None and self._hub.begun:
+            await self._hub.ask(self._hub.settled(seconds))
+
+    # Asked by the user ---------------------------------------------------------------------------------------
+
+    def named(self, name: str) -> "Server | None":
+        """A server by its name."""
+        return next((one for one in self.servers if one.name == name), None)
+
+    def restart(self, name: str) -> None:
+        """Connect again."""
+        if self._hub is not None:
+            self._hub.restart(name)
+
+    def switch(self, name: str, *, on: bool) -> None:
+        """Turn a server off or on for this session."""
+        self._disabled[name] = not on
+        self.reload()
+
+    def prompts(self) -> "list[tuple[str, RemotePrompt]]":
+        """The prompts of the connected servers, as `server:prompt` and what is known of it."""
+        return [
+            (f"{one.name}:{prompt.name}", prompt)
+            for one in self.servers
+            if one.state == "connected"
+            for prompt in one.offer.prompts
+        ]
+
+    def resources(self) -> list[str]:
+        """The resources of the connected servers, as `server:uri`."""
+        return [
+            f"{one.name}:{resource.uri}"
+            for one in self.servers
+            if one.state == "connected"
+            for resource in one.offer.resources
+        ]
+
+    def prompt_text(self, word: str, arguments: Mapping[str, str]) -> str:
+        """The text of `server:prompt`; waits for the server, so call it in a thread. Raises ToolError."""
+        server, _, name = word.partition(":")
+        hub = self._running()
+        return hub.send(hub.prompt(server, name, arguments)).result()
+
+    async def attached(self, words: str) -> tuple[Block, ...]:
+        """What `@server:uri` in a prompt names: a text for each, and its images."""
+        known = {one.name for one in self.servers}
+        found = dict.fromkeys(
+            (match[1], match[2].rstrip(".,;!?)]}\"'`"))
+            for match in _MENTION.finditer(words)
+            if match[1] in known
+        )
+        blocks: list[Block] = []
+        for server, uri in found:
+            head = f"{RESOURCE} {server}:{uri}"
+            try:
+                text, images = await self._running().ask(self._running().read(server, uri, MAX_ATTACHED))
+            except ToolError as error:
+                blocks.append(Text(f"{head}\n(could not be read: {error})"))
+            else:
+                blocks += [Text(f"{head}\n{text}"), *images]
+        return tuple(blocks)
+
+    # For the tools -------------------------------------------------------------------------------------------
+
+    async def search(self, words: str) -> str:
+        """The tools found by words, with the schemas of the best."""
+        from prunecli.mcp import catalogue
+
+        if self._hub is not None and self._hub.begun:
+            await self._hub.ask(self._hub.settled())
+        missing = [_line(one) for one in self.servers if one.state != "connected"]
+        found = catalogue.search(words, catalogue.listed(self.servers))
+        return catalogue.in_words(found, f"Not connected: {'; '.join(missing)}" if missing else "")
+
+    async def call(
+        self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
+    ) -> ToolOutput:
+        """Call a server's tool. Raises ToolError if there is no result."""
+        loop = asyncio.get_running_loop()
+
+        def tell(text: str) -> None:
+            loop.call_soon_threadsafe(progress, text)
+
+        hub = self._running()
+        return await hub.ask(hub.call(server, tool, arguments, tell))
+
+    def _running(self) -> "Hub":
+        if self._hub is None:
+            raise ToolError("No MCP server is running.")
+        return self._hub
+
+    def claims(self, target: str) -> str:
+        """What a server says of the effects of its tool `server:tool`, or ""."""
+        server, _, name = target.partition(":")
+        found = self.named(server)
+        tools = found.offer.tools if found else ()
+        return next((one.claims for one in tools if one.name == name), "")
+
+    # What is told --------------------------------------------------------------------------------------------
+
+    def news(self) -> Sequence[UserMessage]:
+        """The notice about the servers, if the model does not know it yet."""
+        context = self._runtime.session.context
+        if self._wanted is None or "mcp_call" not in known_tools(context, self._runtime.tools):
+            return ()
+        items = (item.event for item in reversed(context.items) if item.kind == "command")
+        known = told((one for one in items if isinstance(one, UserMessage)), TITLE)
+        if not self.servers:
+            return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
+        waits = time.monotonic() < self._begun_at + START_SECONDS
+        if known is not None and waits and any(one.state == "starting" for one in self.servers):
+            return ()
+        text = "\n".join([*map(_line, self.servers), HOW])
+        return () if text == known else (notice(TITLE, text, kept=True),)
+
+    async def _elicit(self, asked: "Elicitation") -> "Reply":
+        """Ask in the loop of the front end; this runs in the hub's thread."""
+        from prunecli.mcp.asking import decline
+
+        main, asker = self._main, self.asker
+        if asker is None or main is None or not main.is_running():
+            return await decline(asked)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_answer(asker, asked), main))
+
+
+async def _answer(asker: "Callable[[Elicitation], Awaitable[Reply]]", asked: "Elicitation") -> "Reply":
+    return await asker(asked)
+
+
+def _line(server: "Server") -> str:
+    count = len(server.offer.tools)
+    if server.state == "connected":
+        return f"{server.name}: {count} {'tool' if count == 1 else 'tools'}"
+    return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
+
+
+def configured(runtime: "Runtime") -> "Sequence[Wanted]":
+    """The servers of the configuration and the project."""
+    return ()

@@ -1,0 +1,49 @@
+"""mcp_call: call a tool of an MCP server."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
+from prunecli.tools.mcp_search import NO_SERVERS
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
+
+
+@dataclass(frozen=True, slots=True)
+class McpCallInput:
+    """The model's input."""
+
+    server: str
+    tool: str
+    arguments: Annotated[dict, "as its schema says"] = field(default_factory=dict)  # type: ignore[type-arg]
+
+
+class McpCall:
+    """The call. What a server's tool does is unknown, so each call is asked about unless a rule names it."""
+
+    name: ClassVar[str] = "mcp_call"
+    description: ClassVar[str] = "Call a tool of an MCP server, found with mcp_search."
+    parallel: ClassVar[bool] = False
+    Input: ClassVar[type] = McpCallInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """`server:tool`, and the arguments."""
+        arguments = given.get("arguments")
+        words = (
+            " ".join(f"{name}={in_one_line(value)}" for name, value in arguments.items())
+            if isinstance(arguments, dict)
+            else ""
+        )
+        return f"{in_one_line(given.get('server'))}:{in_one_line(given.get('tool'))} {words}".rstrip()
+
+    def touches(self, given: McpCallInput) -> Touches:
+        """The server's tool."""
+        return Touches(calls=(f"{given.server}:{given.tool}",))
+
+    async def run(self, given: McpCallInput, context: ToolContext) -> ToolOutput:
+        """Call it. Raises ToolError if there is no result."""
+        if context.servers is None:
+            raise ToolError(NO_SERVERS)
+        return await context.servers.call(given.server, given.tool, given.arguments, context.progress)

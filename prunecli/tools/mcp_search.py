@@ -1,0 +1,44 @@
+"""mcp_search: find tools of MCP servers by words; the best come with their schemas."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from prunecli.errors import ToolError
+from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
+
+NO_SERVERS = "No MCP servers are configured."
+
+
+@dataclass(frozen=True, slots=True)
+class McpSearchInput:
+    """The model's input."""
+
+    words: Annotated[str, "words, or server:tool for its whole schema"] = ""
+
+
+class McpSearch:
+    """The search; the schemas come as its result, so that they cost nothing until they are needed."""
+
+    name: ClassVar[str] = "mcp_search"
+    description: ClassVar[str] = (
+        "Find tools of the MCP servers named in notices: names, descriptions, and the best matches' schemas."
+    )
+    parallel: ClassVar[bool] = True
+    Input: ClassVar[type] = McpSearchInput
+
+    def summary(self, given: Mapping[str, Json]) -> str:
+        """The words."""
+        return in_one_line(given.get("words"))
+
+    def touches(self, _: object) -> Touches:
+        """Nothing: the servers were asked for their tools before."""
+        return Touches()
+
+    async def run(self, given: McpSearchInput, context: ToolContext) -> ToolOutput:
+        """Search. Raises ToolError without servers."""
+        if context.servers is None:
+            raise ToolError(NO_SERVERS)
+        return text_output(await context.servers.search(given.words))

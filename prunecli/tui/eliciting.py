@@ -1,0 +1,122 @@
+"""What an MCP server asks the user, in panels above the prompt: one for each field, with a way to decline in each."""
+
+import asyncio
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from prunecli.mcp.asking import Elicitation, Field, Reply
+from prunecli.sanitize import one_line, source
+from prunecli.tui.port import Port
+from prunecli.tui.program import Program
+
+NO = "No, tell the server nothing"
+TYPE_IT = "Send the text typed below"
+_KEYS = ("Enter to answer, with a text where one is wanted · Esc for no", "Enter to answer · Esc for no")
+
+
+class Eliciting:
+    """The questions of servers, one after the other. Canceling one removes its panel."""
+
+    def __init__(self, port: Port, program: Program) -> None:
+        self._port = port
+        self._program = program
+        self._turn = asyncio.Lock()
+
+    async def ask(self, asked: Elicitation) -> Reply:
+        """Ask all fields of a question, and return the answer."""
+        async with self._turn:
+            self._program.notify_user("has a question of an MCP server")
+            if asked.url or not asked.fields:
+                about = f"{asked.message}\n{asked.url}".strip()
+                return Reply("accept" if await self._agreed(asked.server, about) else "decline")
+            values = {}
+            for field in asked.fields:
+                problem = ""
+                while True:
+                    given = await self._field(asked, field, problem)
+                    if given is None:
+                        return Reply("decline")
+                    try:
+                        if given:
+                            values[field.name] = field.value(given)
+                        elif field.required:
+                            raise ValueError("an answer is needed")
+                        break
+                    except ValueError as error:
+                        problem = str(error)
+            return Reply("accept", values)
+
+    async def _agreed(self, server: str, about: str) -> bool:
+        yes = ("1y", "Yes, I have opened it" if "\n" in about else "Yes")
+        row, _ = await self._panel(f"The MCP server {server} asks", about, [yes, ("2n", NO)], for_text=None)
+        return row == 0
+
+    async def _field(self, asked: Elicitation, field: Field, problem: str) -> str | None:
+        """What was chosen or typed for a field: "" to leave it out, None to decline."""
+        rows: list[tuple[str, str]] = []
+        texts: list[str | None] = []
+        if field.kind in ("choice", "boolean"):
+            choices = field.choices or (("yes", "Yes"), ("no", "No"))
+            for number, (value, label) in enumerate(choices, 1):
+                rows.append((str(number) if number < 10 else "", label))
+                texts.append(value)
+        else:
+            rows.append(("1", TYPE_IT))
+            texts.append("")
+            if field.default is not None:
+                rows.append(("", f"Send {field.default}"))
+                texts.append(str(field.default))
+        if not field.required:
+            rows.append(("", "Leave it out"))
+            texts.append("")
+        rows.append(("n", NO))
+        texts.append(None)
+        for_text = None if field.kind in ("choice", "boolean") else 0
+        more = [problem and f"Not accepted: {problem}.", asked.message, field.about, _listed(field)]
+        title = f"The MCP server {asked.server} asks: {field.title}"
+        row, text = await self._panel(title, "\n".join(filter(None, more)), rows, for_text=for_text)
+        return text if row == for_text else texts[row]
+
+    async def _panel(
+        self, title: str, about: str, rows: Sequence[tuple[str, str]], *, for_text: int | None
+    ) -> tuple[int, str]:
+        """Show a panel until it is answered; its last row is that for Esc."""
+        from prunecli.tui.widgets.long_question import LongQuestion
+        from prunecli.tui.widgets.question import Row
+
+        answer: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
+
+        def answered(row: int, text: str) -> None:
+            if not answer.done():
+                answer.set_result((row, text))
+
+        shown: list[Row] = [
+            Row(_letters(at, key), (one_line(label),)) for at, (key, label) in enumerate(rows, 1)
+        ]
+        panel = LongQuestion(
+            one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1, hints=_KEYS
+        )
+        panel.keys = _KEYS
+        panel.text = Content.styled(source(about), "$foreground")
+        self._port.ask(panel)
+        try:
+            return await answer
+        finally:
+            self._port.answered(panel)
+
+
+def _letters(number: int, key: str) -> str:
+    """The keys of a row: its digit, and its own letter."""
+    digit = str(number) if number < 10 else "·"
+    return digit + (key if key.isalpha() else key[1:])
+
+
+def _listed(field: Field) -> str:
+    if field.kind == "choices":
+        return f"Some of these, with commas: {', '.join(label for _, label in field.choices)}"
+    return (
+        ""
+        if field.kind == "text"
+        else {"number": "A number", "integer": "A whole number"}.get(field.kind, "")
+    )

@@ -1,0 +1,182 @@
+"""A server that does something wrong, written without the SDK: `python raw_server.py FAULT`.
+
+The faults are the functions below; `die=N` ends it before the answer to message N.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+TOOL = {"name": "echo", "description": "Repeat.", "inputSchema": {"type": "object", "properties": {}}}
+
+
+def messages() -> Iterator[dict[str, Any]]:
+    for line in sys.stdin:
+        yield json.loads(line)
+
+
+def answer(message: dict[str, Any], result: Any, *, last: bool = False) -> None:
+    body = {"jsonrpc": "2.0", "id": message["id"]}
+    text = json.dumps({"result": result, **body} if last else {**body, "result": result})
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def refuse(message: dict[str, Any]) -> None:
+    error = {"code": -32601, "message": "Method not found"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+
+
+def serve(tools: list[Any], call: Any, *, before: Any = lambda number: None) -> None:
+    for number, message in enumerate(messages()):
+        before(number)
+        match message.get("method"):
+            case "initialize":
+                facts = {"name": "raw", "version": "1"}
+                able = {"tools": {"listChanged": True}}
+                version = message["params"]["protocolVersion"]
+                answer(message, {"protocolVersion": version, "capabilities": able, "serverInfo": facts})
+            case "tools/list":
+                answer(message, {"tools": tools})
+            case "tools/call":
+                call(message)
+            case method if "id" in message and method:
+                refuse(message)
+
+
+def well(message: dict[str, Any]) -> None:
+    answer(message, {"content": [{"type": "text", "text": "well"}]})
+
+
+def hang() -> None:
+    for _ in messages():
+        pass
+
+
+def flood_first() -> None:
+    """100 MB in one line, and the id of the call first."""
+
+    def call(message: dict[str, Any]) -> None:
+        answer(message, {"content": [{"type": "text", "text": "x" * 100_000_000}]})
+
+    serve([TOOL], call)
+
+
+def flood_last() -> None:
+    """The same with the id at the end, as the TypeScript SDK writes it."""
+
+    def call(message: dict[str, Any]) -> None:
+        answer(message, {"content": [{"type": "text", "text": "x" * 100_000_000}]}, last=True)
+
+    serve([TOOL], call)
+
+
+def flood_unknown() -> None:
+    """A line of 20 MB that answers nothing."""
+
+    def call(message: dict[str, Any]) -> None:
+        print("x" * 20_000_000, flush=True)
+
+    serve([TOOL], call)
+
+
+def drip() -> None:
+    """One byte a second, of an answer that never ends."""
+
+    def call(message: dict[str, Any]) -> None:
+        for char in (
+            json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}) + " " * 600
+        ):
+            sys.stdout.write(char)
+            sys.stdout.flush()
+            time.sleep(1)
+
+    serve([TOOL], call)
+
+
+def noise() -> None:
+    """Lines that are no messages, between all others."""
+
+    def before(number: int) -> None:
+        print(f"Listening on port {number} \x1b[31m…\n[1, 2]\n{{not json", flush=True)
+
+    serve([TOOL], well, before=before)
+
+
+def only_noise() -> None:
+    while True:
+        print("y" * 1000)
+
+
+def schema() -> None:
+    """A schema of a megabyte."""
+    properties = {f"p{number}": {"type": "string", "description": "d" * 900} for number in range(1_100)}
+    serve([TOOL, {"name": "huge", "inputSchema": {"type": "object", "properties": properties}}], well)
+
+
+def names() -> None:
+    """Names and texts with control characters."""
+    bad = [{**TOOL, "name": name} for name in ("a\x1b[2Jb", "a b", "", "n" * 300, "\u202egnp", "a\nb")]
+    good = {**TOOL, "name": "fine", "description": "fine \x1b]0;title\x07 \u0085text\nsecond line"}
+
+    def call(message: dict[str, Any]) -> None:
+        answer(message, {"content": [{"type": "text", "text": "a\x1b[31mred\x07\x00 \u009b2J\tb\r\nc"}]})
+
+    serve([*bad, good, TOOL], call)
+
+
+def stubborn() -> None:
+    """Ignores the end of its input and SIGTERM."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    serve([TOOL], well)
+    while True:
+        time.sleep(1)
+
+
+def wrong() -> None:
+    """Results that are no results."""
+
+    def call(message: dict[str, Any]) -> None:
+        answer(message, {"content": "no list", "isError": "perhaps"})
+
+    serve([TOOL], call)
+
+
+def pages() -> None:
+    """A list whose pages never end."""
+    for message in messages():
+        match message.get("method"):
+            case "tools/list":
+                at = int((message.get("params") or {}).get("cursor") or 0)
+                answer(message, {"tools": [{**TOOL, "name": f"t{at}"}], "nextCursor": str(at + 1)})
+            case "initialize":
+                facts = {"name": "raw", "version": "1"}
+                version = message["params"]["protocolVersion"]
+                answer(
+                    message, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": facts}
+                )
+            case method if "id" in message and method:
+                refuse(message)
+
+
+def main() -> None:
+    fault = sys.argv[1]
+    if fault.startswith("die="):
+        last = int(fault.removeprefix("die="))
+
+        def before(number: int) -> None:
+            if number == last:
+                print("dying", file=sys.stderr)
+                sys.exit(3)
+
+        serve([TOOL], well, before=before)
+    else:
+        globals()[fault]()
+
+
+if __name__ == "__main__":
+    main()

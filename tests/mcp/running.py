@@ -1,0 +1,57 @@
+"""Servers for tests: their definitions, and a hub of some of them."""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from prunecli.mcp.asking import Elicit, decline
+from prunecli.mcp.connection import World
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.hub import Hub, Wanted
+from prunecli.mcp.state import Server
+from tests.waiting import until
+
+HERE = Path(__file__).parent
+
+
+def sdk(name: str = "fake", *words: str, timeout: float = 60.0, origin: str = "a test") -> Definition:
+    """A server made with the SDK."""
+    script = str(HERE / "sdk_server.py")
+    return Definition(name, command=sys.executable, args=(script, *words), timeout=timeout, origin=origin)
+
+
+def raw(fault: str, timeout: float = 60.0) -> Definition:
+    """A server with a fault, named after it."""
+    script = str(HERE / "raw_server.py")
+    return Definition(
+        fault.replace("=", "-"), command=sys.executable, args=("-u", script, fault), timeout=timeout
+    )
+
+
+def world(folder: Path, elicit: Elicit = decline) -> World:
+    return World(folder, {"PATH": "/usr/bin:/bin", "HOME": str(folder)}, {}, lambda _: None, elicit)
+
+
+@asynccontextmanager
+async def hub_of(folder: Path, *definitions: Definition, elicit: Elicit = decline) -> AsyncIterator[Hub]:
+    """A hub in which these servers have started, or failed."""
+    hub = Hub(world(folder, elicit))
+    hub.use([Wanted(one) for one in definitions])
+    hub.begin()
+    try:
+        await until(lambda: all(one.state != "starting" for one in hub.servers))
+        yield hub
+    finally:
+        hub.close()
+
+
+def server_of(hub: Hub, name: str) -> Server:
+    return next(one for one in hub.servers if one.name == name)
+
+
+def nothing(_: str) -> None:
+    """Show no progress."""
+
+
+Progress = Callable[[str], None]

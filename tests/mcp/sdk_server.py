@@ -1,0 +1,108 @@
+"""A server made with the SDK, as programs have them: `python sdk_server.py [tools=N] [port=N]`."""
+
+import struct
+import sys
+import zlib
+
+import anyio
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, Field
+
+
+def png() -> bytes:
+    def part(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress(b"\0\0\0\0")) + part(b"IEND", b"")
+
+
+class Color(BaseModel):
+    color: str = Field(description="any color", json_schema_extra={"enum": ["red", "green"]})
+    count: int = 1
+
+
+def make(tools: int) -> MCPServer:
+    server = MCPServer("fake", instructions="A server for tests.")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def echo(text: str) -> str:
+        """Repeat a text."""
+        return text
+
+    @server.tool()
+    def weather(city: str) -> dict[str, int]:
+        """Tell the temperature."""
+        return {"degrees": len(city)}
+
+    @server.tool()
+    def picture() -> Image:
+        """Draw a picture."""
+        return Image(data=png(), format="png")
+
+    @server.tool()
+    def fail() -> str:
+        """Always fail."""
+        raise ValueError("it went wrong")
+
+    @server.tool()
+    def big(size: int) -> str:
+        """Return a long text."""
+        return "x" * size
+
+    @server.tool()
+    async def wait(ctx: Context, seconds: float, steps: int = 1) -> str:
+        """Take a while and say how far it is."""
+        for step in range(steps):
+            await ctx.report_progress(step, steps, f"step {step}")
+            await anyio.sleep(seconds / steps)
+        return "waited"
+
+    @server.tool()
+    async def paint(ctx: Context) -> str:
+        """Ask for a color."""
+        answer = await ctx.elicit("Which color?", Color)
+        return f"{answer.action} {getattr(answer, 'data', None)}"
+
+    @server.tool()
+    async def grow(ctx: Context) -> str:
+        """Add a tool."""
+        server.add_tool(lambda: "new", name="grown", description="A new tool.")
+        await ctx.request_context.session.send_tool_list_changed()
+        return "grown"
+
+    @server.resource("fake://notes", description="Some notes")
+    def notes() -> str:
+        return "the notes\x07 are here"
+
+    @server.resource("fake://dot.png", mime_type="image/png")
+    def dot() -> bytes:
+        return png()
+
+    @server.prompt()
+    def review(file: str, style: str = "short") -> str:
+        """Review a file."""
+        return f"Review {file} in a {style} style."
+
+    for number in range(tools):
+        server.add_tool(
+            lambda a="", b=0: f"{a}{b}",
+            name=f"extra_{number}",
+            description=f"Do the extra thing number {number}.",
+        )
+    return server
+
+
+def main() -> None:
+    options = dict(word.split("=") for word in sys.argv[1:])
+    server = make(int(options.get("tools", 0)))
+    if "port" in options:
+        server.run("streamable-http", port=int(options["port"]), log_level="ERROR")
+    else:
+        print("starting", file=sys.stderr, flush=True)
+        server.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Servers that work: made with the SDK, over stdio and HTTP."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from prunecli.errors import ToolError
+from prunecli.mcp.asking import Elicitation, Reply
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.hub import MISSING, Hub, Wanted
+from prunecli.model.messages import Image, plain_text
+from tests.mcp.running import HERE, hub_of, nothing, sdk, server_of, world
+from tests.waiting import until, wait_until
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """A server behind a URL."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(HERE / "sdk_server.py"), f"port={port}"])
+
+    def listens() -> bool:
+        with closing(socket.socket()) as one:
+            return one.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_until(listens)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def use(hub: Hub, name: str) -> None:
+    server = server_of(hub, name)
+    assert server.state == "connected", (server.why, server.log)
+    names = [tool.name for tool in server.offer.tools]
+    assert names[:2] == ["echo", "weather"]
+    assert server.offer.tools[0].claims == "only reads"
+    output = await hub.ask(hub.call(name, "echo", {"text": "hello"}, nothing))
+    assert (plain_text(output.content), output.is_error) == ("hello", False)
+    failed = await hub.ask(hub.call(name, "fail", {}, nothing))
+    assert failed.is_error
+    assert "it went wrong" in plain_text(failed.content)
+    picture = (await hub.ask(hub.call(name, "picture", {}, nothing))).content
+    assert any(isinstance(block, Image) and block.width == 1 for block in picture)
+    weather = plain_text((await hub.ask(hub.call(name, "weather", {"city": "Bonn"}, nothing))).content)
+    assert weather.count("degrees") == 1, "structured content that a text repeats is not added"
+    assert [one.uri for one in server.offer.resources] == ["fake://notes", "fake://dot.png"]
+    text, images = await hub.ask(hub.read(name, "fake://notes", 1_000))
+    assert (text, images) == ("the notes are here", ())
+    assert len((await hub.ask(hub.read(name, "fake://dot.png", 1_000)))[1]) == 1
+    asked = server.offer.prompts[0]
+    assert (asked.name, asked.arguments) == ("review", (("file", True), ("style", False)))
+    assert "Review a.py" in await hub.ask(hub.prompt(name, "review", {"file": "a.py"}))
+
+
+async def test_tools_resources_and_prompts_over_stdio(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, sdk()) as hub:
+        await use(hub, "fake")
+        assert server_of(hub, "fake").log[0] == "starting"
+
+
+async def test_tools_resources_and_prompts_over_http(tmp_path: Path, address: str) -> None:
+    async with hub_of(tmp_path, Definition("web", "http", url=address)) as hub:
+        await use(hub, "web")
+
+
+async def test_a_url_where_nobody_listens_is_one_line(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, Definition("web", "http", url="http://127.0.0.1:9/mcp", timeout=20)) as hub:
+        server = server_of(hub, "web")
+        assert server.state == "failed"
+        assert server.why
+        assert "\n" not in server.why
+
+
+async def test_progress_moves_the_time_limit_on_and_silence_does_not(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with hub_of(tmp_path, sdk(timeout=8)) as hub:
+        output = await hub.ask(hub.call("fake", "wait", {"seconds": 10, "steps": 10}, said.append))
+        assert plain_text(output.content) == "waited"
+        assert "3 of 10  step 3" in said
+    async with hub_of(tmp_path, sdk(timeout=5)) as hub:
+        with pytest.raises(ToolError, match="did not answer within 5 seconds"):
+            await hub.ask(hub.call("fake", "wait", {"seconds": 60}, nothing))
+        output = await hub.ask(hub.call("fake", "echo", {"text": "still there"}, nothing))
+        assert plain_text(output.content) == "still there"
+
+
+async def test_a_canceled_call_leaves_the_server_usable(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, sdk()) as hub:
+        said: list[str] = []
+        task = asyncio.ensure_future(hub.ask(hub.call("fake", "wait", {"seconds": 600}, said.append)))
+        await until(lambda: said)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        output = await hub.ask(hub.call("fake", "echo", {"text": "on"}, nothing))
+        assert plain_text(output.content) == "on"
+
+
+async def test_a_question_reaches_the_user_and_its_answer_the_server(tmp_path: Path) -> None:
+    asked: list[Elicitation] = []
+
+    async def answer(one: Elicitation) -> Reply:
+        asked.append(one)
+        return Reply("accept", {"color": "red", "count": 2})
+
+    async with hub_of(tmp_path, sdk(), elicit=answer) as hub:
+        output = await hub.ask(hub.call("fake", "paint", {}, nothing))
+        assert plain_text(output.content) == "accept color='red' count=2"
+    assert (asked[0].server, asked[0].message) == ("fake", "Which color?")
+    assert [(field.name, field.kind, field.required) for field in asked[0].fields] == [
+        ("color", "choice", True),
+        ("count", "integer", False),
+    ]
+    async with hub_of(tmp_path, sdk()) as hub:
+        output = await hub.ask(hub.call("fake", "paint", {}, nothing))
+        assert plain_text(output.content) == "decline None"
+
+
+async def test_a_new_tool_is_listed_again(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, sdk()) as hub:
+        await hub.ask(hub.call("fake", "grow", {}, nothing))
+        await until(lambda: "grown" in [tool.name for tool in server_of(hub, "fake").offer.tools])
+        assert plain_text((await hub.ask(hub.call("fake", "grown", {}, nothing))).content) == "new"
+
+
+async def test_servers_are_added_ended_and_started_again_while_others_go_on(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, sdk("one")) as hub:
+        hub.use([Wanted(sdk("one")), Wanted(sdk("two"))])
+        await until(lambda: [one.state for one in hub.servers] == ["connected", "connected"])
+        hub.use([Wanted(sdk("one"), "disabled", "off"), Wanted(sdk("two"))])
+        await until(lambda: server_of(hub, "one").state == "disabled")
+        with pytest.raises(ToolError, match="one is not available: off"):
+            await hub.ask(hub.call("one", "echo", {"text": ""}, nothing))
+        hub.restart("two")
+        assert plain_text((await hub.ask(hub.call("two", "echo", {"text": "b"}, nothing))).content) == "b"
+        hub.use([Wanted(sdk("two"))])
+        assert [one.name for one in hub.servers] == ["two"]
+        for server, tool, wrong in (
+            ("one", "echo", "no MCP server 'one'. Servers: two"),
+            ("two", "nothing", "has no tool 'nothing'"),
+        ):
+            with pytest.raises(ToolError, match=wrong):
+                await hub.ask(hub.call(server, tool, {}, nothing))
+
+
+async def test_nothing_starts_before_it_is_begun_and_what_is_held_does_not_start(tmp_path: Path) -> None:
+    hub = Hub(world(tmp_path))
+    hub.use([Wanted(sdk("held"), "needs approval", "ask")])
+    hub.begin()
+    assert not hub.begun
+    assert [(one.state, one.why) for one in hub.servers] == [("needs approval", "ask")]
+    with pytest.raises(ToolError, match="No MCP server is running"):
+        await hub.ask(hub.settled())
+    hub.close()
+
+
+def test_without_the_sdk_each_server_says_what_to_install(tmp_path: Path) -> None:
+    def missing() -> None:
+        raise ImportError("no mcp")
+
+    hub = Hub(world(tmp_path), load=missing)
+    hub.use([Wanted(sdk())])
+    hub.begin()
+    wait_until(lambda: hub.servers[0].state == "failed")
+    assert hub.servers[0].why == MISSING
+    hub.close()
