@@ -109,9 +109,12 @@ class RemoteServers:
 
     def _world(self) -> "World":
         from prunecli.mcp.connection import World
+        from prunecli.mcp.starting import server_environment
+        from prunecli.runtime.mcp_login import auth_of
 
         setup = self._runtime.setup
-        return World(setup.cwd, setup.approved_env, setup.environ, lambda _: None, self._elicit)
+        env = server_environment(setup.child_env)
+        return World(setup.cwd, env, setup.child_env, lambda one: auth_of(setup.places, one), self._elicit)
 
     async def close(self) -> None:
         """End all servers."""
@@ -257,5 +260,21 @@ def _line(server: "Server") -> str:
 
 
 def configured(runtime: "Runtime") -> "Sequence[Wanted]":
-    """The servers of the configuration and the project."""
-    return ()
+    """The servers of the configuration and the project, with what keeps some from being started."""
+    from prunecli.runtime.mcp_definitions import McpDefinitions
+
+    setup = runtime.setup
+    found = McpDefinitions(setup.places, setup.cwd).current(
+        runtime.config, trusted=runtime.gatekeeper.trusted
+    )
+    if not found.usable and not found.waiting:
+        return ()
+    from prunecli.mcp.hub import Wanted
+
+    return [
+        *(
+            Wanted(one) if one.enabled else Wanted(one, "disabled", "off in the config")
+            for one in found.usable
+        ),
+        *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
+    ]
