@@ -64,7 +64,7 @@ class Choose:
     """Let the user choose; runs `/command value` with the chosen value.
 
     `grave`: the choice grants permission, so ignore keys typed before it appeared. Esc selects the last option.
-    `about` is what it is granted to, shown in full however long it is.
+    `about` is what it is granted to, shown in full however long it is; it may have several lines.
     """
 
     title: str

@@ -13,6 +13,7 @@ from prunecli.mcp.state import Server
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
 from prunecli.runtime.mcp_login import LoginAttempt, login_of, open_page
+from prunecli.sanitize import one_line
 
 NONE = "No MCP servers. Add [mcp.NAME] to the config, or .mcp.json to the project, then /reload."
 ACTIONS = ("reconnect", "disable", "enable")
@@ -103,7 +104,7 @@ def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequ
     for one in found.waiting:
         if one.name == name or (not name and one.name > after):
             try:
-                lines = [f"{one.name}, from {one.origin}", *explain(one, runtime.setup.child_env)]
+                lines = [f"{one.name}, from {one_line(one.origin)}", *explain(one, runtime.setup.child_env)]
             except ConfigError as error:
                 return [_broken(error), *([] if name else approval_question(runtime, after=one.name))]
             return [

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.commands.mcp import newly_waiting
 from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -32,6 +33,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
                 Choice("no", "No", "Read-only: no edits, no commands, project config ignored"),
             ),
             grave=True,
-            about=str(runtime.setup.cwd),
+            about=one_line(str(runtime.setup.cwd)),
         ),
     ]

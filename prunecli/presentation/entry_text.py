@@ -104,7 +104,7 @@ def choice_lines(choose: Choose) -> list[str]:
     """The choices, numbered from 1."""
     return [
         f"{ours(one_line(choose.title))}",
-        *([f"  {ours(one_line(choose.about))}"] if choose.about else []),
+        *(f"  {ours(line)}" for line in visible(choose.about).split("\n") if line),
         *(_choice(number, choice) for number, choice in enumerate(choose.choices, 1)),
     ]
 

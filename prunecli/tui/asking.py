@@ -11,7 +11,7 @@ from prunecli.commands.command import Choose
 from prunecli.commands.plan import plan_of
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime, outside
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, visible
 from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
@@ -85,7 +85,7 @@ class Asking:
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
         panel = choice(
-            one_line(choose.title), labels, answered, leave=len(labels) - 1, about=one_line(choose.about)
+            one_line(choose.title), labels, answered, leave=len(labels) - 1, about=visible(choose.about)
         )
         port.ask(panel)
 
