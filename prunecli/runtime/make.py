@@ -100,10 +100,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
-    if config.mcp or (trusted and any(os.path.lexists(folder / ".mcp.json") for folder in down_to(cwd))):
-        from prunecli.runtime.mcp_definitions import say_at_start  # deferred: few directories have servers
-
-        say_at_start(runtime, headless=asked.headless)
+    _ask_about_servers(runtime, headless=asked.headless)
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
@@ -138,6 +135,14 @@ def _maker(places: Places, cwd: Path, env: Mapping[str, str]) -> MakeWalls:
         return make_walls(config, places, cwd, env, rules)
 
     return make
+
+
+def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
+    folders = down_to(runtime.setup.cwd) if runtime.setup.trusted else ()
+    if runtime.config.mcp or any(os.path.lexists(folder / ".mcp.json") for folder in folders):
+        from prunecli.runtime.mcp_definitions import say_at_start  # deferred: few directories have servers
+
+        say_at_start(runtime, headless=headless)
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:

@@ -49,6 +49,7 @@ class LoginAttempt:
         wait(either, return_when=FIRST_COMPLETED)
         if not self._address.done():
             self._done.result()
+            raise PrunecliError(f"{self._definition.name}: login stopped")
         return self._address.result()
 
     def finish(self) -> None:
@@ -62,19 +63,17 @@ class LoginAttempt:
             self._loop.call_soon_threadsafe(self._task.cancel)
 
     def _run(self) -> None:
+        name = self._definition.name
         try:
             asyncio.run(self._main())
+            self._done.set_result(None)
         except PrunecliError as error:
             self._done.set_exception(error)
-        except BaseException as error:  # noqa: BLE001  # whatever happens, somebody waits for it
-            self._done.set_exception(
-                PrunecliError(f"{self._definition.name}: login failed: {error or 'stopped'}")
-            )
-        else:
-            self._done.set_result(None)
+        except asyncio.CancelledError:
+            self._done.set_exception(PrunecliError(f"{name}: login stopped"))
         finally:
-            if not self._address.done():
-                self._address.set_result("")
+            if not self._done.done():  # a defect, which the thread reports
+                self._done.set_exception(PrunecliError(f"{name}: login failed"))
 
     async def _main(self) -> None:
         from prunecli.mcp.oauth import log_in

@@ -21,6 +21,8 @@ class Authorization:
     """The server. Tests change its fields to make it misbehave."""
 
     base: str = ""
+    resource: str = ""
+    """The guarded address, if another server guards it."""
     registers: bool = True
     denies: bool = False
     expires_in: int | None = 3600
@@ -40,7 +42,7 @@ class Authorization:
     @property
     def url(self) -> str:
         """The guarded address, which is the resource."""
-        return f"{self.base}/mcp"
+        return self.resource or f"{self.base}/mcp"
 
     async def browse(self, address: str) -> None:
         """A browser whose user agrees at once."""
