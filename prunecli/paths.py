@@ -64,6 +64,11 @@ class Places:
         return self.config / "key"
 
     @property
+    def mcp_logins(self) -> Path:
+        """The logins at MCP servers, one file of mode 0600 each."""
+        return self.config / "mcp-logins"
+
+    @property
     def user_themes(self) -> Path:
         """The user's own themes, as NAME.toml."""
         return self.config / "themes"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.commands.mcp import newly_waiting
 from prunecli.runtime import Runtime
 
 
@@ -15,6 +16,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [
             *said,
             Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),
+            *newly_waiting(runtime),
         ]
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]

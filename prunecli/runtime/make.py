@@ -1,5 +1,6 @@
 """Make a runtime from a command line: places, trust, configuration, provider, session."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
 from prunecli.agent.permissions.verdict import Rules
-from prunecli.agent.project_settings import refused_links
+from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, provider_for
@@ -99,6 +100,10 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
+    if config.mcp or (trusted and any(os.path.lexists(folder / ".mcp.json") for folder in down_to(cwd))):
+        from prunecli.runtime.mcp_definitions import say_at_start  # deferred: few directories have servers
+
+        say_at_start(runtime, headless=asked.headless)
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime

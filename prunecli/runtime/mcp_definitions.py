@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.agent.approvals import Approvals
 from prunecli.agent.project_settings import down_to, leads_outside
@@ -19,6 +19,9 @@ from prunecli.mcp.definition import Definition, OAuth
 from prunecli.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers
 from prunecli.paths import Places
 from prunecli.regular import open_regular
+
+if TYPE_CHECKING:
+    from prunecli.runtime.runtime import Runtime
 
 
 class Servers(NamedTuple):
@@ -72,10 +75,6 @@ class McpDefinitions:
         """Take an approval back; returns whether there was one. Raises ConfigError."""
         return self._approvals.revoke(self._root, "mcp", name)
 
-    def has_project_file(self) -> bool:
-        """Whether the project defines servers at all: a look that opens nothing."""
-        return any(os.path.lexists(folder / FILE) for folder in down_to(self._cwd))
-
     def _approved(self, definition: Definition) -> bool:
         return self._approvals.has(self._root, "mcp", definition.name, definition.to_json())
 
@@ -113,6 +112,22 @@ class McpDefinitions:
                         yield read_servers(file.read(MAX_BYTES + 1), folder, shown)
                 except OSError as error:
                     yield Found(problems=(f"{shown}: {error.strerror or error}",))
+
+
+def say_at_start(runtime: "Runtime", *, headless: bool) -> None:
+    """Tell what is wrong with the servers' definitions, and ask about those that wait; without a screen, say so."""
+    setup = runtime.setup
+    found = McpDefinitions(setup.places, setup.cwd).current(
+        runtime.config, trusted=runtime.gatekeeper.trusted
+    )
+    runtime.notices += found.problems
+    if found.waiting and headless:
+        names = ", ".join(one.name for one in found.waiting)
+        runtime.notices.append(
+            f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
+        )
+    elif found.waiting:
+        runtime.opening.append("/mcp approve")
 
 
 def _sorted(servers: Mapping[str, Definition]) -> tuple[Definition, ...]:

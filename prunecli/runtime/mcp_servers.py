@@ -48,7 +48,7 @@ class RemoteServers:
 
     def __init__(self, runtime: "Runtime", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
         self._runtime = runtime
-        self.load = load or Configured(runtime)
+        self.load = load or (lambda: configured(runtime))
         self.asker: Elicit | None = None
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
@@ -114,10 +114,11 @@ class RemoteServers:
     def _world(self) -> "World":
         from prunecli.mcp.connection import World
         from prunecli.mcp.starting import server_environment
+        from prunecli.runtime.mcp_login import auth_of
 
         setup = self._runtime.setup
-        env = server_environment(setup.approved_env)
-        return World(setup.cwd, env, setup.environ, lambda _: None, self._elicit)
+        env = server_environment(setup.child_env)
+        return World(setup.cwd, env, setup.child_env, lambda one: auth_of(setup.places, one), self._elicit)
 
     async def close(self) -> None:
         """End all servers."""
@@ -262,25 +263,17 @@ def _line(server: "Server") -> str:
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 
-class Configured:
-    """The servers of the configuration and the project, as the hub wants them."""
+def configured(runtime: "Runtime") -> "Sequence[Wanted]":
+    """The servers of the configuration and the project, with what keeps some from being started."""
+    setup, trusted = runtime.setup, runtime.gatekeeper.trusted
+    project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
+    if not runtime.config.mcp and not project:
+        return ()  # without an import: each start comes here
+    from prunecli.mcp.hub import Wanted
+    from prunecli.runtime.mcp_definitions import McpDefinitions
 
-    def __init__(self, runtime: "Runtime") -> None:
-        self._runtime = runtime
-
-    def __call__(self) -> "Sequence[Wanted]":
-        """Read the files."""
-        config, trusted = self._runtime.config, self._runtime.gatekeeper.trusted
-        cwd = self._runtime.setup.cwd
-        project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(cwd))
-        if not config.mcp and not project:
-            return ()  # without an import: each start comes here
-        from prunecli.mcp.hub import Wanted
-        from prunecli.runtime.mcp_definitions import McpDefinitions
-
-        found = McpDefinitions(self._runtime.setup.places, cwd).current(config, trusted=trusted)
-        self._runtime.notices += [one for one in found.problems if one not in self._runtime.notices]
-        return [
-            *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
-            *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
-        ]
+    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
+    return [
+        *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
+        *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
+    ]

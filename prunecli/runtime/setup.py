@@ -63,7 +63,7 @@ def keeper_of(setup: Setup, asker: Callable[[Asked], Awaitable[Answer]]) -> Sess
         setup.trusted,
         setup.cwd,
         setup.places.home,
-        (setup.places.key_file, setup.places.trust_store),
+        (setup.places.key_file, setup.places.mcp_logins, setup.places.trust_store),
         asker,
         search_path=setup.child_env.get("PATH"),
     )
