@@ -147,6 +147,9 @@ class Hub:
 
     async def _connected(self, name: str) -> Connection:
         """The connection, started again if it was lost. Raises ToolError."""
+        if name in self._shown:
+            async with self._locks[name]:
+                pass  # it may be about to start
         if name not in self._running:
             shown = {one.name: one for one in self.servers}
             if name in shown:

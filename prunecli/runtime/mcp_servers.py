@@ -6,12 +6,14 @@ they have started, and again when one is added, lost or back.
 """
 
 import asyncio
+import os
 import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are none any more."
+OFF = "off in the configuration"
+PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
 """Seconds after which a server that is still starting no longer holds back the notice about the others."""
@@ -261,20 +265,15 @@ def _line(server: "Server") -> str:
 
 def configured(runtime: "Runtime") -> "Sequence[Wanted]":
     """The servers of the configuration and the project, with what keeps some from being started."""
+    setup, trusted = runtime.setup, runtime.gatekeeper.trusted
+    project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
+    if not runtime.config.mcp and not project:
+        return ()  # without an import: each start comes here
+    from prunecli.mcp.hub import Wanted
     from prunecli.runtime.mcp_definitions import McpDefinitions
 
-    setup = runtime.setup
-    found = McpDefinitions(setup.places, setup.cwd).current(
-        runtime.config, trusted=runtime.gatekeeper.trusted
-    )
-    if not found.usable and not found.waiting:
-        return ()
-    from prunecli.mcp.hub import Wanted
-
+    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
     return [
-        *(
-            Wanted(one) if one.enabled else Wanted(one, "disabled", "off in the config")
-            for one in found.usable
-        ),
+        *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
         *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
     ]

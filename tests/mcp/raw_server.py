@@ -127,6 +127,41 @@ def names() -> None:
     serve([*bad, good, TOOL], call)
 
 
+def asks() -> None:
+    """Asks the user before it answers."""
+
+    def call(message: dict[str, Any]) -> None:
+        color = {"type": "string", "enum": ["red", "green"], "description": "any color"}
+        form = {
+            "type": "object",
+            "properties": {"color": color, "count": {"type": "integer"}},
+            "required": ["color"],
+        }
+        params = {"message": "Which color?", "requestedSchema": form}
+        print(
+            json.dumps({"jsonrpc": "2.0", "id": 900, "method": "elicitation/create", "params": params}),
+            flush=True,
+        )
+        reply = next(messages())
+        answer(
+            message, {"content": [{"type": "text", "text": json.dumps(reply.get("result"), sort_keys=True)}]}
+        )
+
+    serve([TOOL], call)
+
+
+def grows() -> None:
+    """Adds a tool with each call, and says so."""
+    tools = [TOOL]
+
+    def call(message: dict[str, Any]) -> None:
+        tools.append({**TOOL, "name": f"grown_{len(tools)}"})
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}), flush=True)
+        well(message)
+
+    serve(tools, call)
+
+
 def stubborn() -> None:
     """Ignores the end of its input and SIGTERM."""
     import signal

@@ -7,7 +7,6 @@ import zlib
 import anyio
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
 
 
 def png() -> bytes:
@@ -16,11 +15,6 @@ def png() -> bytes:
 
     head = part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
     return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress(b"\0\0\0\0")) + part(b"IEND", b"")
-
-
-class Color(BaseModel):
-    color: str = Field(description="any color", json_schema_extra={"enum": ["red", "green"]})
-    count: int = 1
 
 
 def make(tools: int) -> MCPServer:
@@ -60,16 +54,10 @@ def make(tools: int) -> MCPServer:
         return "waited"
 
     @server.tool()
-    async def paint(ctx: Context) -> str:
-        """Ask for a color."""
-        answer = await ctx.elicit("Which color?", Color)
-        return f"{answer.action} {getattr(answer, 'data', None)}"
-
-    @server.tool()
     async def grow(ctx: Context) -> str:
         """Add a tool."""
         server.add_tool(lambda: "new", name="grown", description="A new tool.")
-        await ctx.request_context.session.send_tool_list_changed()
+        await ctx.notify_tools_changed()
         return "grown"
 
     @server.resource("fake://notes", description="Some notes")
@@ -98,7 +86,7 @@ def main() -> None:
     options = dict(word.split("=") for word in sys.argv[1:])
     server = make(int(options.get("tools", 0)))
     if "port" in options:
-        server.run("streamable-http", port=int(options["port"]), log_level="ERROR")
+        server.run("streamable-http", port=int(options["port"]))
     else:
         print("starting", file=sys.stderr, flush=True)
         server.run()

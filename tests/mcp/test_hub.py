@@ -15,7 +15,7 @@ from prunecli.mcp.asking import Elicitation, Reply
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
-from tests.mcp.running import HERE, hub_of, nothing, sdk, server_of, world
+from tests.mcp.running import HERE, hub_of, nothing, raw, sdk, server_of, world
 from tests.waiting import until, wait_until
 
 
@@ -49,7 +49,7 @@ async def use(hub: Hub, name: str) -> None:
     assert (plain_text(output.content), output.is_error) == ("hello", False)
     failed = await hub.ask(hub.call(name, "fail", {}, nothing))
     assert failed.is_error
-    assert "it went wrong" in plain_text(failed.content)
+    assert "fail" in plain_text(failed.content)
     picture = (await hub.ask(hub.call(name, "picture", {}, nothing))).content
     assert any(isinstance(block, Image) and block.width == 1 for block in picture)
     weather = plain_text((await hub.ask(hub.call(name, "weather", {"city": "Bonn"}, nothing))).content)
@@ -113,17 +113,17 @@ async def test_a_question_reaches_the_user_and_its_answer_the_server(tmp_path: P
         asked.append(one)
         return Reply("accept", {"color": "red", "count": 2})
 
-    async with hub_of(tmp_path, sdk(), elicit=answer) as hub:
-        output = await hub.ask(hub.call("fake", "paint", {}, nothing))
-        assert plain_text(output.content) == "accept color='red' count=2"
-    assert (asked[0].server, asked[0].message) == ("fake", "Which color?")
+    async with hub_of(tmp_path, raw("asks"), elicit=answer) as hub:
+        output = await hub.ask(hub.call("asks", "echo", {}, nothing))
+        assert plain_text(output.content) == '{"action": "accept", "content": {"color": "red", "count": 2}}'
+    assert (asked[0].server, asked[0].message) == ("asks", "Which color?")
     assert [(field.name, field.kind, field.required) for field in asked[0].fields] == [
         ("color", "choice", True),
         ("count", "integer", False),
     ]
-    async with hub_of(tmp_path, sdk()) as hub:
-        output = await hub.ask(hub.call("fake", "paint", {}, nothing))
-        assert plain_text(output.content) == "decline None"
+    async with hub_of(tmp_path, raw("asks")) as hub:
+        output = await hub.ask(hub.call("asks", "echo", {}, nothing))
+        assert plain_text(output.content) == '{"action": "decline"}'
 
 
 async def test_a_new_tool_is_listed_again(tmp_path: Path) -> None:
@@ -131,6 +131,9 @@ async def test_a_new_tool_is_listed_again(tmp_path: Path) -> None:
         await hub.ask(hub.call("fake", "grow", {}, nothing))
         await until(lambda: "grown" in [tool.name for tool in server_of(hub, "fake").offer.tools])
         assert plain_text((await hub.ask(hub.call("fake", "grown", {}, nothing))).content) == "new"
+    async with hub_of(tmp_path, raw("grows")) as hub:
+        await hub.ask(hub.call("grows", "echo", {}, nothing))
+        await until(lambda: "grown_1" in [tool.name for tool in server_of(hub, "grows").offer.tools])
 
 
 async def test_servers_are_added_ended_and_started_again_while_others_go_on(tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""Servers that hang, die, flood or speak garbage: each is one clear line, in its time, and the others go on."""
+
+import os
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from prunecli.errors import ToolError
+from prunecli.mcp import catalogue
+from prunecli.mcp.hub import Hub
+from prunecli.mcp.stdio import MAX_MESSAGE, Flooded, Lines
+from prunecli.model.messages import plain_text
+from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
+from tests.waiting import until, wait_until
+
+
+async def called(hub: Hub, name: str) -> str:
+    """What a call of the only tool gives, or the error."""
+    try:
+        return plain_text((await hub.ask(hub.call(name, "echo", {}, nothing))).content)
+    except ToolError as error:
+        return str(error)
+
+
+def failed(hub: Hub, name: str) -> str:
+    server = server_of(hub, name)
+    assert server.state == "failed", server
+    assert "\n" not in server.why
+    return server.why
+
+
+@pytest.mark.parametrize("message", range(4))
+async def test_a_server_that_dies_at_a_message_of_the_start_says_so(tmp_path: Path, message: int) -> None:
+    async with hub_of(tmp_path, raw(f"die={message}")) as hub:
+        await until(lambda: server_of(hub, f"die-{message}").state != "starting")
+        assert failed(hub, f"die-{message}") == "exited with code 3"
+        await until(lambda: "dying" in server_of(hub, f"die-{message}").log)
+
+
+async def test_a_server_that_dies_at_a_call_is_started_again_by_the_next(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("die=4"), sdk()) as hub:
+        assert server_of(hub, "die-4").state == "connected"
+        first = await called(hub, "die-4")
+        assert "die-4" in first
+        assert "exited with code 3" in first
+        await until(lambda: failed(hub, "die-4"))
+        assert await hub.ask(hub.call("fake", "echo", {"text": "b"}, nothing))
+        again = await called(hub, "die-4")
+        assert "exited with code 3" in again, "it was started, and died at the call once more"
+
+
+async def test_a_server_that_hangs_costs_its_time_limit_and_no_more(tmp_path: Path) -> None:
+    begun = monotonic()
+    async with hub_of(tmp_path, raw("hang", timeout=2.0)) as hub:
+        assert failed(hub, "hang") == "no answer within 2 seconds"
+    assert monotonic() - begun < 30
+
+
+@pytest.mark.parametrize("fault", ["flood_first", "flood_last"])
+async def test_a_result_of_100_mb_fails_its_call_and_the_connection_stays(tmp_path: Path, fault: str) -> None:
+    async with hub_of(tmp_path, raw(fault)) as hub:
+        assert "longer than 8 MB and was dropped" in await called(hub, fault)
+        assert server_of(hub, fault).state == "connected"
+
+
+async def test_a_flood_that_answers_nothing_ends_the_connection(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("flood_unknown")) as hub:
+        assert "sent a message of 20 MB" in await called(hub, "flood_unknown")
+        await until(lambda: "sent a message of 20 MB" in failed(hub, "flood_unknown"))
+
+
+async def test_a_byte_a_second_is_no_progress(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("drip", timeout=3.0)) as hub:
+        assert await called(hub, "drip") == "The server drip did not answer within 3 seconds."
+
+
+async def test_noise_goes_to_the_log_and_endless_noise_ends_the_connection(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("noise"), raw("only_noise")) as hub:
+        assert await called(hub, "noise") == "well"
+        log = server_of(hub, "noise").log
+        assert any("Listening on port 0" in line for line in log)
+        assert all(line.isprintable() for line in log)
+        assert "what is no message" in failed(hub, "only_noise")
+
+
+async def test_a_schema_of_a_megabyte_is_cut_where_it_is_shown(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("schema")) as hub:
+        found = catalogue.search("huge", catalogue.listed(hub.servers))
+        text = catalogue.in_words(found, "")
+        assert "schema:huge" in text
+        assert len(text) <= catalogue.MAX_CHARS
+        assert "the rest left out" in text
+        assert await called(hub, "schema") == "well"
+
+
+async def test_control_characters_reach_neither_names_nor_results(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("names")) as hub:
+        server = server_of(hub, "names")
+        assert [tool.name for tool in server.offer.tools] == ["fine", "echo"]
+        assert server.why == "6 tools left out: unusable or repeated names"
+        assert all(tool.description.isprintable() for tool in server.offer.tools)
+        assert await called(hub, "names") == "a[31mred 2J\tb\nc"
+
+
+async def test_results_that_are_no_results_are_errors(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("wrong")) as hub:
+        assert "wrong" in await called(hub, "wrong")
+
+
+async def test_pages_without_an_end_are_read_to_a_limit(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("pages")) as hub:
+        assert len(server_of(hub, "pages").offer.tools) == 50
+
+
+async def test_a_server_that_ignores_the_end_is_ended(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("stubborn")) as hub:
+        assert await called(hub, "stubborn") == "well"
+    wait_until(lambda: not running("stubborn"))
+
+
+def running(word: str) -> bool:
+    """Whether a raw server with this fault runs."""
+    for number in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else []):
+        try:
+            with open(f"/proc/{number}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words and any(part.endswith(b"raw_server.py") for part in words):
+            return True
+    return False
+
+
+def test_lines_are_split_wherever_the_chunks_end() -> None:
+    text = b'{"a":1}\n\n{"b":2}\r\n{"c":3}'
+    for size in range(1, len(text)):
+        lines, found = Lines(), list[object]()
+        for at in range(0, len(text), size):
+            found += lines.feed(text[at : at + size])
+        assert found == [b'{"a":1}', b'{"b":2}\r']
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 100_000])
+def test_a_long_line_becomes_the_id_of_its_call(size: int) -> None:
+    body = b'{"text":"' + b'x","id":3,' * 400 + b'"}'
+    for line, wanted in (
+        (b'{"jsonrpc":"2.0","id":7,"result":' + body + b"}", 7),
+        (b'{"result":' + body + b',"jsonrpc":"2.0","id":8}', 8),
+        (b'{"result":' + body + b',"id":9,"jsonrpc":"2.0"}', 9),
+    ):
+        lines, found = Lines(1_000), list[object]()
+        data = line + b"\n{}\n"
+        for at in range(0, len(data), size):
+            found += lines.feed(data[at : at + size])
+        assert found == [wanted, b"{}"]
+    with pytest.raises(Flooded):
+        Lines(1_000).feed(b"x" * 2_000 + b"\n")
+    assert MAX_MESSAGE > 1_000_000
