@@ -20,7 +20,7 @@ ACTIONS = ("reconnect", "disable", "enable")
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show MCP servers; /mcp NAME shows one; /mcp login|logout|approve|revoke|reconnect|disable|enable NAME."""
+    """Show MCP servers; /mcp NAME, or login, logout, approve, revoke, reconnect, disable or enable NAME."""
     verb, _, rest = arguments.partition(" ")
     match verb, rest.strip():
         case "approve", name:
@@ -29,8 +29,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return _answered(runtime, answer, said)
         case "revoke", name if name:
             return _revoke(runtime, name)
-        case ("login" | "logout") as what, name if name:
-            return (_login if what == "login" else _logout)(runtime, name)
+        case "login", name if name:
+            return _login(runtime, name)
+        case "logout", name if name:
+            return _logout(runtime, name)
     servers = runtime.servers
     servers.prepare()
     if not servers.servers:
@@ -149,6 +151,7 @@ def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
         ]
     McpDefinitions(runtime.setup.places, runtime.setup.cwd).approve(one)
     runtime.servers.reload()
+    runtime.servers.begin()
     return [Say(f"{name} is allowed. /mcp revoke {name} to undo."), *approval_question(runtime, after=name)]
 
 

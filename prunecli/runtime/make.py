@@ -23,6 +23,7 @@ from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import MakeWalls, Setup
@@ -138,11 +139,22 @@ def _maker(places: Places, cwd: Path, env: Mapping[str, str]) -> MakeWalls:
 
 
 def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
-    folders = down_to(runtime.setup.cwd) if runtime.setup.trusted else ()
-    if runtime.config.mcp or any(os.path.lexists(folder / ".mcp.json") for folder in folders):
-        from prunecli.runtime.mcp_definitions import say_at_start  # deferred: few directories have servers
+    """Tell what is wrong with the definitions of MCP servers, and ask about those that wait; headless, say so."""
+    setup = runtime.setup
+    folders = down_to(setup.cwd) if setup.trusted else ()
+    if not runtime.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
+        return
+    from prunecli.runtime.mcp_definitions import McpDefinitions  # deferred: few directories have servers
 
-        say_at_start(runtime, headless=headless)
+    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=setup.trusted)
+    runtime.notices += found.problems
+    names = ", ".join(one.name for one in found.waiting)
+    if names and headless:
+        runtime.notices.append(
+            f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
+        )
+    elif names:
+        runtime.opening.append("/mcp approve")
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from prunecli.agent.approvals import Approvals
 from prunecli.agent.project_settings import down_to, leads_outside
@@ -19,9 +19,6 @@ from prunecli.mcp.definition import Definition, OAuth
 from prunecli.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers
 from prunecli.paths import Places
 from prunecli.regular import open_regular
-
-if TYPE_CHECKING:
-    from prunecli.runtime.runtime import Runtime
 
 
 class Servers(NamedTuple):
@@ -112,22 +109,6 @@ class McpDefinitions:
                         yield read_servers(file.read(MAX_BYTES + 1), folder, shown)
                 except OSError as error:
                     yield Found(problems=(f"{shown}: {error.strerror or error}",))
-
-
-def say_at_start(runtime: "Runtime", *, headless: bool) -> None:
-    """Tell what is wrong with the servers' definitions, and ask about those that wait; without a screen, say so."""
-    setup = runtime.setup
-    found = McpDefinitions(setup.places, setup.cwd).current(
-        runtime.config, trusted=runtime.gatekeeper.trusted
-    )
-    runtime.notices += found.problems
-    if found.waiting and headless:
-        names = ", ".join(one.name for one in found.waiting)
-        runtime.notices.append(
-            f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
-        )
-    elif found.waiting:
-        runtime.opening.append("/mcp approve")
 
 
 def _sorted(servers: Mapping[str, Definition]) -> tuple[Definition, ...]:

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
@@ -78,11 +79,13 @@ class RemoteServers:
                 self._use(self.load())
 
     def begin(self) -> None:
-        """Start them in the background, if the directory is trusted. Called in the loop of the front end."""
+        """Start them in the background, if the directory is trusted. The loop that this is called in, if any, is
+        where their questions are asked."""
         if self._runtime.gatekeeper.trusted:
             self.prepare()
             if self._hub is not None:
-                self._main = asyncio.get_running_loop()
+                with suppress(RuntimeError):  # a command of the plain interface runs in none
+                    self._main = asyncio.get_running_loop()
                 self._begun_at = self._begun_at or time.monotonic()
                 self._hub.begin()
 

@@ -153,7 +153,6 @@ async def test_a_server_gets_neither_our_key_nor_anothers_token(tmp_path):
     runtime = runtime_in(tmp_path, GIVEN="yes", GITHUB_TOKEN="t0ken")
     try:
         answer(runtime, question(run_line(runtime, "/mcp approve")), 0)
-        runtime.servers.begin()
         await until(lambda: any("HOME" in line for line in runtime.servers.named("x").log))
         found = next(line for line in runtime.servers.named("x").log if "HOME" in line)
         assert "MINE" in found
@@ -214,7 +213,10 @@ async def guarded(server):
         listening.bind(("127.0.0.1", 0))
         server.resource = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         settings = AuthSettings(
-            issuer_url=server.base, resource_server_url=server.url, required_scopes=["read"], validate_token_resource=True
+            issuer_url=server.base,
+            resource_server_url=server.url,
+            required_scopes=["read"],
+            validate_token_resource=True,
         )
         made = MCPServer("hub", token_verifier=Verifier(), auth=settings)
         made.add_tool(lambda: "secret notes", name="notes", description="Read the notes.")
