@@ -157,7 +157,7 @@ async def _ask(definition: Definition, provider: "_Provider") -> int:
         raise
     except httpx2.HTTPError as error:
         raise LoginFailed(f"{name}: no connection: {_short(error)}") from error
-    except (OAuthFlowError, ValidationError, ValueError) as error:
+    except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as error:
         raise LoginFailed(f"{name}: login refused: {_short(error)}") from error
 
 

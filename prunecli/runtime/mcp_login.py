@@ -69,6 +69,8 @@ class LoginAttempt:
             self._done.set_result(None)
         except PrunecliError as error:
             self._done.set_exception(error)
+        except ImportError:
+            self._done.set_exception(PrunecliError("MCP needs an extra", "pip install 'prunecli[mcp]'"))
         except asyncio.CancelledError:
             self._done.set_exception(PrunecliError(f"{name}: login stopped"))
         finally:
