@@ -214,7 +214,10 @@ async def guarded(server):
         listening.bind(("127.0.0.1", 0))
         server.resource = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         settings = AuthSettings(
-            issuer_url=server.base, resource_server_url=server.url, required_scopes=["read"], validate_token_resource=True
+            issuer_url=server.base,
+            resource_server_url=server.url,
+            required_scopes=["read"],
+            validate_token_resource=True,
         )
         made = MCPServer("hub", token_verifier=Verifier(), auth=settings)
         made.add_tool(lambda: "secret notes", name="notes", description="Read the notes.")
