@@ -12,22 +12,26 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from prunecli.agent.decide import Mailbox
+from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.project_settings import down_to
+from prunecli.config import Config
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.notes import RESOURCE, notice, told
-from prunecli.runtime.preamble import known_tools
-from prunecli.tools.tool import ToolOutput
+from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
+from prunecli.tools.tool import Tool, ToolOutput
 
 if TYPE_CHECKING:
     from prunecli.mcp.asking import Elicit, Elicitation, Reply
     from prunecli.mcp.connection import World
     from prunecli.mcp.hub import Hub, Wanted
     from prunecli.mcp.state import RemotePrompt, Server
-    from prunecli.runtime.runtime import Runtime
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are none any more."
@@ -41,13 +45,24 @@ MAX_ATTACHED = 100_000
 """Bytes of the text of one resource."""
 
 
+class Host(Protocol):
+    """What the servers need of a runtime."""
+
+    setup: Setup
+    config: Config
+    session: Session
+    mailbox: Mailbox
+    gatekeeper: SessionGatekeeper
+    tools: dict[str, Tool]
+
+
 class RemoteServers:
     """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
 
     `load` returns the configured servers; it is called when they are first needed, and again by `reload`.
     """
 
-    def __init__(self, runtime: "Runtime", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
+    def __init__(self, runtime: Host, load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
         self._runtime = runtime
         self.load = load or (lambda: configured(runtime))
         self.asker: Elicit | None = None
@@ -233,7 +248,8 @@ class RemoteServers:
     def news(self) -> Sequence[UserMessage]:
         """The notice about the servers, if the model does not know it yet."""
         context = self._runtime.session.context
-        if self._wanted is None or "mcp_call" not in known_tools(context, self._runtime.tools):
+        known_tools = tool_names(context.settings.get(PREAMBLE))
+        if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
             return ()
         items = (item.event for item in reversed(context.items) if item.kind == "command")
         known = told((one for one in items if isinstance(one, UserMessage)), TITLE)
@@ -266,7 +282,7 @@ def _line(server: "Server") -> str:
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 
-def configured(runtime: "Runtime") -> "Sequence[Wanted]":
+def configured(runtime: Host) -> "Sequence[Wanted]":
     """The servers of the configuration and the project, with what keeps some from being started."""
     setup, trusted = runtime.setup, runtime.gatekeeper.trusted
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))

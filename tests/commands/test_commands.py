@@ -71,7 +71,7 @@ def test_every_command_has_one_line_of_help() -> None:
 
 def test_commands_of_other_agents_are_answered_in_their_own_words(tmp_path: Path) -> None:
     runtime = start(tmp_path)
-    for name, words in (("mcp", "no MCP servers"), ("hooks", "no hooks"), ("agents", "no subagents")):
+    for name, words in (("hooks", "no hooks"), ("agents", "no subagents")):
         assert words in say(list(run_line(runtime, f"/{name}")))
 
 
@@ -503,5 +503,5 @@ async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_pro
 
 def test_what_is_not_supported_is_listed_last() -> None:
     names = [command.name for command in all_commands()]
-    assert names[-3:] == ["agents", "hooks", "mcp"]
-    assert names[:-3] == sorted(names[:-3])
+    assert names[-2:] == ["agents", "hooks"]
+    assert names[:-2] == sorted(names[:-2])

@@ -14,6 +14,7 @@ from prunecli.commands.command import Choose, Effect, InThread, Say, run_line
 from prunecli.errors import PrunecliError
 from prunecli.launch_options import Launch
 from prunecli.model.messages import plain_text
+from prunecli.presentation.entry_text import choice_lines
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.mcp_login import open_page
@@ -66,6 +67,15 @@ def test_without_servers_a_start_asks_and_says_nothing(tmp_path):
     runtime = runtime_in(tmp_path)
     assert "/mcp approve" not in runtime.opening
     assert texts(run_line(runtime, "/mcp approve")) == "No MCP server waits for an approval."
+    assert texts(run_line(runtime, "/mcp")).startswith("No MCP servers. Add [mcp.NAME] to the config")
+
+
+def test_the_question_is_shown_line_by_line_and_an_own_file_of_logins_is_a_secret(tmp_path):
+    project(tmp_path, x={"command": "a\nb"})
+    runtime = runtime_in(tmp_path)
+    lines = choice_lines(question(run_line(runtime, "/mcp approve")))
+    assert lines[1:3] == ["  x, from .mcp.json", "  Runs: a␊b"]
+    assert runtime.setup.places.mcp_logins in runtime.gatekeeper.secrets
 
 
 def test_an_untrusted_projects_servers_are_not_even_named(tmp_path):
