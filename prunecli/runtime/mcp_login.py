@@ -1,6 +1,7 @@
 """Log in at MCP servers: the login in a thread of its own, and the browser for it."""
 
 import asyncio
+import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from prunecli.tools.processes.environment import program_in
 
 if TYPE_CHECKING:
     from httpx2 import Auth
+
+OPEN_SECONDS = 5.0
 
 
 def login_of(places: Places, definition: Definition) -> Login:
@@ -88,15 +91,6 @@ class LoginAttempt:
         self._address.set_result(address)
 
 
-async def _launch(words: list[str], env: Mapping[str, str], cwd: Path) -> None:
-    quiet = asyncio.subprocess.DEVNULL
-    process = await asyncio.create_subprocess_exec(
-        *words, stdin=quiet, stdout=quiet, stderr=quiet, env=env, cwd=cwd, start_new_session=True
-    )
-    async with asyncio.timeout(5):  # openers return at once; one that does not is the browser itself
-        await process.wait()
-
-
 def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
     """Open an address in the user's browser; returns whether there is an opener. Call it in a thread.
 
@@ -106,10 +100,20 @@ def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = s
     opener = program_in(env, "open" if platform == "darwin" else "xdg-open") if graphical else None
     if opener is None:
         return False
+    quiet = subprocess.DEVNULL
     try:
-        asyncio.run(_launch([opener, address], env, cwd))
-    except TimeoutError:
-        pass
+        process = subprocess.Popen(
+            [opener, address],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        process.wait(OPEN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True  # it is the browser itself
     except OSError:
         return False
-    return True
+    return process.returncode == 0

@@ -200,6 +200,10 @@ def test_no_browser_is_started_where_none_can_be_seen(tmp_path):
         "https://a.example/?a=$(x)", {"PATH": f"{tmp_path}:/bin", "DISPLAY": ":0"}, tmp_path, "linux"
     )
     assert (tmp_path / "opened").read_text() == "https://a.example/?a=$(x)"
+    opener.write_text("#!/bin/sh\nexit 4\n")
+    assert not open_page(
+        "https://a.example", {"PATH": f"{tmp_path}:/bin", "DISPLAY": ":0"}, tmp_path, "linux"
+    )
 
 
 @asynccontextmanager
@@ -248,6 +252,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
         try:
             runtime.servers.begin()
             await until(lambda: states(runtime)["hub"] == "needs login")
+            assert runtime.servers.named("hub").why == "/mcp login hub"
             first = run_line(runtime, "/mcp login hub")[0]
             assert isinstance(first, InThread)
             shown, second = await asyncio.to_thread(first.work)
