@@ -64,6 +64,11 @@ class Places:
         return self.config / "key"
 
     @property
+    def mcp_logins(self) -> Path:
+        """The logins at MCP servers, one file of mode 0600 each."""
+        return self.config / "mcp-logins"
+
+    @property
     def user_themes(self) -> Path:
         """The user's own themes, as NAME.toml."""
         return self.config / "themes"
@@ -96,7 +101,7 @@ class Places:
     @property
     def secrets(self) -> tuple[Path, ...]:
         """The files that tools must neither read nor write, wherever the workspace is."""
-        return (self.key_file, self.trust_store, self.approvals_file, self.rules_file)
+        return (self.key_file, self.mcp_logins, self.trust_store, self.approvals_file, self.rules_file)
 
     @property
     def history_file(self) -> Path:

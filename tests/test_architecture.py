@@ -33,6 +33,7 @@ ASYNC_ALLOWED = (
     "agent/gatekeeper.py",
     "agent/hooks.py",
     "extensions/hooks.py",
+    "mcp",
     "runtime",
     "commands",
     "tui",
@@ -331,6 +332,8 @@ def imported(node: ast.AST) -> list[str]:
 
 ONLY_IN = {
     "anthropic": "providers/",
+    "mcp": "mcp/",
+    "mcp_types": "mcp/",
     "textual": "tui/",
     "typer": "cli/",
     "tiktoken": "providers/tokenizer.py",
@@ -351,13 +354,15 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 
 DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "tomli_w"}
 """Distributions whose module has another name."""
+EXTRA = {"mcp", "mcp_types", "anyio", "pydantic"}
+"""Modules of the extra prunecli[mcp]: the SDK, and what its interface is made of."""
 
 
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
     used = {module for path in FILES for node in ast.walk(tree(path)) for module in imported(node)}
-    strangers = used - set(sys.stdlib_module_names) - {"prunecli", "_typeshed"}
+    strangers = used - set(sys.stdlib_module_names) - {"prunecli", "_typeshed"} - EXTRA
     assert strangers == {DISTRIBUTIONS.get(one, one) for one in declared}
 
 

@@ -23,7 +23,18 @@ def test_without_any_file_the_defaults_are_those_of_the_specification(here):
         enabled=True, strategy="auto", gate="cache_aware", engage_ratio=0.75, estimator="tiktoken"
     )
     assert (config.pruning.order, config.pruning.memo) == ("newest", "once")
-    assert config.tools.enabled == ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
+    assert config.tools.enabled == (
+        "bash",
+        "read",
+        "write",
+        "edit",
+        "grep",
+        "find",
+        "ls",
+        "prun",
+        "recall",
+        "mcp",
+    )
     assert (config.tools.max_output_bytes, config.tools.bash_timeout) == (100_000, 120)
     assert (config.permissions.mode, config.sandbox.mode, config.model.cache_ttl) == ("ask", "auto", "5m")
     assert (config.compaction.max_context_tokens, config.compaction.compact_at_pct) == (200_000, 0.85)

@@ -225,14 +225,12 @@ RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command; `name` has no slash, `help` is one line. A `stand_in` stands for a command of other agents and
-    names the replacement."""
+    """A slash command; `name` has no slash, `help` is one line."""
 
     name: str
     help: str
     aliases: tuple[str, ...]
     run: RunCommand
-    stand_in: bool = False
 
 
 def command_names() -> tuple[str, ...]:
@@ -245,14 +243,12 @@ def load(name: str) -> Command:
     """Import a command by name. Raises ImportError if there is none."""
     module = import_module(f"prunecli.commands.{name.replace('-', '_')}")
     text = (module.run.__doc__ or "").strip().split("\n")[0]
-    return Command(
-        name, text, tuple(getattr(module, "ALIASES", ())), module.run, getattr(module, "STAND_IN", False)
-    )
+    return Command(name, text, tuple(getattr(module, "ALIASES", ())), module.run)
 
 
 def all_commands() -> tuple[Command, ...]:
-    """Every command, for the menu and /help; stand-ins come last."""
-    return tuple(sorted(map(load, command_names()), key=lambda command: command.stand_in))
+    """Every command of prunecli, for the menu and /help."""
+    return tuple(map(load, command_names()))
 
 
 def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -2,18 +2,37 @@
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 
-from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
+from prunecli.errors import ConfigError
 from prunecli.figures import short
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.starting import explain
 from prunecli.mcp.state import Server
 from prunecli.runtime import Runtime
+from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
+from prunecli.runtime.mcp_login import LoginAttempt, login_of, open_page
+from prunecli.sanitize import one_line
 
 NONE = "No MCP servers. Add [mcp.NAME] to the config, or .mcp.json to the project, then /reload."
 ACTIONS = ("reconnect", "disable", "enable")
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show MCP servers; /mcp NAME shows tools and log, /mcp reconnect|disable|enable NAME."""
+    """Show MCP servers; /mcp NAME, or login, logout, approve, revoke, reconnect, disable or enable NAME."""
+    verb, _, rest = arguments.partition(" ")
+    match verb, rest.strip():
+        case "approve", name:
+            return approval_question(runtime, name)
+        case ("allow" | "leave") as answer, said if said:
+            return _answered(runtime, answer, said)
+        case "revoke", name if name:
+            return _revoke(runtime, name)
+        case "login", name if name:
+            return _login(runtime, name)
+        case "logout", name if name:
+            return _logout(runtime, name)
     servers = runtime.servers
     servers.prepare()
     if not servers.servers:
@@ -72,3 +91,127 @@ def _count(runtime: Runtime, name: str, schema: object, description: str = "") -
     """The tokens of a tool's definition; a long one is estimated by its characters."""
     text = f"{name} {description} {json.dumps(schema)}"
     return len(text) // 4 if len(text) > 20_000 else runtime.session.context.counts.counter.count(text)
+
+
+# Approval ----------------------------------------------------------------------------------------------------
+
+
+def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequence[Effect]:
+    """The question about a project's server: the one of this name, else the first that waits after a name."""
+    found = _definitions(runtime)
+    if name and all(one.name != name for one in found.waiting):
+        usable = any(one.name == name for one in found.usable)
+        what = "needs no approval" if usable else "is not a server of this project"
+        return [Say(f"{name} {what}.", "info" if usable else "error")]
+    for one in found.waiting:
+        if one.name == name or (not name and one.name > after):
+            try:
+                lines = [f"{one.name}, from {one_line(one.origin)}", *explain(one, runtime.setup.child_env)]
+            except ConfigError as error:
+                return [_broken(error), *([] if name else approval_question(runtime, after=one.name))]
+            return [
+                Choose(
+                    "Allow this MCP server of the project?",
+                    "mcp",
+                    (
+                        Choice(
+                            f"allow {_digest(one)} {one.name}", "Yes", "Asks again if its definition changes"
+                        ),
+                        Choice(f"leave {one.name}", "No", "It stays off"),
+                    ),
+                    grave=True,
+                    about="\n".join(lines),
+                )
+            ]
+    return [] if name or after or found.waiting else [Say("No MCP server waits for an approval.")]
+
+
+def newly_waiting(runtime: Runtime) -> list[Effect]:
+    """What to say and ask once the files were read again."""
+    found = _definitions(runtime)
+    return [
+        *(Say(problem, "warning") for problem in found.problems),
+        *(approval_question(runtime) if found.waiting else ()),
+    ]
+
+
+def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
+    """Carry out an answer, then ask about the next server. An answer holds for what its question showed."""
+    digest, _, name = said.partition(" ") if answer == "allow" else ("", "", said)
+    if answer == "leave":
+        return [
+            Say(f"{name} stays off. /mcp approve {name} to change that."),
+            *approval_question(runtime, after=name),
+        ]
+    one = next((one for one in _definitions(runtime).waiting if one.name == name), None)
+    if one is None or _digest(one) != digest:
+        return [
+            Say(f"{name} changed since the question.", "warning"),
+            *approval_question(runtime, name if one else ""),
+        ]
+    McpDefinitions(runtime.setup.places, runtime.setup.cwd).approve(one)
+    runtime.servers.reload()
+    runtime.servers.begin()
+    return [Say(f"{name} is allowed. /mcp revoke {name} to undo."), *approval_question(runtime, after=name)]
+
+
+def _revoke(runtime: Runtime, name: str) -> Sequence[Effect]:
+    gone = McpDefinitions(runtime.setup.places, runtime.setup.cwd).revoke(name)
+    runtime.servers.reload()
+    return [Say(f"{name} is off until you approve it again." if gone else f"{name} has no approval.")]
+
+
+# Logins ------------------------------------------------------------------------------------------------------
+
+
+def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
+    """Ask the server for its login page, open it, then wait for the browser to come back."""
+    setup, definition = runtime.setup, _reachable(runtime, name)
+    attempt = LoginAttempt(setup.places, definition)
+
+    def begin() -> Sequence[Effect]:
+        address = attempt.address()
+        opened = open_page(address, setup.child_env, setup.places.home)
+        how = "Your browser opens. If it does not, open" if opened else "Open in a browser on this machine"
+        return [
+            Say(f"{how}:\n{address}"),
+            InThread("Waiting for the browser, Esc to stop", finish, attempt.stop),
+        ]
+
+    def finish() -> Sequence[Effect]:
+        attempt.finish()
+        runtime.servers.restart(name)
+        return [Say(f"Logged in at {name}. /mcp logout {name} to undo.")]
+
+    return [InThread(f"Asking {name} for its login page", begin, attempt.stop)]
+
+
+def _logout(runtime: Runtime, name: str) -> Sequence[Effect]:
+    gone = login_of(runtime.setup.places, _reachable(runtime, name)).forget()
+    runtime.servers.restart(name)
+    return [Say(f"Logged out of {name}." if gone else f"There is no login at {name}.")]
+
+
+def _reachable(runtime: Runtime, name: str) -> Definition:
+    """The server to log in at, with its variables filled in. Raises ConfigError."""
+    found = _definitions(runtime)
+    for one in found.usable:
+        if one.name == name:
+            return one.expanded(runtime.setup.child_env)
+    if any(one.name == name for one in found.waiting):
+        raise ConfigError(f"{name} is not approved", f"/mcp approve {name} first")
+    known = ", ".join(one.name for one in found.usable) or "none"
+    raise ConfigError(f"No MCP server named {name!r}. Servers: {known}.")
+
+
+def _definitions(runtime: Runtime) -> Servers:
+    setup = runtime.setup
+    return McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=runtime.gatekeeper.trusted)
+
+
+def _digest(definition: Definition) -> str:
+    return sha256(json.dumps(definition.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _broken(error: ConfigError) -> Say:
+    return Say(f"{error.message}\n{error.hint}".strip(), "warning")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Reconfigured, Say
 from prunecli.commands.hooks import reread
+from prunecli.commands.mcp import newly_waiting
 from prunecli.config.keys import shown
 from prunecli.errors import ConfigError
 from prunecli.runtime import Runtime
@@ -19,4 +20,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     warnings: list[Effect] = [Say(notice, "warning") for notice in (*notices, *runtime.extensions.look())]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)
     said = "Configuration reloaded." + (f" Kept for this session: {kept}" if kept else "")
-    return [*warnings, Reconfigured(), Say(said), *reread(runtime)]
+    return [*warnings, Reconfigured(), Say(said), *reread(runtime), *newly_waiting(runtime)]

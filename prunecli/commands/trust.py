@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.commands.hooks import reread
+from prunecli.commands.mcp import newly_waiting
 from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
 
@@ -18,6 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             *said,
             Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),
             *reread(runtime),
+            *newly_waiting(runtime),
         ]
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]

@@ -193,7 +193,12 @@ class Connection:
 
     def _fail(self, error: BaseException) -> None:
         if self._status == 401:
-            self._become("needs login", f"{self._definition.url} wants a login")
+            from prunecli.mcp.oauth import may_log_in
+
+            if may_log_in(self._definition):
+                self._become("needs login", f"/mcp login {self._definition.name}")
+            else:
+                self._become("failed", self._why or "its headers hold no valid credential (HTTP 401)")
         else:
             status = f" (HTTP {self._status})" if self._status else ""
             self._become("failed", self._why or f"{_words(error)}{status}")

@@ -124,9 +124,9 @@ def _image(data: str, kind: str) -> Block:
 def _says(content: Sequence[Block], value: Json) -> bool:
     """Whether a text of the content is this value, as the protocol asks of servers.
 
-    The SDK wraps a value that is no object as `result`.
+    Servers wrap a value that is no object as the only key of one, such as `result` or `content`.
     """
-    values = [value, value["result"]] if isinstance(value, dict) and value.keys() == {"result"} else [value]
+    values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
     for block in content:
         if isinstance(block, Text):
             if block.text in values:

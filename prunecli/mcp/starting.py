@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from urllib.parse import urlsplit
 
 from prunecli.mcp.definition import VARIABLE, Definition
 from prunecli.sanitize import one_line
@@ -60,11 +59,12 @@ def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]
         yield f"Runs: {one_line(' '.join((ready.command, *definition.args)))}"
         yield f"In: {one_line(ready.cwd)}"
         for name, value in definition.env.items():
+            if (name, value) == ("CLAUDE_PROJECT_DIR", ready.cwd):
+                continue  # ours, and the line above says it
             secret = any(word in name.upper() for word in _SECRET_WORDS)
             yield f"With: {one_line(name)}={one_line(masked(value) if secret else value)}"
     else:
         yield f"Connects to: {one_line(masked_url(ready.url))}"
-        yield f"At host: {one_line(urlsplit(ready.url).netloc)}"
         for name, value in definition.headers.items():
             yield f"Sends: {one_line(name)}: {one_line(masked(value))}"
     if names := definition.variables():

@@ -1,5 +1,6 @@
 """Make a runtime from a command line: places, trust, configuration, provider, session."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
 from prunecli.agent.permissions.verdict import Rules
-from prunecli.agent.project_settings import refused_links
+from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, provider_for
@@ -22,6 +23,7 @@ from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import MakeWalls, Setup
@@ -99,6 +101,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if asked.headless:
         _warm(runtime.provider)
     _open(runtime, asked)
+    _ask_about_servers(runtime, headless=asked.headless)
     if setup.keep_log:
         PruningLog(places.log_file, runtime).follow()
     return runtime
@@ -133,6 +136,25 @@ def _maker(places: Places, cwd: Path, env: Mapping[str, str]) -> MakeWalls:
         return make_walls(config, places, cwd, env, rules)
 
     return make
+
+
+def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
+    """Tell what is wrong with the definitions of MCP servers, and ask about those that wait; headless, say so."""
+    setup = runtime.setup
+    folders = down_to(setup.cwd) if setup.trusted else ()
+    if not runtime.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
+        return
+    from prunecli.runtime.mcp_definitions import McpDefinitions  # deferred: few directories have servers
+
+    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=setup.trusted)
+    runtime.notices += found.problems
+    names = ", ".join(one.name for one in found.waiting)
+    if names and headless:
+        runtime.notices.append(
+            f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
+        )
+    elif names:
+        runtime.opening.append("/mcp approve")
 
 
 def _open(runtime: Runtime, asked: Launch) -> None:

@@ -72,10 +72,6 @@ class McpDefinitions:
         """Take an approval back; returns whether there was one. Raises ConfigError."""
         return self._approvals.revoke(self._root, "mcp", name)
 
-    def has_project_file(self) -> bool:
-        """Whether the project defines servers at all: a look that opens nothing."""
-        return any(os.path.lexists(folder / FILE) for folder in down_to(self._cwd))
-
     def _approved(self, definition: Definition) -> bool:
         return self._approvals.has(self._root, "mcp", definition.name, definition.to_json())
 

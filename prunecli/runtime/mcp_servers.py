@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
@@ -18,7 +19,8 @@ from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.notes import RESOURCE, notice, told
-from prunecli.runtime.preamble import known_tools
+from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.runtime.host import Host
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from prunecli.mcp.connection import World
     from prunecli.mcp.hub import Hub, Wanted
     from prunecli.mcp.state import RemotePrompt, Server
-    from prunecli.runtime.host import Host
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are none any more."
@@ -46,9 +47,9 @@ class RemoteServers:
     `load` returns the configured servers; it is called when they are first needed, and again by `reload`.
     """
 
-    def __init__(self, runtime: "Host", load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
+    def __init__(self, runtime: Host, load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
         self._runtime = runtime
-        self.load = load or Configured(runtime)
+        self.load = load or (lambda: configured(runtime))
         self.asker: Elicit | None = None
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
@@ -78,11 +79,13 @@ class RemoteServers:
                 self._use(self.load())
 
     def begin(self) -> None:
-        """Start them in the background, if the directory is trusted. Called in the loop of the front end."""
+        """Start them in the background, if the directory is trusted. The loop that this is called in, if any, is
+        where their questions are asked."""
         if self._runtime.gatekeeper.trusted:
             self.prepare()
             if self._hub is not None:
-                self._main = asyncio.get_running_loop()
+                with suppress(RuntimeError):  # a command of the plain interface runs in none
+                    self._main = asyncio.get_running_loop()
                 self._begun_at = self._begun_at or time.monotonic()
                 self._hub.begin()
 
@@ -114,10 +117,11 @@ class RemoteServers:
     def _world(self) -> "World":
         from prunecli.mcp.connection import World
         from prunecli.mcp.starting import server_environment
+        from prunecli.runtime.mcp_login import auth_of
 
         setup = self._runtime.setup
-        env = server_environment(setup.approved_env)
-        return World(setup.cwd, env, setup.environ, lambda _: None, self._elicit)
+        env = server_environment(setup.child_env)
+        return World(setup.cwd, env, setup.child_env, lambda one: auth_of(setup.places, one), self._elicit)
 
     async def close(self) -> None:
         """End all servers."""
@@ -229,7 +233,8 @@ class RemoteServers:
     def news(self) -> Sequence[UserMessage]:
         """The notice about the servers, if the model does not know it yet."""
         context = self._runtime.session.context
-        if self._wanted is None or "mcp_call" not in known_tools(context, self._runtime.tools):
+        known_tools = tool_names(context.settings.get(PREAMBLE))
+        if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
             return ()
         items = (item.event for item in reversed(context.items) if item.kind == "command")
         known = told((one for one in items if isinstance(one, UserMessage)), TITLE)
@@ -262,25 +267,9 @@ def _line(server: "Server") -> str:
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 
-class Configured:
-    """The servers of the configuration and the project, as the hub wants them."""
-
-    def __init__(self, runtime: "Host") -> None:
-        self._runtime = runtime
-
-    def __call__(self) -> "Sequence[Wanted]":
-        """Read the files."""
-        config, trusted = self._runtime.config, self._runtime.gatekeeper.trusted
-        cwd = self._runtime.setup.cwd
-        project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(cwd))
-        if not config.mcp and not project:
-            return ()  # without an import: each start comes here
-        from prunecli.mcp.hub import Wanted
-        from prunecli.runtime.mcp_definitions import McpDefinitions
-
-        found = McpDefinitions(self._runtime.setup.places, cwd).current(config, trusted=trusted)
-        self._runtime.notices += [one for one in found.problems if one not in self._runtime.notices]
-        return [
-            *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
-            *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
-        ]
+def configured(runtime: Host) -> "Sequence[Wanted]":
+    """The servers of the configuration and the project, with what keeps some from being started."""
+    setup, trusted = runtime.setup, runtime.gatekeeper.trusted
+    project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
+    if not runtime.config.mcp and not project:
+        return ()  # without an import: each start comes here

@@ -35,7 +35,7 @@ def make_walls(
     ground = Ground(
         root,
         home,
-        (str(places.key_file), str(places.data)),
+        (str(places.key_file), str(places.mcp_logins), str(places.data)),
         real(path for path in writable if path is not None and path.exists()),
         SecretScan(
             root,

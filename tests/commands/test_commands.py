@@ -69,12 +69,6 @@ def test_every_command_has_one_line_of_help() -> None:
         assert len(command.help) < 100, command.name
 
 
-def test_commands_of_other_agents_are_answered_in_their_own_words(tmp_path: Path) -> None:
-    runtime = start(tmp_path)
-    for name, words in (("mcp", "no MCP servers"),):
-        assert words in say(list(run_line(runtime, f"/{name}")))
-
-
 def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=("permissions.mode=edits",))
     (table,) = run_line(runtime, "/status")
@@ -506,12 +500,6 @@ async def test_what_a_session_was_told_and_has_not_heard_comes_back_into_the_pro
     assert FillPrompt("more tests\n\nthen docs") in effects
     assert runtime.status().waiting == ()
     await runtime.close()
-
-
-def test_what_is_not_supported_is_listed_last() -> None:
-    names = [command.name for command in all_commands()]
-    assert names[-1] == "mcp"
-    assert names[:-1] == sorted(names[:-1])
 
 
 def test_kept_rules_are_listed_and_removed(tmp_path: Path) -> None:

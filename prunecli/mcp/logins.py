@@ -1,0 +1,82 @@
+"""What a login at an MCP server leaves behind: tokens, and the client that they were issued to.
+
+One file for each server, mode 0600, in a folder beside the key file. Its name is made of the server's name and its
+address, so a server of the same name elsewhere never gets the tokens.
+"""
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prunecli.errors import ConfigError
+
+MAX_BYTES = 200_000
+
+
+class Login:
+    """The file of one server. Reads and writes it whole; nothing is kept in memory."""
+
+    def __init__(self, folder: Path, name: str, url: str) -> None:
+        digest = hashlib.sha256(json.dumps([name, url]).encode()).hexdigest()[:32]
+        self._path = folder / f"{digest}.json"
+        self._name = name
+
+    def load(self) -> dict[str, Any]:
+        """What is kept; {} if nothing is, or if it is damaged, which a new login repairs.
+
+        Raises ConfigError for a file that others can read, and for one that cannot be read.
+        """
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise ConfigError(f"{self._path}: {error.strerror}", self._anew) from error
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+                raise ConfigError(f"{self._path}: must be a file that only you can read", self._anew)
+            data = file.read(MAX_BYTES + 1)
+        try:
+            kept = json.loads(data)
+        except (ValueError, RecursionError):
+            return {}
+        return kept if isinstance(kept, dict) and kept.get("version") == 1 else {}
+
+    def save(self, kept: Mapping[str, Any]) -> None:
+        """Write the file completely or not at all. Raises ConfigError."""
+        data = json.dumps({"version": 1, "server": self._name, **kept}).encode()
+        temporary = ""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=".")  # of mode 0600
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(temporary, self._path)
+        except OSError as error:
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+            raise ConfigError(
+                f"cannot write {self._path}: {error.strerror}", "nothing was changed"
+            ) from error
+
+    def forget(self) -> bool:
+        """Remove the file; returns whether there was one. Raises ConfigError."""
+        try:
+            self._path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise ConfigError(f"cannot remove {self._path}: {error.strerror}") from error
+        return True
+
+    @property
+    def _anew(self) -> str:
+        return f"remove it, then /mcp login {self._name}"

@@ -1,0 +1,119 @@
+"""Log in at MCP servers: the login in a thread of its own, and the browser for it."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.errors import PrunecliError
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.logins import Login
+from prunecli.paths import Places
+from prunecli.tools.processes.environment import program_in
+
+if TYPE_CHECKING:
+    from httpx2 import Auth
+
+OPEN_SECONDS = 5.0
+
+
+def login_of(places: Places, definition: Definition) -> Login:
+    """The file of a server's login. `definition` is expanded."""
+    return Login(places.mcp_logins, definition.name, definition.url)
+
+
+def auth_of(places: Places, definition: Definition) -> "Auth | None":
+    """The authentication of a connection, from the login that is kept. `definition` is expanded."""
+    from prunecli.mcp.oauth import quiet_auth  # deferred: only servers behind a URL need the SDK for it
+
+    return quiet_auth(definition, login_of(places, definition))
+
+
+class LoginAttempt:
+    """One login. `address` and `finish` wait, so call them in a thread; `stop` ends it from any other."""
+
+    def __init__(self, places: Places, definition: Definition) -> None:
+        self._definition = definition
+        self._login = login_of(places, definition)
+        self._address: Future[str] = Future()
+        self._done: Future[None] = Future()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    def address(self) -> str:
+        """Begin, and return the address for the browser. Raises PrunecliError."""
+        threading.Thread(target=self._run, name="mcp-login", daemon=True).start()
+        either: list[Future[Any]] = [self._address, self._done]
+        wait(either, return_when=FIRST_COMPLETED)
+        if not self._address.done():
+            self._done.result()
+            raise PrunecliError(f"{self._definition.name}: login stopped")
+        return self._address.result()
+
+    def finish(self) -> None:
+        """Wait until the user is logged in. Raises PrunecliError."""
+        self._done.result()
+
+    def stop(self) -> None:
+        """End the login; nothing is kept."""
+        self._stopped = True
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def _run(self) -> None:
+        name = self._definition.name
+        try:
+            asyncio.run(self._main())
+            self._done.set_result(None)
+        except PrunecliError as error:
+            self._done.set_exception(error)
+        except ImportError:
+            self._done.set_exception(PrunecliError("MCP needs an extra", "pip install 'prunecli[mcp]'"))
+        except asyncio.CancelledError:
+            self._done.set_exception(PrunecliError(f"{name}: login stopped"))
+        finally:
+            if not self._done.done():  # a defect, which the thread reports
+                self._done.set_exception(PrunecliError(f"{name}: login failed"))
+
+    async def _main(self) -> None:
+        from prunecli.mcp.oauth import log_in
+
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        if not self._stopped:
+            await log_in(self._definition, self._login, self._show)
+
+    async def _show(self, address: str) -> None:
+        self._address.set_result(address)
+
+
+def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
+    """Open an address in the user's browser; returns whether there is an opener. Call it in a thread.
+
+    Never a browser that draws on the terminal.
+    """
+    graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    opener = program_in(env, "open" if platform == "darwin" else "xdg-open") if graphical else None
+    if opener is None:
+        return False
+    quiet = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [opener, address],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        process.wait(OPEN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True  # it is the browser itself
+    except OSError:
+        return False
+    return process.returncode == 0

@@ -1,0 +1,196 @@
+"""MCP servers in a session whose thinking is bound: they come and go, and no byte before them changes."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.commands.command import InThread, Say, Submit, run_line
+from prunecli.mcp.hub import Wanted
+from prunecli.model.events import ToolStarted, UserMessage
+from prunecli.model.messages import plain_text
+from prunecli.model.notes import told, typed
+from prunecli.presentation.questions import sheet_of
+from prunecli.providers.tokenizer import SHIPPED, counter
+from prunecli.runtime import Runtime
+from prunecli.runtime.mcp_servers import NONE_LEFT, TITLE
+from tests.e2e.bound import dropped, results, session
+from tests.endpoint import Call, Endpoint, Reply, Thinking
+from tests.mcp.running import raw, sdk
+from tests.waiting import until
+
+
+def call(tool: str, **arguments: object) -> Reply:
+    given = {"server": "fake", "tool": tool, "arguments": arguments}
+    return Reply([Thinking(f"I call {tool}."), Call("mcp_call", given)])
+
+
+def search(words: str) -> Reply:
+    return Reply([Thinking("I look."), Call("mcp_search", {"words": words})])
+
+
+DONE = Reply([Thinking("That is all."), "Done."])
+
+
+@asynccontextmanager
+async def with_servers(folder: Path, endpoint: Endpoint, *wanted: Wanted) -> AsyncIterator[Runtime]:
+    async with session(folder, endpoint, 'permissions.allow=["mcp(fake:*)"]') as runtime:
+        runtime.servers.load = lambda: wanted
+        runtime.servers.begin()
+        await runtime.servers.settled(60)
+        yield runtime
+
+
+def knows(runtime: Runtime) -> str | None:
+    items = [item.event for item in reversed(runtime.session.context.items)]
+    return told((one for one in items if isinstance(one, UserMessage)), TITLE)
+
+
+def same_beginning(endpoint: Endpoint) -> None:
+    """Every request was taken, begins with the same system prompt and tools, and lost no thinking."""
+    bodies = [json.loads(request.body) for request in endpoint.requests]
+    assert endpoint.rejected == []
+    assert len({json.dumps([body["system"], body["tools"]]) for body in bodies}) == 1
+    assert set(dropped(endpoint)) == {0}
+
+
+async def test_servers_come_and_go_without_a_changed_byte(tmp_path: Path) -> None:
+    script = [
+        search("echo text"),
+        call("echo", text="hello"),
+        DONE,
+        DONE,
+        call("echo", text="again"),
+        DONE,
+        DONE,
+    ]
+    async with Endpoint(script) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
+        await runtime.submit("say hello")
+        assert knows(runtime) is not None
+        assert "fake: 7 tools" in str(knows(runtime))
+        found, said = (
+            plain_text(runtime.session.context.entries[seq].event.content) for seq in results(runtime)
+        )
+        assert '"text":{"type":"string"' in found.replace(" ", "").replace('"title":"Text",', "")
+        assert said == "hello"
+        started = [one.event for one in runtime.session.records if isinstance(one.event, ToolStarted)]
+        assert started[1].touches is not None
+        assert started[1].touches.to_json() == {"calls": ["fake:echo"]}
+
+        runtime.servers.load = lambda: (Wanted(sdk()), Wanted(raw("noise")))
+        runtime.servers.reload()
+        await until(lambda: all(one.state == "connected" for one in runtime.servers.servers))
+        await runtime.submit("and now?")
+        assert "noise: 1 tool" in str(knows(runtime))
+
+        runtime.servers.switch("fake", on=False)
+        await until(lambda: runtime.servers.named("fake").state == "disabled")  # type: ignore[union-attr]
+        await runtime.submit("call it")
+        assert "fake: disabled" in str(knows(runtime))
+        last = plain_text(runtime.session.context.entries[results(runtime)[-1]].event.content)
+        assert last == "The server fake is not available: off in this session."
+
+        runtime.servers.load = lambda: ()
+        runtime.servers.reload()
+        await runtime.submit("go on")
+        assert knows(runtime) == NONE_LEFT
+        same_beginning(endpoint)
+
+
+async def test_a_server_that_dies_leaves_the_session_valid(tmp_path: Path) -> None:
+    die = raw("die=4")
+    given = {"server": die.name, "tool": "echo", "arguments": {}}
+    script = [Reply([Thinking("I call."), Call("mcp_call", given)]), DONE, DONE]
+    async with Endpoint(script) as endpoint, with_servers(tmp_path, endpoint, Wanted(die)) as runtime:
+        runtime.set_mode("auto")
+        await runtime.submit("call it")
+        event = runtime.session.context.entries[results(runtime)[0]].event
+        assert event.is_error
+        assert "exited with code 3" in plain_text(event.content)
+        await until(lambda: runtime.servers.servers[0].state == "failed")
+        await runtime.submit("and now?")
+        assert f"{die.name}: failed (exited with code 3)" in str(knows(runtime))
+        same_beginning(endpoint)
+
+
+async def test_ten_servers_with_200_tools_add_at_most_500_tokens(tmp_path: Path) -> None:
+    async with (
+        Endpoint([DONE]) as endpoint,
+        session(tmp_path / "a", endpoint, 'tools.enabled=["read"]') as runtime,
+    ):
+        await runtime.submit("hello")
+        without = endpoint.requests[0].body
+    wanted = [Wanted(sdk(f"server-{number}", "tools=13")) for number in range(10)]
+    async with (
+        Endpoint([DONE]) as endpoint,
+        session(tmp_path / "b", endpoint, 'tools.enabled=["read", "mcp"]') as runtime,
+    ):
+        runtime.servers.load = lambda: wanted
+        runtime.servers.begin()
+        await runtime.servers.settled(120)
+        assert sum(len(one.offer.tools) for one in runtime.servers.servers) == 200
+        await runtime.submit("hello")
+        count = counter(SHIPPED).count
+        assert count(endpoint.requests[0].body.decode()) - count(without.decode()) <= 500
+
+
+async def test_the_question_shows_server_tool_and_arguments(tmp_path: Path) -> None:
+    asked: list[Asked] = []
+
+    async def ask(one: Asked) -> Answer:
+        asked.append(one)
+        return Answer("deny", "not now")
+
+    async with (
+        Endpoint([call("echo", text="hel\x1blo"), DONE]) as endpoint,
+        session(tmp_path, endpoint) as runtime,
+    ):
+        runtime.servers.load = lambda: (Wanted(sdk()),)
+        runtime.asker = ask
+        runtime.servers.begin()
+        await runtime.servers.settled(60)
+        await runtime.submit("say hello")
+        sheet = sheet_of(asked[0], lambda _: None, tmp_path)
+        assert (sheet.title, sheet.text) == ("Call this MCP tool?", "fake:echo\ntext: hel␛lo")
+        assert sheet.rule == "mcp(fake:echo)"
+        assert "says that it only reads, which nobody checks" in sheet.reason
+
+
+async def test_a_named_resource_follows_the_words_and_is_not_shown_as_typed(tmp_path: Path) -> None:
+    async with Endpoint([DONE, DONE]) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
+        assert "fake:fake://notes" in runtime.servers.resources()
+        await runtime.submit("read @fake:fake://notes, and me@fake:x")
+        await runtime.submit("read @fake:fake://nothing and @other:thing")
+        prompts = [one.event for one in runtime.session.records if isinstance(one.event, UserMessage)]
+        sent = [one for one in prompts if one.origin == "prompt"]
+        assert plain_text(sent[0].content[1:]) == "[resource] fake:fake://notes\nthe notes are here"
+        assert typed(sent[0]) == "read @fake:fake://notes, and me@fake:x"
+        assert len(sent[1].content) == 2
+        assert "could not be read" in plain_text(sent[1].content[1:])
+
+
+async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
+    async with Endpoint([DONE]) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
+        await runtime.submit("hello")
+        (effect,) = run_line(runtime, "/fake:review a.py terse")
+        assert isinstance(effect, InThread)
+        assert effect.work() == [Submit("Review a.py in a terse style.")]
+        (effect,) = run_line(runtime, "/fake:review")
+        assert isinstance(effect, Say)
+        assert "it needs <file> [style]" in effect.text
+        (effect,) = run_line(runtime, "/fake:none")
+        assert isinstance(effect, Say)
+        assert effect.level == "error"
+
+
+def test_the_sdk_is_imported_only_when_a_server_is_started() -> None:
+    import subprocess
+
+    code = (
+        "import sys, prunecli.runtime.make, prunecli.commands.command as c; c.all_commands();"
+        "assert not {'mcp', 'mcp_types', 'pydantic_core', 'prunecli.mcp.hub'} & sys.modules.keys() - "
+        "({'pydantic_core'} if 'anthropic' in sys.modules else set())"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
