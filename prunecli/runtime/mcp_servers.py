@@ -273,3 +273,11 @@ def configured(runtime: Host) -> "Sequence[Wanted]":
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
     if not runtime.config.mcp and not project:
         return ()  # without an import: each start comes here
+    from prunecli.mcp.hub import Wanted
+    from prunecli.runtime.mcp_definitions import McpDefinitions
+
+    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
+    return [
+        *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
+        *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
+    ]
