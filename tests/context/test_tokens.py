@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.context.tokens import from_words
+from prunecli.context.tokens import Amount, Scale, from_words
 from prunecli.providers.tokenizer import SHIPPED
 
 
@@ -33,3 +33,13 @@ def test_words_with_emoji_are_estimated_within_a_fifth(words: str) -> None:
 
 def test_words_without_emoji_count_as_their_bytes() -> None:
     assert from_words("Привет " * 4) == 13
+
+
+def test_how_results_count_is_known_once_enough_were_reported_and_not_of_another_model() -> None:
+    scale = Scale.of(1.2, 100).reported(500, Amount(words=200))
+    assert not scale.knows_results
+    few = scale.grew(60, Amount(50))
+    assert not few.knows_results
+    enough = few.grew(500, Amount(400))
+    assert enough.knows_results
+    assert not enough.for_model(1.5).knows_results
