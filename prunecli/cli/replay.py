@@ -1,5 +1,5 @@
-"""`prunecli replay SOURCE...`: what each strategy would have sent, request by request. Only the answer goes to
-standard output."""
+"""`prunecli replay SOURCE...`: what each strategy would have sent, request by request. Only the figures go
+to standard output."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def replay(
     fit: flags.Fit = "",
     expectations: flags.Numbers = None,
 ) -> None:
-    """Show what each strategy would have sent and cost on recorded sessions, beside no pruning."""
+    """Show what each strategy would have sent and cost on recorded sessions, next to no pruning."""
     asked = Asked(
         asked_before(ctx),
         tuple(filter(None, strategy.split(","))),
@@ -87,7 +87,7 @@ def replay(
         expectations,
     )
     make = partial(stage_of, asked)
-    make()  # what is wrong with the command line is said here, not in another process
+    make()  # reports a wrong command line here, not in another process
     paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
     if fit:
         _fit(fit, paths, make)
@@ -96,7 +96,7 @@ def replay(
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     if not report.sessions:
-        raise SessionNotFound("no session could be replayed", "see above for why, or name another SOURCE")
+        raise SessionNotFound("no session could be replayed", "the reasons are above; or name another SOURCE")
     from prunecli.replay.table import lines
 
     if html is not None:
@@ -110,7 +110,7 @@ def replay(
 def _report(
     paths: Sequence[Path], make: "partial[Stage]"
 ) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
-    """The figures of the sessions that hold a request, their courses, and what has to be said."""
+    """The figures of the sessions that hold a request, their courses, and the notices."""
     from prunecli.replay.stage import Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
@@ -185,7 +185,7 @@ def stage_of(asked: Asked) -> "Stage":
     if asked.model and not table.has_price(asked.model):
         raise UsageError(
             f"--model {asked.model}: its prices are not known",
-            'set them as [models."NAME"] prices, or take a model that `prunecli doctor` knows',
+            'set them as [models."NAME"] prices, or use a model that `prunecli doctor` knows',
         )
     settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
     ttl = asked.ttl or config.model.cache_ttl

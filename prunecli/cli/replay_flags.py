@@ -35,14 +35,15 @@ Ttl: TypeAlias = Annotated[str, Option(metavar="5m|1h", help="How long the endpo
 Model: TypeAlias = Annotated[
     str,
     Option(
-        help="Prices and rules of this model instead of the recorded one.", autocompletion=completions.models
+        help="Use the prices and rules of this model, not of the recorded one.",
+        autocompletion=completions.models,
     ),
 ]
 ReadPrice: TypeAlias = Annotated[
-    float | None, Option(min=0, help="Price of a cached token, of that of input.")
+    float | None, Option(min=0, help="Price of reading a cached token, relative to input.")
 ]
 WritePrice: TypeAlias = Annotated[
-    float | None, Option(min=0, help="Price of caching a token, of that of input.")
+    float | None, Option(min=0, help="Price of caching a token, relative to input.")
 ]
 Fixed: TypeAlias = Annotated[int | None, Option(min=0, help="Tokens of system prompt and tools.")]
 Window: TypeAlias = Annotated[int | None, Option(min=1, help="Context window in tokens.")]
@@ -55,7 +56,7 @@ Spill: TypeAlias = Annotated[
 ]
 Compactions: TypeAlias = Annotated[
     bool,
-    Option("--compactions", help="Also play compactions of files that still have what was summarised."),
+    Option("--compactions", help="Replay compactions even if the file still has the summarized part."),
 ]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[
@@ -64,9 +65,7 @@ Html: TypeAlias = Annotated[
 Fit: TypeAlias = Annotated[
     str, Option(metavar="[FILE.json]", help="Fit the numbers behind auto and spill; print or write them.")
 ]
-Numbers: TypeAlias = Annotated[
-    Path | None, Option(metavar="FILE", help="Use these numbers, such as --fit writes.")
-]
+Numbers: TypeAlias = Annotated[Path | None, Option(metavar="FILE", help="Use the numbers that --fit wrote.")]
 
 
 class WithFit(TyperCommand):

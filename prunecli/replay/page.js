@@ -70,8 +70,8 @@ const markers = {
 };
 const named = {
   breaks: "edit that broke the cache",
-  edits: "edit of a part already sent (ends its thinking)",
-  regrets: "quote of something gone",
+  edits: "edit of content already sent (later thinking is lost)",
+  regrets: "answer that quotes removed content",
 };
 const stacked = (play, most) => {
   const width = 400, height = 190, count = play.cost.length;

@@ -1,7 +1,7 @@
-"""The page of `prunecli replay --html`: one file with its figures, style and script, which loads nothing.
+"""The page of `prunecli replay --html`: one file with its figures, style and script, which loads nothing else.
 
-Figures are embedded as JSON and drawn as SVG. Everything that a session could have said is escaped, and the page's
-policy runs only the script with its hash.
+Figures are embedded as JSON and drawn as SVG. All text from sessions is escaped, and the page's policy runs only the
+script with this hash.
 """
 
 import json
@@ -18,7 +18,7 @@ from prunecli.replay.table import Report, answer, checked
 from prunecli.sanitize import one_line
 
 MOST_SESSIONS = 40
-"""So many of the most expensive sessions have plots."""
+"""The number of sessions with plots, the most expensive ones."""
 _NAMES = {
     "fixed": "system and tools",
     "user": "your words",
@@ -53,7 +53,8 @@ def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> It
     yield "<h1>What each strategy would have sent</h1>"
     yield from (f"<p class=answer>{_text(line)}</p>" for line in answer(report))
     yield from _table(report.totals)
-    yield "<p class=dim>Cost of no pruning; “+ edits” and “+ any” also fetch what an edit, or anything, quoted later."
+    yield "<p class=dim>Costs are relative to no pruning. “+ edits” and “+ any” add fetching what an edit, or any "
+    yield "answer, quotes later."
     yield from (f"<br>{_text(line)}" for line in checked(report.validation))
     yield "</p><h2>One session</h2>"
     yield '<nav><label>Session <select id="session"></select></label></nav>'

@@ -78,11 +78,11 @@ class Sent:
 
 
 Watch: TypeAlias = Callable[["Player", Sent], None]
-"""Called after each request, before its response; what it raises ends the play."""
+"""Called after each request, before its response. An exception ends the play."""
 
 
 class Player:
-    """Plays one script once. `row` is what came of it; `watch` is called after each request, before its response."""
+    """Plays one script once. `row` holds the figures; `watch` is called after each request, before its response."""
 
     def __init__(self, script: Script, part: Part, watch: Watch | None = None) -> None:
         self.script = script
@@ -145,7 +145,7 @@ class Player:
         if step.touches is not None:
             self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
         else:
-            self._seq += 1  # of the record of the call's start, which here says nothing new
+            self._seq += 1  # stands for the record of the call's start, which adds nothing here
         if self.part.spill is not None:
             event = self.part.spill(event, call, step, self._seq)
             if event.spilled is not None:
@@ -184,7 +184,7 @@ class Player:
         usage = replace(usage, output_tokens=event.usage.output_tokens)
         self._record(step, replace(event, usage=usage, model=name))
         if not tool_uses(event.content):
-            self._seq += 1  # of the record that the run ended
+            self._seq += 1  # stands for the record of the run's end
 
     def _pruned(self, terms: Terms) -> list[PrunApplied]:
         """The edits before a request, made as the program makes them."""

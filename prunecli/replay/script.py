@@ -27,7 +27,7 @@ from prunecli.model.touches import Touches
 from prunecli.replay.quotes import Quotes, find_quotes
 
 _PLAN = "prun"
-"""What a result's details call the prune that the model asked for; its places are those of another log."""
+"""The key, in a result's details, of a prune the model asked for; its seqs belong to another log."""
 _NOT_A_REQUEST = "<synthetic>"
 """The model that Claude Code names in messages it wrote itself."""
 

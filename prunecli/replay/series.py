@@ -19,8 +19,8 @@ MOST_POINTS = 400
 class Series:
     """One play. `layers` has the tokens of each kind for each request, `cost` the USD up to and with it.
 
-    The rest are requests by number: those whose edits broke the cache, changed what had been sent, and those whose
-    responses quoted something that was gone.
+    The rest are requests by number: those whose edits broke the cache, those whose edits changed sent content, and
+    those whose responses quoted removed content.
     """
 
     name: str = ""

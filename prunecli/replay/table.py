@@ -49,19 +49,19 @@ def answer(report: Report) -> Iterator[str]:
     what = f"{len(report.sessions)} session{'s' * (len(report.sessions) != 1)}, {base.requests:,} requests"
     if best is base:
         yield f"Cheapest: no pruning ({what})"
-        yield f"Nothing saves on its {report.money(base.cost)} of prompts"
+        yield f"No strategy would have cost less than {report.money(base.cost)}"
         yield "Risk: none"
         return
     saved = base.cost - best.cost_with_any_rereads
     yield f"Cheapest: {best.name}, gate {best.gate} ({what})"
     yield (
         f"Would have saved {report.money(saved)} of {report.money(base.cost)} "
-        f"({share(saved / base.cost)}) of prompts, everything quoted later fetched again"
+        f"({share(saved / base.cost)}), with removed content fetched again whenever it is quoted"
     )
     worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
     yield (
         f"Risk: {best.regret:,} of {best.pruned_results + best.spilled_results:,} shortened or cleared results were "
-        f"quoted later, {best.edit_regret:,} by edits; worst session {_part(worst, best.setting):.2f} of its cost"
+        f"quoted later, {best.edit_regret:,} by edits; worst session {_part(worst, best.setting):.2f} of no pruning"
     )
 
 
@@ -88,7 +88,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
             )
         )
     yield from _aligned(cells)
-    yield "cost: of no pruning; + edits, + any: with what edits, or anything, quoted later fetched again"
+    yield "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later"
 
 
 def _ratios(
@@ -123,12 +123,12 @@ def checked(found: Validation) -> Iterator[str]:
         yield "Not checked: the recordings report no usage"
         return
     yield (
-        f"Checked against {len(found.errors):,} reported prompts: size {median:.2%} off in the median, "
-        f"{most:.1%} in 95 of 100"
+        f"Prompt sizes against {len(found.errors):,} reports: {median:.2%} off in the median, "
+        f"{most:.1%} at the 95th percentile"
     )
     if found.reported:
         yield (
-            f"Cache reads {short(found.predicted)} predicted, {short(found.reported)} reported "
+            f"Cache reads: {short(found.predicted)} predicted, {short(found.reported)} reported "
             f"({found.predicted / found.reported - 1:+.1%})"
         )
 

@@ -1,9 +1,9 @@
-"""Holds what replay rests on against a recording's own reports: the size of each prompt, and what was read cached.
+"""Compare the predicted size and cache reads of each prompt with those a recording reports.
 
 The recording is folded as it was, with its edits and reports. Each prompt is estimated before its report is known;
 the reports before it anchor the estimate. Cache reads are those of the exact cache (`prefix.py`), with the lifetime
-that fits the recording better: its program chose one and rarely says which. What the first request read comes from
-other sessions; it counts as cached from then on, because it is what they share.
+that fits the recording better, because programs rarely record the one they chose. The first request reads what
+earlier sessions cached; that part counts as cached from then on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -23,7 +23,7 @@ FEWEST = 4
 
 
 class Outcome(NamedTuple, Generic[Result]):
-    """What came of a session, or why nothing did."""
+    """The result of a session, or the problem that prevented it."""
 
     path: Path
     result: Result | None

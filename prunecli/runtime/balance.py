@@ -1,4 +1,4 @@
-"""The running balance of pruning in a session: what it saved, cost, and cost again when content was fetched back."""
+"""The running balance of pruning in a session: what it saved, what it paid, and what fetching content back cost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
 
 
 class Balance:
-    """The balance of the present session, summed up when asked and when the log has grown since."""
+    """The balance of the present session, computed when read and when the log has grown."""
 
     def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
         self._session, self._choices = session, choices
@@ -29,7 +29,7 @@ class Balance:
 
     @property
     def said(self) -> set[str]:
-        """What was said of strategies in this session; the caller adds to it."""
+        """The notices about strategies already shown in this session; the caller adds to it."""
         session = self._session()
         if self._said is None or self._said[0] is not session:
             self._said = session, set()
@@ -50,7 +50,7 @@ class Balance:
         return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
 
     def beside(self, ledger: Ledger) -> Ledger:
-        """The ledger with this balance, which is summed up when it is read."""
+        """The ledger with this balance, computed when read."""
         return replace(ledger, balance=lambda: self.now.to_json())
 
     def losing(self) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choose, InThread, Say, Table, run_line
+from prunecli.commands.command import Choose, InThread, Say, Table, arguments, run_line
 from prunecli.model.events import AssistantMessage, RequestSent, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
@@ -128,3 +128,14 @@ async def test_a_session_without_a_request_or_a_price_shows_zeros(tmp_path: Path
     runtime = await worked(tmp_path / "two", "model.name=local-model")
     table = tried(runtime, "pi")
     assert "as reported" not in [row[0] for row in table.rows]
+
+
+async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path)
+    assert [word for word, _ in arguments(runtime, "prune-config ")] == ["try"]
+    found = dict(arguments(runtime, "prune-config try a"))
+    assert found["auto"] == "current"
+    assert found["aggressive"] == ""
+    assert "server_clear" not in found, "the endpoint's own edits cannot be tried"
+    assert arguments(runtime, "prune-config try pi ") == []
+    assert arguments(runtime, "no-such-command x") == ()

@@ -18,8 +18,8 @@ def test_the_first_three_lines_answer_what_it_would_have_saved_and_risks() -> No
     report = Report([rows("a", "codex", 10, 3.0, 1.0), rows("b", "pi", 30, 1.0, 0.5, 0.75)], Validation())
     assert list(lines(report))[:3] == [
         "Cheapest: auto, gate cache_aware (2 sessions, 40 requests)",
-        "Would have saved $0.75 of $4.00 (19%) of prompts, everything quoted later fetched again",
-        "Risk: 4 of 16 shortened or cleared results were quoted later, 2 by edits; worst session 1.25 of its cost",
+        "Would have saved $0.75 of $4.00 (19%), with removed content fetched again whenever it is quoted",
+        "Risk: 4 of 16 shortened or cleared results were quoted later, 2 by edits; worst session 1.25 of no pruning",
     ]
 
 
@@ -27,7 +27,7 @@ def test_no_pruning_is_named_where_nothing_is_cheaper() -> None:
     report = Report([rows("a", "codex", 10, 3.0, 1.0, worse=1.5)], Validation())
     assert list(lines(report))[:3] == [
         "Cheapest: no pruning (1 session, 10 requests)",
-        "Nothing saves on its $3.00 of prompts",
+        "No strategy would have cost less than $3.00",
         "Risk: none",
     ]
 
@@ -53,6 +53,6 @@ def test_the_error_is_that_of_all_sessions_together() -> None:
     found = together([Validation((0.01, 0.03), 110, 100), Validation((0.02,), 90, 100)])
     report = Report([rows("a", "codex", 10, 3.0, 1.0)], found)
     assert list(lines(report))[-2:] == [
-        "Checked against 3 reported prompts: size 2.00% off in the median, 3.0% in 95 of 100",
-        "Cache reads 200 predicted, 200 reported (+0.0%)",
+        "Prompt sizes against 3 reports: 2.00% off in the median, 3.0% at the 95th percentile",
+        "Cache reads: 200 predicted, 200 reported (+0.0%)",
     ]

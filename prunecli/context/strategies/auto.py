@@ -48,7 +48,7 @@ def propose(view: View, options: Options) -> Proposal:
     if numbers is None:
         return Proposal((), "the expectations were not loaded")
     if _done(view):
-        return Proposal((), "what was worth clearing is cleared", lambda _: "expected to be worth keeping")
+        return Proposal((), "everything worth clearing is cleared", lambda _: "expected to be worth keeping")
     still = cold(view.context, market) or market.now is None
     near = not still and _near(view, market)
     if view.brief and not (still or view.forced or near):

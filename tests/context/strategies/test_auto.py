@@ -136,7 +136,7 @@ def test_its_batch_is_made_once_while_the_cache_is_cold() -> None:
     talk.apply(proposal, "auto")
     again = asked(talk, quoted=0.1)
     assert again.edits == ()
-    assert again.note == "what was worth clearing is cleared"
+    assert again.note == "everything worth clearing is cleared"
     used(talk)
     assert asked(talk, replace(COLD, now=NOW + 4 * TTL), quoted=0.1).edits
 
