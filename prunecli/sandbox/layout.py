@@ -222,7 +222,7 @@ def _protected(
     root, kept, reopened, missing = writable[0], list[str](), list[str](), list[str]()
     for name in PROTECTED:
         path = os.path.join(root, name)
-        (kept if os.path.lexists(path) else missing).append(path)
+        (missing if is_free(path) else kept).append(path)
     nested = [path for path in obeyed if os.path.basename(path).lower() == ".git"]
     kept += nested if granted else obeyed
     if git and os.path.join(root, ".git") in missing:
@@ -244,6 +244,14 @@ def _protected(
     )  # a link may end elsewhere: that is not writable, or hidden
     kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
     return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(missing)
+
+
+def is_free(path: str) -> bool:
+    """Whether nothing is there, or only an empty folder, as a killed command leaves one that was mounted over."""
+    try:
+        return not os.path.islink(path) and not os.listdir(path)
+    except OSError:
+        return not os.path.lexists(path)
 
 
 def _at_home(ground: Ground) -> Iterator[str]:

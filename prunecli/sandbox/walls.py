@@ -15,7 +15,7 @@ from prunecli.errors import ToolError
 from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
-from prunecli.sandbox.layout import Ground, Layout, inner_environment, layout_for
+from prunecli.sandbox.layout import Ground, Layout, inner_environment, is_free, layout_for
 from prunecli.sandbox.proxy import Proxy, start_words
 from prunecli.tools.processes.confinement import Confine, Confined, bare
 
@@ -125,8 +125,9 @@ class Walls:
                 if checked:
                     return ""
                 checked = True
-                after = set(self.ground.secrets.files().obeyed) - {*layout.missing}
-                return obeyed.in_words(obeyed.set_aside(before, sorted(after)), self.ground.workspace)
+                ours = {path for path in layout.missing if is_free(path)}
+                after = sorted(set(self.ground.secrets.files().obeyed) - ours)
+                return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
 
             try:
                 async with self._inside(chosen, layout, self._limited(argv), cwd, env) as box:

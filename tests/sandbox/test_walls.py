@@ -154,6 +154,26 @@ async def test_a_cancelled_command_leaves_nothing_that_programs_obey(box: Box) -
     assert (box.context.workspace / "AGENTS.md.set-aside").read_text() == "x\n"
 
 
+async def test_an_empty_folder_that_a_killed_command_left_is_removed_by_the_next(box: Box) -> None:
+    for name in (".mcp.json", ".git"):
+        (box.context.workspace / name).mkdir()
+    assert (await box.run("mkdir .git/hooks .mcp.json/x"))[1]
+    assert list(box.context.workspace.iterdir()) == []
+
+
+async def test_a_placeholder_that_somebody_removes_opens_no_way(box: Box) -> None:
+    """As the end of another session's command in the same workspace does."""
+    workspace = box.context.workspace
+    waiting = "touch begun; until mkdir .git 2>/dev/null; do sleep 0.01; done; echo x > .git/config"
+    task = asyncio.ensure_future(box.run(waiting))
+    await until((workspace / "begun").exists)
+    (workspace / ".git").rmdir()
+    text, _ = await task
+    assert "[the sandbox renamed .git to *.set-aside" in text
+    assert not (workspace / ".git").exists()
+    assert (workspace / ".git.set-aside" / "config").read_text() == "x\n"
+
+
 async def test_a_link_that_programs_obey_comes_back(box: Box) -> None:
     workspace = box.context.workspace
     (workspace / "README.md").write_text("a\n")
