@@ -32,6 +32,11 @@ def warm(estimator: str) -> None:
         SHIPPED.warm()
 
 
+def warm_soon(estimator: str) -> None:
+    """Do so a little later, from a coroutine."""
+    asyncio.get_running_loop().call_later(WARM_SECONDS, warm, estimator)
+
+
 def refold(session: Session, context: Context, tell: Sequence[Callable[[Session], None]]) -> None:
     """Fold all records into an empty context with another counter, then pass it to these readers."""
     for record in session.records:

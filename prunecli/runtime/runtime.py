@@ -6,8 +6,9 @@ changes during a session; `choices` computes the options in force.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked, Executor
@@ -39,7 +40,7 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
-from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
+from prunecli.runtime.counting import Measuring, refold, warm_soon
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
@@ -48,19 +49,21 @@ from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
-from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
+if TYPE_CHECKING:
+    from prunecli.runtime.subagents import Child, Subagents
+
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `within` is the runtime that started this one for a task, which `who` names. Both share permissions and files.
-    `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
-    shown. `guide` holds the prompts that Enter on an empty input sends.
+    `within` started this one for a task, which `who` names; both share permissions and files. `notices` are shown when
+    a screen opens; `opening` commands run then, before any prompt, after `introduction` is shown. `guide` holds the
+    prompts that Enter on an empty input sends. `on_task` hear of each task.
     """
 
     def __init__(
@@ -71,19 +74,17 @@ class Runtime:
         within: "Runtime | None" = None,
         who: str = "",
     ) -> None:
-        self.setup = setup
-        self.who, self.within = who, within
+        self.setup, self.who, self.within = setup, who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.subagents = Subagents(self)
-        self.mailbox = Mailbox([self.subagents.due])
+        self.mailbox = Mailbox([lambda: self.subagents.due()])
         self.bill = Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices: list[str] = []
         self.opening: list[str] = []
-        self.introduction = ""
-        self.guide = Guide()
+        self.on_task: list[Callable[[Child], None]] = []
+        self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
@@ -169,7 +170,7 @@ class Runtime:
         if isinstance(event, Record):
             self.bill = self.billed(self.bill, [event])
             if isinstance(event.event, RequestSent) and self.running:
-                asyncio.get_running_loop().call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
+                warm_soon(self.config.pruning.estimator)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
@@ -184,10 +185,8 @@ class Runtime:
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
-        """Send a prompt to the idle agent and run until it is idle again.
-
-        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed. Canceling interrupts.
-        """
+        """Send a prompt to the idle agent and run until it is idle again. Canceling interrupts.
+        Raises UsageError for blank words, PromptTooLarge, ProviderError, StorageFailed."""
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
         self.subagents.give_up()
@@ -309,6 +308,13 @@ class Runtime:
         """The provider of the session's model."""
         return self.connections.of(self.model_name)
 
+    @cached_property
+    def subagents(self) -> "Subagents":
+        """The tasks of this runtime, imported with the first prompt."""
+        from prunecli.runtime.subagents import Subagents
+
+        return Subagents(self)
+
     def child(self, setup: Setup, who: str) -> "Runtime":
         """A runtime for a task, with these parts and this name."""
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who)
@@ -341,10 +347,8 @@ class Runtime:
         return self.choices.pruning
 
     def trust(self) -> Sequence[str]:
-        """Trust the directory and load its configuration; returns notices.
-
-        Raises ConfigError if its configuration is invalid; the directory then stays untrusted.
-        """
+        """Trust the directory and load its configuration; returns notices. Raises ConfigError for an invalid one; the
+        directory then stays untrusted."""
         config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True

@@ -21,6 +21,7 @@ from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
+from prunecli.tools.task import Task
 from tests.starting import start
 from tests.waiting import DEADLINE
 
