@@ -61,9 +61,9 @@ if TYPE_CHECKING:
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `within` started this one for a task, which `who` names; both share permissions and files. `notices` are shown when
-    a screen opens; `opening` commands run then, before any prompt, after `introduction` is shown. `guide` holds the
-    prompts that Enter on an empty input sends. `on_task` hear of each task.
+    `within` started this one for a task, which `who` names; both share permissions and files. `notices` are shown
+    when a screen opens; `opening` commands run then, before any prompt, after `introduction` is shown. `guide` holds
+    the prompts that Enter on an empty input sends. `on_task` hear of each task.
     """
 
     def __init__(
