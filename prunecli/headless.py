@@ -8,7 +8,7 @@ import json
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.errors import OutputFailed, PrunecliError, SessionError
@@ -27,9 +27,11 @@ from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.runtime.rewinding import take_back_cut
-from prunecli.runtime.subagents import Child
 from prunecli.sanitize import visible
 from prunecli.tools.tool import in_one_line
+
+if TYPE_CHECKING:
+    from prunecli.runtime.subagents import Child
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 InputFormat: TypeAlias = Literal["text", "stream-json"]
@@ -74,7 +76,7 @@ class Printer:
         for notice in opening_notices(self.runtime):
             self.notice(notice)
 
-    def follow(self, child: Child) -> None:
+    def follow(self, child: "Child") -> None:
         """Print what a task says and does in stream-json, and what it is denied."""
         inner = Printer(
             self.runtime, self.form, self.out, self.err, denials=self.denials, parent=child.call_id
@@ -251,7 +253,7 @@ async def run_headless(
 
     printer = Printer(runtime, form, write, err)
     unsubscribe = runtime.session.subscribe(printer.read)
-    runtime.subagents.on_child.append(printer.follow)
+    runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
     caught: list[int] = []
     task = asyncio.ensure_future(_runs(runtime, prompts))

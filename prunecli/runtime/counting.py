@@ -32,6 +32,11 @@ def warm(estimator: str) -> None:
         SHIPPED.warm()
 
 
+def soon(work: Callable[..., None], *given: str) -> None:
+    """Do work a little later, from a coroutine: the first request is under way then, and not held up."""
+    asyncio.get_running_loop().call_later(WARM_SECONDS, work, *given)
+
+
 def refold(session: Session, context: Context, tell: Sequence[Callable[[Session], None]]) -> None:
     """Fold all records into an empty context with another counter, then pass it to these readers."""
     for record in session.records:

@@ -1,13 +1,17 @@
 """Make a run of the agent, and the context of its calls, from the parts of a runtime."""
 
+from typing import TYPE_CHECKING
+
 from prunecli.agent.execute import Executor
 from prunecli.agent.loop import Run
 from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
-from prunecli.runtime.subagents import Subagents
 from prunecli.tools.tool import Servers, ToolContext
+
+if TYPE_CHECKING:
+    from prunecli.runtime.subagents import Subagents
 
 
 def run_of(host: Host) -> Run:
@@ -38,7 +42,7 @@ def run_of(host: Host) -> Run:
 
 
 def context_of(
-    host: Host, tasks: Subagents, servers: Servers | None, *, approved: bool, granted: bool, reads: bool
+    host: Host, tasks: "Subagents", servers: Servers | None, *, approved: bool, granted: bool, reads: bool
 ) -> ToolContext:
     """The context of the next tool call by the model; the last three are those of `Executor.context`."""
     return toolbox.tool_context(

@@ -7,8 +7,9 @@ changes during a session; `choices` computes the options in force.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked
@@ -40,7 +41,7 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
-from prunecli.runtime.counting import WARM_SECONDS, Measuring, refold, warm
+from prunecli.runtime.counting import Measuring, refold, soon, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
@@ -53,20 +54,21 @@ from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import context_of, run_of
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
-from prunecli.runtime.subagents import Subagents
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
+if TYPE_CHECKING:
+    from prunecli.runtime.subagents import Child, Subagents
+
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `within` is the runtime whose agent started this one for a task. Both share permissions, sandbox and saved files.
-
+    `within` started this one for a task, which `who` names; both share permissions, sandbox and saved files.
     `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
-    shown. `guide` holds the prompts that Enter on an empty input sends.
+    shown. `guide` holds the prompts that Enter on an empty input sends. `on_task` hear of each task.
     """
 
     def __init__(
@@ -78,15 +80,14 @@ class Runtime:
         who: str = "",
         agent: str = "",
     ) -> None:
-        self.setup = setup
-        self.who, self.within = who, within
+        self.setup, self.who, self.within = setup, who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.subagents = Subagents(self)
-        self.mailbox, self.bill = Mailbox([self.subagents.due]), Bill()
+        self.mailbox, self.bill = Mailbox([lambda: self.subagents.due()]), Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
+        self.on_task: list[Callable[[Child], None]] = []
         self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
@@ -174,9 +175,8 @@ class Runtime:
         if isinstance(event, Record):
             self.bill = self.billed(self.bill, [event])
             if isinstance(event.event, RequestSent) and self.running:
-                loop = asyncio.get_running_loop()
-                loop.call_later(WARM_SECONDS, warm, self.config.pruning.estimator)
-                loop.call_later(WARM_SECONDS, self.sandbox.begin)
+                soon(warm, self.config.pruning.estimator)
+                soon(self.sandbox.begin)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
         """The bill after these records."""
@@ -302,6 +302,13 @@ class Runtime:
         """The provider of the session's model."""
         return self.connections.of(self.model_name)
 
+    @cached_property
+    def subagents(self) -> "Subagents":
+        """The tasks of this runtime, imported with the first prompt."""
+        from prunecli.runtime.subagents import Subagents
+
+        return Subagents(self, self.on_task)
+
     def child(self, setup: Setup, who: str, agent: str) -> "Runtime":
         """A runtime for a task of the definition `agent`, which `who` names in questions."""
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
@@ -337,10 +344,8 @@ class Runtime:
         return self.choices.pruning
 
     def trust(self) -> Sequence[str]:
-        """Trust the directory and load its configuration; returns notices.
-
-        Raises ConfigError if its configuration is invalid; the directory then stays untrusted.
-        """
+        """Trust the directory and load its configuration; returns notices. Raises ConfigError for an invalid one; the
+        directory then stays untrusted."""
         config = self.setup.load_config(True).keeping(self.config.chosen)
         self.setup.trust_store.trust(self.setup.cwd)
         self.gatekeeper.trusted = True

@@ -79,12 +79,12 @@ class Child:
 
 
 class Subagents:
-    """The tasks of one runtime. `on_child` are called with each task that begins or goes on."""
+    """The tasks of one runtime."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, on_task: "Sequence[Callable[[Child], None]]" = ()) -> None:
         self._host = host
+        self._on_task = on_task
         self.children: list[Child] = []
-        self.on_child: list[Callable[[Child], None]] = []
         self._known = Agents()
         self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
@@ -186,7 +186,7 @@ class Subagents:
         """Run the task to its end. Canceling it ends it with what it had found."""
         session, view = child.session, task_view.View(child.parent, child.call_id, child.host.tools)
         bill_rest(child.parent, session)
-        for follow in self.on_child:
+        for follow in self._on_task:
             follow(child)
         readers = [
             session.subscribe(view.take),

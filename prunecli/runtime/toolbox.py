@@ -3,6 +3,7 @@ of their calls."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import reading_environment
 from prunecli.errors import ConfigError, ToolError
@@ -12,13 +13,15 @@ from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
-from prunecli.runtime.subagents import Subagents
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.processes.confinement import Confine
 from prunecli.tools.registry import PAIRS, load
 from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, parse, touches_of
+
+if TYPE_CHECKING:
+    from prunecli.runtime.subagents import Subagents
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
@@ -72,7 +75,7 @@ def tool_context(
     session: Session,
     seen: FilesSeen,
     choices: Callable[[], Choices],
-    tasks: Subagents,
+    tasks: "Subagents",
     *,
     approved: bool,
     reads: bool,

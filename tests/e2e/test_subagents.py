@@ -92,7 +92,7 @@ async def test_tasks_run_side_by_side_and_no_more_than_four(tmp_path: Path) -> N
                     lambda told: running.discard(child.session.id) if "RunEnded" in repr(told) else None
                 )
 
-            runtime.subagents.on_child.append(follow)
+            runtime.on_task.append(follow)
             await runtime.submit("go")
             found = [plain_text(one.content).partition("\n")[0] for one in results_of(runtime)]
             assert found == [f"{word} is done." for word in words], "in the order of the calls"
@@ -209,7 +209,7 @@ async def test_killed_at_each_record_a_task_goes_on_and_its_answer_arrives_as_if
 
         async with session(tmp_path, endpoint) as runtime:
             runtime.session.subscribe(note("parent"))
-            runtime.subagents.on_child.append(lambda child: child.session.subscribe(note("child")) and None)
+            runtime.on_task.append(lambda child: child.session.subscribe(note("child")) and None)
             await runtime.submit("go")
             (whole,) = results_of(runtime)
             parent, child = runtime.session.path, logs(runtime)[0]
