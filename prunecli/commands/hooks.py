@@ -19,7 +19,7 @@ NONE = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """List hooks and their last runs; /hooks approve lets a project's run, /hooks revoke undoes it."""
+    """List hooks and their last runs; /hooks approve lets a project's run, /hooks revoke stops them."""
     word, _, rest = arguments.partition(" ")
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)
@@ -38,8 +38,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not rows:
         return problems or [Say(NONE)]
     note = "/hooks approve to let the others run" if runtime.hooking.pending else ""
-    headings = ("event", "matcher", "command", "from", "state", "ms", "last run")
-    return [*problems, Table("Hooks", headings, rows, (5,), note)]
+    headings = ("event", "matcher", "state", "ms", "last run", "from", "command")
+    return [*problems, Table("Hooks", headings, rows, (3,), note)]
 
 
 def approval(runtime: Runtime) -> Sequence[Effect]:
@@ -86,15 +86,6 @@ def _rows(runtime: Runtime, source: "Source") -> Sequence[tuple[str, ...]]:
         last = runtime.hooking.last.get((hook.event, hook.command))
         code = "stopped" if last and last.exit_code is None else f"exit {last.exit_code}" if last else ""
         line = f"{code}: {last.line}" if last and last.line else code
-        found.append(
-            (
-                hook.event,
-                hook.matcher,
-                hook.command,
-                source.label,
-                state,
-                f"{last.duration_ms:,}" if last else "",
-                line,
-            )
-        )
+        took = f"{last.duration_ms:,}" if last else ""
+        found.append((hook.event, hook.matcher, state, took, line, source.label, hook.command))
     return found

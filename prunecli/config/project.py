@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.config.declared import Key
+from prunecli.config.options import Hooks
 
 PROJECT_FILE = Path(".prunecli", "config.toml")
+
+_HOOKS = "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them"
 
 USER_ONLY: Mapping[Key, str] = {
     ("model", "base_url"): "it decides who gets the key",
@@ -19,10 +22,10 @@ USER_ONLY: Mapping[Key, str] = {
     ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",
     ("mcp",): "it names programs to run; a project's servers are in .mcp.json",
-    ("hooks",): "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them",
     ("ui", "keys"): "it could rebind the key that allows a call",
     ("pruning", "importance", "function"): "it names code to run",
     ("pruning", "semantic", "embedder"): "it names code to run",
+    **{("hooks", event): _HOOKS for event in Hooks.__dataclass_fields__},
 }
 """Keys, including all below them, that project files may not set, with the reason."""
 

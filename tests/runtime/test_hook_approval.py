@@ -163,14 +163,14 @@ async def test_the_list_shows_hooks_their_state_and_their_last_run(tmp_path: Pat
     await at.runtime.submit("go")
     (table,) = say(at.runtime, "/hooks")
     assert isinstance(table, Table)
-    assert [row[3:5] for row in table.rows] == [
+    assert [(row[5], row[2]) for row in table.rows] == [
         ("config.toml", "on"),
         ("config.toml", "on"),
         (".claude/settings.json", "not approved"),
     ]
-    assert table.rows[0][6] == "exit 3: exit code 3"
-    assert table.rows[1][6] == "stopped: no answer within 0.2 s, so it was stopped"
-    assert int(table.rows[1][5]) >= 200
+    assert table.rows[0][4] == "exit 3: exit code 3"
+    assert table.rows[1][4] == "stopped: no answer within 0.2 s, so it was stopped"
+    assert int(table.rows[1][3]) >= 200
     assert table.note == "/hooks approve to let the others run"
 
 
