@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from prunecli.model.events import UserMessage
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from prunecli.runtime.skills import Skills
 
 _MOST_LINES = 5
+_SLOW = 0.01
+"""Seconds for a look at all folders, which a letter typed may take."""
 
 
 class Extensions:
@@ -29,6 +32,8 @@ class Extensions:
     def __init__(self, host: "Host") -> None:
         self._host = host
         self._told = set[str]()
+        self._offers: list[tuple[str, str]] = []
+        self._offers_until = 0.0
         host.mailbox.news.append(self._due)
 
     @cached_property
@@ -85,7 +90,13 @@ class Extensions:
         return self.commands.find(word) is not None or self._skill(word) is not None
 
     def offered(self) -> list[tuple[str, str]]:
-        """The names of all custom commands and skills, each with a line of help that ends with its origin."""
+        """The names of all custom commands and skills, each with a line of help that ends with its origin.
+
+        Each letter typed in the menu asks, so where there are very many, an answer holds for a moment.
+        """
+        begun = monotonic()
+        if begun < self._offers_until:
+            return self._offers
         found = {
             name: f"{' '.join(filter(None, [command.help, command.hint]))} ({command.owner})"
             for name, command in self.commands.look()[0].items()
@@ -94,7 +105,9 @@ class Extensions:
         for name, skill in self.skills.by_name.items():
             if skill.for_user:
                 found.setdefault(name, f"{skill.description} ({skill.owner} skill)")
-        return sorted(found.items())
+        self._offers, took = sorted(found.items()), monotonic() - begun
+        self._offers_until = begun + 20 * took if took > _SLOW else 0.0
+        return self._offers
 
     def _skill(self, word: str) -> "Skill | None":
         if not self.skills.looked:

@@ -79,6 +79,7 @@ class Startup:
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
         await asyncio.to_thread(all_commands)
+        await asyncio.to_thread(runtime.extensions.offered)
         try:
             ready = getattr(runtime.provider, "warm", None)
         except PrunecliError as error:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.model.signals import Notice
 from prunecli.providers.tokenizer import SHIPPED
-from tests.e2e.bound import dropped, environment, session, turn
+from tests.e2e.bound import OPUS, dropped, environment, session, turn
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.e2e.test_terminal import answer
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
@@ -79,6 +80,20 @@ async def test_what_appears_mid_session_changes_no_prefix_and_drops_no_thinking(
     last = json.dumps(bodies[-1]["messages"])
     for words in ("report-maker: Makes quarterly reports", "no longer there: report-maker", "Rule of sub."):
         assert last.count(words) == 1
+
+
+async def test_a_commands_model_is_ignored_where_it_would_lose_thinking(tmp_path: Path) -> None:
+    async with Endpoint([*turn(0), *turn(1)]) as endpoint, session(tmp_path, endpoint) as runtime:
+        told: list[str] = []
+        runtime.session.subscribe(
+            lambda event: told.append(event.text) if isinstance(event, Notice) else None
+        )
+        put(runtime.setup.cwd / ".claude/commands/quick.md", "---\nmodel: haiku\n---\nQuick.")
+        await runtime.submit("look")
+        await runtime.submit("/quick")
+    assert {request.json["model"] for request in endpoint.requests} == {OPUS}
+    assert set(dropped(endpoint)) == {0}
+    assert [text for text in told if "/quick asks for the model haiku" in text and "thinking" in text]
 
 
 async def test_the_base_prompt_stays_below_two_thousand_tokens_with_everything_on(tmp_path: Path) -> None:

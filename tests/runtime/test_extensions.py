@@ -1,5 +1,6 @@
 """Skills, custom commands and instructions of subfolders in a running session."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -9,11 +10,11 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, Table, all_commands, offered, run_line
 from prunecli.errors import UsageError
 from prunecli.model.events import CompactionApplied, Rewound, SettingChanged, UserMessage
-from prunecli.model.messages import ToolUse
+from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import notice_parts, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
-from prunecli.providers.scripted import calls, says
+from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.tools.registry import load
 from tests.starting import start
@@ -243,6 +244,21 @@ async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: 
     assert {name for name, _, _ in offered(runtime)} >= {command.name for command in all_commands()}
     await runtime.submit("/review")
     assert "Own text" not in said(runtime)[0]
+
+
+async def test_while_the_agent_works_no_command_starts(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    runtime = start(tmp_path, [Scripted((Text("Done."),), until=gate)])
+    put(runtime.setup.cwd / ".claude/commands/x.md", "Go.")
+    running = asyncio.create_task(runtime.submit("work"))
+    while not runtime.running:
+        await asyncio.sleep(0)
+    for line in ("/x", "/init", "/review"):
+        (answer,) = run_line(runtime, line)
+        assert isinstance(answer, Say)
+        assert "The agent is working" in answer.text
+    gate.set()
+    await running
 
 
 async def test_words_that_are_no_command_stay_a_prompt(tmp_path: Path) -> None:
