@@ -28,26 +28,31 @@ def place(folder: Path) -> tuple[Path, dict[str, str]]:
     return work, {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
 
 
+def answer(terminal: Terminal, question: str, key: str) -> str:
+    """Answers a question once it takes keys."""
+    ready = "Enter or a digit to answer"
+    screen = terminal.wait_until(lambda screen: question in screen and ready in screen, question)
+    terminal.press(key)
+    return screen
+
+
 @pytest.mark.terminal
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (160, 48)])
 def test_a_projects_servers_start_after_their_questions(tmp_path: Path, columns: int, rows: int) -> None:
     work, environ = place(tmp_path)
     with Terminal(["--model", "demo"], work, environ, columns, rows) as terminal:
-        terminal.wait_for("Do you trust this folder?")
-        terminal.press("1")
-        screen = terminal.wait_for("files, from .mcp.json")
+        answer(terminal, "Do you trust this folder?", "1")
+        screen = answer(terminal, "files, from .mcp.json", "1")
         assert "Allow this MCP server of the project?" in screen
         assert "s3cret" not in screen
-        terminal.press("1")
-        assert "Connects to: https://mcp.example/mcp" in terminal.wait_for("other, from .mcp.json")
-        terminal.press("2")
+        assert "Connects to: https://mcp.example/mcp" in answer(terminal, "other, from .mcp.json", "2")
         terminal.wait_for("other stays off")
-        terminal.type("/mcp files")
-        terminal.wait_for("/mcp files")
-        terminal.press("Enter")
-        terminal.wait_for("files: ")
-        terminal.press("Escape")
+        terminal.say("/mcp revoke files")
+        terminal.wait_for("files is off until you approve it again.")
+        terminal.say("/mcp approve files")
+        answer(terminal, "files, from .mcp.json", "1")
+        terminal.wait_until(lambda screen: screen.count("files is allowed.") == 2, "the second approval")
     with Terminal(["--model", "demo"], work, environ, columns, rows) as terminal:
         screen = terminal.wait_for("other, from .mcp.json")
         assert "files, from" not in screen, "an approved server is not asked about again"
