@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from prunecli.commands.command import offered
 from prunecli.model.messages import Text
 from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import Scripted, says
-from prunecli.tui.conversation import _commands
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import until
@@ -256,7 +256,7 @@ async def test_a_row_that_was_marked_with_the_arrows_is_run(tmp_path: Path) -> N
         s.press_at_once([*"/co", "down", "enter"])
         await s.until(lambda: s.frame.prompt.past.entries)
         (line,) = s.frame.prompt.past.entries
-        first, second = command_offers("co", _commands())[:2]
+        first, second = command_offers("co", offered(s.runtime))[:2]
         assert line == second.value.rstrip() != first.value.rstrip()
 
 
