@@ -12,6 +12,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [Say("The agent is working. Esc to stop it.", "warning")]
+    runtime.subagents.give_up()
     plan = runtime.policy.plan_compaction(runtime.session.context, arguments)
     if plan is None:
         return [Say("Nothing to compact yet.")]

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from prunecli.model.notes import notice_parts
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.scripted import ScriptedProvider, calls, says
+from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
+from prunecli.runtime.preamble import preamble
 from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
@@ -286,3 +290,23 @@ async def test_without_a_log_tasks_work_too(tmp_path: Path) -> None:
     await asyncio.wait_for(runtime.submit("go"), DEADLINE)
     assert "answer: Found." in plain_text(results(runtime)[1].content)
     await runtime.close()
+
+
+def test_everything_on_the_base_prompt_stays_small_and_nothing_is_listed(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert "task" in runtime.tools
+    assert runtime.subagents.listed() == ()
+    now = preamble(runtime.setup, runtime.tools.values(), 0, window=1_000_000, trusted=True)
+    text = "\n".join([*now["system"], json.dumps(now["tools"], separators=(",", ":"))])
+    assert SHIPPED.count(text) < 1_400
+
+
+def test_no_start_imports_the_code_of_tasks_or_reads_their_definitions(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.starting import start; "
+        f"start(Path({str(tmp_path)!r})); import prunecli.headless; "
+        "print([one for one in sys.modules if 'subagent' in one or 'extensions' in one or one == 'yaml'])"
+    )
+    root = Path(__file__).parent.parent.parent
+    ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
