@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from prunecli import __version__
@@ -96,7 +97,7 @@ def checkup(patient: Patient) -> list[Finding]:
     endpoint = definition.check(connection, lambda: offered(patient.provider(config)))
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
     found += [_model(patient, config), endpoint, _sandbox(patient, config)]
-    return [*found, _rg(patient), _sessions(patient)]
+    return [*found, *_servers(config), _rg(patient), _sessions(patient)]
 
 
 def _terminal(patient: Patient) -> Finding:
@@ -177,6 +178,17 @@ def _sandbox(patient: Patient, config: Config) -> Finding:
         return Finding("sandbox", "ok", f"{in_words(chosen)}, {network_in_words(config.sandbox.network)}")
     state: State = "problem" if config.sandbox.mode == "require" else "warning"
     return Finding("sandbox", state, in_words(chosen), INSTALL)
+
+
+def _servers(config: Config) -> list[Finding]:
+    """The configured MCP servers, by name; none is started. Nothing without any."""
+    if not config.mcp:
+        return []
+    said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in config.mcp.items())
+    if find_spec("mcp") is None:
+        hint = "pip install 'prunecli[mcp]'"
+        return [Finding("MCP servers", "problem", f"{said}: the extra is missing", hint)]
+    return [Finding("MCP servers", "ok", f"{said}; /mcp shows their state")]
 
 
 def _rg(patient: Patient) -> Finding:

@@ -11,6 +11,7 @@ from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
 NO = "No, tell the server nothing"
+_BULLET = "·"
 TYPE_IT = "Send the text typed below"
 _KEYS = ("Enter to answer, with a text where one is wanted · Esc for no", "Enter to answer · Esc for no")
 
@@ -91,8 +92,10 @@ class Eliciting:
             if not answer.done():
                 answer.set_result((row, text))
 
-        shown: list[Row] = [
-            Row(_letters(at, key), (one_line(label),)) for at, (key, label) in enumerate(rows, 1)
+        typed = for_text is not None  # then a digit or a letter is the beginning of a text
+        shown = [
+            Row(_BULLET if typed else _letters(at, key), (one_line(label),))
+            for at, (key, label) in enumerate(rows, 1)
         ]
         panel = LongQuestion(
             one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1, hints=_KEYS
@@ -108,15 +111,11 @@ class Eliciting:
 
 def _letters(number: int, key: str) -> str:
     """The keys of a row: its digit, and its own letter."""
-    digit = str(number) if number < 10 else "·"
+    digit = str(number) if number < 10 else _BULLET
     return digit + (key if key.isalpha() else key[1:])
 
 
 def _listed(field: Field) -> str:
     if field.kind == "choices":
         return f"Some of these, with commas: {', '.join(label for _, label in field.choices)}"
-    return (
-        ""
-        if field.kind == "text"
-        else {"number": "A number", "integer": "A whole number"}.get(field.kind, "")
-    )
+    return {"number": "A number", "integer": "A whole number"}.get(field.kind, "")
