@@ -33,6 +33,7 @@ def test_without_any_file_the_defaults_are_those_of_the_specification(here):
         "ls",
         "prun",
         "recall",
+        "task",
         "mcp",
     )
     assert (config.tools.max_output_bytes, config.tools.bash_timeout) == (100_000, 120)

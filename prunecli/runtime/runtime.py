@@ -252,7 +252,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await run_of(self).compact(plan, trigger="manual")
+            await self.hooking.on(run_of(self)).compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None

@@ -11,7 +11,6 @@ from itertools import chain
 
 from textual.message import Message
 
-from prunecli.model.requests import TASK
 from prunecli.presentation.entries import Entry, Key, ToolCall
 from prunecli.tui.messages import Told
 from prunecli.tui.transcript.finder import SLICE_SECONDS
@@ -258,6 +257,8 @@ class Transcript(Navigator, can_focus=True):
 
     def action_open_cursor(self) -> None:
         """Open the task at the cursor; fold or unfold any other entry."""
+        from prunecli.model.requests import TASK  # deferred: a start needs no requests
+
         item = None if self.cursor is None else self.document.item(self.cursor)
         if item and isinstance(item.entry, ToolCall) and item.entry.name == TASK:
             self.post_message(self.Opened(self, item.key))
