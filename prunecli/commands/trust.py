@@ -31,7 +31,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             "Do you trust this folder?",
             "trust",
             (
-                Choice("yes", "Yes", "Loads AGENTS.md and .prunecli/, allows edits"),
+                Choice("yes", "Yes", "Loads AGENTS.md, .prunecli/, .claude/, .mcp.json; allows edits"),
                 Choice("no", "No", "Read-only: no edits, no commands, project config ignored"),
             ),
             grave=True,

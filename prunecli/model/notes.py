@@ -17,7 +17,8 @@ PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 RESOURCE = "[resource]"
 """Begins the text of a resource that a prompt names by `@server:uri`."""
-_NOTICE = "[notice] "
+NOTICE = "[notice] "
+"""How the first text of a notice begins."""
 GO_ON = "stop hook"
 """How the title of a notice begins that keeps the agent working."""
 
@@ -55,16 +56,16 @@ def typed(message: UserMessage) -> str:
 
 def notice(title: str, text: str, *, kept: bool = False) -> UserMessage:
     """A notice. Pruning may remove all but its title, or nothing if it is `kept`."""
-    head = f"{_NOTICE}{title}"
+    head = f"{NOTICE}{title}"
     return UserMessage((Text(f"{head}\n{text}"),) if kept else (Text(head), Text(text)), "command")
 
 
 def notice_parts(message: UserMessage) -> tuple[str, str] | None:
     """The title and text of a notice; None for any other message."""
     first = message.content[0] if message.content else None
-    if message.origin != "command" or not isinstance(first, Text) or not first.text.startswith(_NOTICE):
+    if message.origin != "command" or not isinstance(first, Text) or not first.text.startswith(NOTICE):
         return None
-    head, _, rest = first.text.removeprefix(_NOTICE).partition("\n")
+    head, _, rest = first.text.removeprefix(NOTICE).partition("\n")
     return head, "\n".join(filter(None, [rest, plain_text(message.content[1:])]))
 
 

@@ -2,6 +2,7 @@
 command."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -39,6 +40,7 @@ class Asking:
         self._port = port
         self._program = program
         self._answer: asyncio.Future[Answer] | None = None
+        self._choices = deque[Choose]()
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
@@ -76,13 +78,21 @@ class Asking:
             self._answer.set_result(Answer(kind, message.word))
 
     def choose(self, choose: Choose) -> None:
-        """Ask for a choice that grants a permission. Esc chooses the last one."""
+        """Ask for a choice that grants a permission, after those asked before. Esc chooses the last one."""
+        self._choices.append(choose)
+        if len(self._choices) == 1:
+            self._show_choice(choose)
+
+    def _show_choice(self, choose: Choose) -> None:
         from prunecli.tui.widgets.long_question import choice
 
         port = self._port
 
         def answered(row: int) -> None:
             port.answered(panel)
+            self._choices.popleft()
+            if self._choices:
+                self._show_choice(self._choices[0])
             port.command(f"/{choose.command} {choose.choices[row].value}")
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]

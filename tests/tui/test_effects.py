@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 
-from prunecli.commands.command import AskSecret, Copy, InThread, Say
+from prunecli.commands.command import AskSecret, Choice, Choose, Copy, InThread, Say
 from prunecli.errors import ConfigError
 from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import ScriptedProvider, says
@@ -152,6 +152,20 @@ async def test_whoever_trusts_a_directory_can_read_its_whole_path(
         await s.until_shown("Do you trust this folder?", "Yes", "No")
         assert await s.read_through(question) == str(s.runtime.setup.cwd)
         await s.until_shown("Yes", "No")
+
+
+async def test_questions_that_grant_something_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    """Two panels at once would not show which one a key answers."""
+    async with shown(tmp_path, trusted=False) as s:
+        for title in ("First?", "Second?"):
+            choices = Choice("no", title.removesuffix("?")), Choice("no", "Leave")
+            effects(s).perform([Choose(title, "trust", choices, grave=True)])
+        for title in ("First?", "Second?"):
+            await s.until_shown(title)
+            question = s.frame.query_one(Question)  # the only one
+            await s.until(lambda shown=question: shown.answering.is_ready(monotonic()))
+            await s.pilot.press("escape")
+        await s.until(lambda: not s.frame.query(Question))
 
 
 async def test_esc_leaves_a_directory_untrusted(tmp_path: Path) -> None:
