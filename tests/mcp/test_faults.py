@@ -44,7 +44,7 @@ async def test_a_server_that_dies_at_a_call_is_started_again_by_the_next(tmp_pat
         first = await called(hub, "die-4")
         assert "die-4" in first
         assert "exited with code 3" in first
-        await until(lambda: failed(hub, "die-4"))
+        await until(lambda: server_of(hub, "die-4").state == "failed")
         assert await hub.ask(hub.call("fake", "echo", {"text": "b"}, nothing))
         again = await called(hub, "die-4")
         assert "exited with code 3" in again, "it was started, and died at the call once more"
@@ -67,7 +67,8 @@ async def test_a_result_of_100_mb_fails_its_call_and_the_connection_stays(tmp_pa
 async def test_a_flood_that_answers_nothing_ends_the_connection(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("flood_unknown")) as hub:
         assert "sent a message of 20 MB" in await called(hub, "flood_unknown")
-        await until(lambda: "sent a message of 20 MB" in failed(hub, "flood_unknown"))
+        await until(lambda: server_of(hub, "flood_unknown").state == "failed")
+        assert "sent a message of 20 MB" in failed(hub, "flood_unknown")
 
 
 async def test_a_byte_a_second_is_no_progress(tmp_path: Path) -> None:

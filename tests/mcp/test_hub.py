@@ -82,12 +82,16 @@ async def test_a_url_where_nobody_listens_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in server.why
 
 
-async def test_progress_moves_the_time_limit_on_and_silence_does_not(tmp_path: Path) -> None:
+@pytest.mark.slow
+async def test_progress_moves_the_time_limit_on(tmp_path: Path) -> None:
     said: list[str] = []
     async with hub_of(tmp_path, sdk(timeout=8)) as hub:
         output = await hub.ask(hub.call("fake", "wait", {"seconds": 10, "steps": 10}, said.append))
         assert plain_text(output.content) == "waited"
         assert "3 of 10  step 3" in said
+
+
+async def test_a_call_that_stays_silent_costs_its_time_limit(tmp_path: Path) -> None:
     async with hub_of(tmp_path, sdk(timeout=5)) as hub:
         with pytest.raises(ToolError, match="did not answer within 5 seconds"):
             await hub.ask(hub.call("fake", "wait", {"seconds": 60}, nothing))

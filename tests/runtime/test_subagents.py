@@ -305,7 +305,7 @@ def test_no_start_imports_the_code_of_tasks_or_reads_their_definitions(tmp_path:
     code = (
         "import sys; from pathlib import Path; from tests.starting import start; "
         f"start(Path({str(tmp_path)!r})); import prunecli.headless; "
-        "print([one for one in sys.modules if 'subagent' in one or 'extensions' in one or one == 'yaml'])"
+        "print([one for one in sys.modules if 'subagent' in one or 'prunecli.extensions' in one or one == 'yaml'])"
     )
     root = Path(__file__).parent.parent.parent
     ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
