@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from pathlib import Path
 
 from prunecli.sandbox.canary import choose
@@ -44,7 +44,8 @@ async def probed(folder: Path, kind: str) -> dict[str, object]:
     with ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         path = stack.enter_context(socket.socket(socket.AF_UNIX))
-        path.bind(str(home / "agent.sock"))
+        with chdir(home):
+            path.bind("agent.sock")  # by its short name: the address of a socket has 107 bytes at most
         path.listen()
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
         name = f"prunecli-probe-{os.getpid()}"
