@@ -44,8 +44,9 @@ async def probed(folder: Path, kind: str) -> dict[str, object]:
     with ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         path = stack.enter_context(socket.socket(socket.AF_UNIX))
-        with chdir(home):
-            path.bind("agent.sock")  # by its short name: the address of a socket has 107 bytes at most
+        address = str(home / "agent.sock")
+        with chdir(home):  # an address has at most 107 bytes; a longer one nobody can connect to
+            path.bind(address if len(address) < 108 else "agent.sock")
         path.listen()
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
         name = f"prunecli-probe-{os.getpid()}"
