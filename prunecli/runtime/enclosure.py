@@ -30,6 +30,7 @@ class Enclosure:
         self._config = config
         self._walls: Walls | None = None
         self._lock = threading.Lock()
+        self._tried = False
 
     @property
     def wanted(self) -> bool:
@@ -59,7 +60,8 @@ class Enclosure:
 
         A first request is under way then, so that trying holds up neither it nor the first call.
         """
-        if self.wanted and self._keeper.trusted and self.word == "":
+        if self.wanted and self._keeper.trusted and self.word == "" and not self._tried:
+            self._tried = True
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
