@@ -276,7 +276,7 @@ class McpLogin(Section):
     callback_port: Annotated[
         int, "The port of the redirect http://localhost:PORT/callback registered for it; 0: any.", (0, 65535)
     ] = 0
-    scopes: Annotated[tuple[str, ...], "Scopes to ask for instead of those that the server names."] = ()
+    scopes: Annotated[tuple[str, ...], "Scopes to request instead of the server's."] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

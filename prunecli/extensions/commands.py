@@ -1,7 +1,7 @@
 """Commands: Markdown files whose text becomes a prompt, as Claude Code defines them.
 
 `$ARGUMENTS` and `$1` to `$9` stand for what the user typed after the name, and ``!`command` `` for the output of a
-shell command. The pieces are told apart before anything is filled in, so an argument cannot become a command.
+shell command. The text is split before arguments are filled in, so an argument cannot become a command.
 """
 
 import re

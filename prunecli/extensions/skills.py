@@ -39,7 +39,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Skill:
     """One skill. `path` is its SKILL.md; `doubt` says which rule of the format it breaks, or is "".
 
-    `for_model` and `for_user`: the model is told of it; the user can call it as `/NAME`.
+    `for_model`: the list for the model names it. `for_user`: the user can call it as `/NAME`.
     """
 
     name: str

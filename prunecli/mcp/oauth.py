@@ -95,7 +95,8 @@ async def log_in(
         async def open_page(address: str) -> None:
             if url_problem(address):
                 raise LoginFailed(
-                    f"{definition.name}: its login page is not https", "ask whoever runs the server"
+                    f"{definition.name}: the login page does not use https",
+                    "contact the operator of the server",
                 )
             redirect.expect(parse_qs(urlsplit(address).query).get("state", [""])[0])
             await show(address)

@@ -118,7 +118,7 @@ class Enclosure:
     def close(self) -> None:
         """Remove its files."""
         with self._lock:
-            walls, self._walls = self._walls, None
+            walls, self._walls, self._tried = self._walls, None, False
         if walls:
             walls.close()
 

@@ -1,7 +1,7 @@
 """What people add to a runtime as files: skills, commands, and instructions below the working directory.
 
-Nothing is imported or looked at before the first prompt or the menu of commands. System prompt and tools of a
-session never change by it; later changes are said by notices.
+Nothing is imported or looked at before the first prompt or the menu of commands. They never change a
+session's system prompt or tools; notices tell the model of later changes.
 """
 
 import asyncio

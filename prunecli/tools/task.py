@@ -18,7 +18,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 class TaskInput:
     """The model's input."""
 
-    prompt: Annotated[str, "the whole task; it sees nothing of this conversation"]
+    prompt: Annotated[str, "the complete task; the subagent cannot see this conversation"]
     description: Annotated[str, "3-5 words for the screen"]
     agent: Annotated[str | None, "explore: looks around, read-only, cheap. Default: your tools and model"] = (
         None

@@ -203,7 +203,7 @@ async def test_a_login_page_without_tls_elsewhere_is_not_opened(desk):
     async def show(address: str) -> None:
         shown.append(address)
 
-    assert (await failure(desk.log_in(show))).message == "hub: its login page is not https"
+    assert (await failure(desk.log_in(show))).message == "hub: the login page does not use https"
     assert shown == []
 
 

@@ -2,13 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
-from textual.app import ComposeResult
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from prunecli.context.exchange import Entry
 from prunecli.context.spill import held_part
@@ -19,11 +14,8 @@ from prunecli.model.events import AssistantMessage, CompactionApplied
 from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse
 from prunecli.presentation import entries as shown
 from prunecli.sanitize import one_line
+from prunecli.tui.screens.reading import ReadingScreen
 from prunecli.tui.transcript.transcript_view import Transcript
-
-if TYPE_CHECKING:
-    from prunecli.tui.app import PrunecliApp
-
 
 _NOT_THERE = "No system prompt or tools in this log: another program wrote it"
 
@@ -109,64 +101,39 @@ def _readable(pieces: str) -> str:
     return "\n\n".join(str(value["text"]) if "text" in value else _json(value) for value in values)
 
 
-class TextScreen(ModalScreen[None]):
-    """Shows a node's text until Esc."""
+class TextScreen(ReadingScreen):
+    """Shows a node's text from its beginning until Esc."""
 
-    DEFAULT_CSS = """
-    TextScreen {
-        background: $background;
-        #title { height: 1; text-style: bold; color: $accent; padding: 0 1; }
-        #help { height: 1; color: $muted; padding: 0 1; }
-        Transcript { height: 1fr; margin: 0 0 0 1; }
-    }
-    """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
+    keys = "Up Down PgUp PgDn Home End to scroll · Esc to close"
 
     def __init__(self, outline: Outline, key: Key) -> None:
         super().__init__()
         self._outline = outline
         self._key = key
 
-    def compose(self) -> ComposeResult:
-        """Lay out title, text and keys."""
-        app = cast("PrunecliApp", self.app)
+    @property
+    def heading(self) -> str:
+        """Number and name of the node."""
         label = one_line(self._outline.label(self._key)) or "(empty)"
-        number = f"{self._key.seq}  " if self._key.seq >= 0 else ""
-        yield Static(Content(f"{number}{label}"), id="title")
-        yield Transcript(app.palette)
-        yield Static(Content("Up Down PgUp PgDn Home End to scroll · Esc to close"), id="help")
+        return f"{self._key.seq}  {label}" if self._key.seq >= 0 else label
 
-    def on_mount(self) -> None:
-        """Show the text from its beginning."""
-        transcript = self.query_one(Transcript)
-        transcript.copy_on_select = True
+    def fill(self, transcript: Transcript) -> None:
+        """Show the text."""
         transcript.append_many(entries_of(self._outline, self._key))
-        transcript.focus()
         self.call_after_refresh(transcript.home)
-        app = cast("PrunecliApp", self.app)
-        app.theme_changed_signal.subscribe(
-            self, lambda _: transcript.set_palette(app.palette), immediate=True
-        )
 
     def on_key(self, event: events.Key) -> None:
-        """Esc, q and Enter close; other keys scroll."""
+        """Enter closes too, and the arrows scroll."""
         transcript = self.query_one(Transcript)
         match event.key:
-            case "escape" | "q" | "enter" | "ctrl+c":
+            case "enter":
                 self.dismiss(None)
             case "up" | "k":
                 transcript.scroll_rows(-1)
             case "down" | "j":
                 transcript.scroll_rows(1)
-            case "pageup":
-                transcript.page_up()
-            case "pagedown" | "space":
+            case "space":
                 transcript.page_down()
-            case "home" | "g":
-                transcript.home()
-            case "end" | "G":
-                transcript.end()
             case _:
                 return
         event.stop()

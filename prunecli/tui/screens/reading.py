@@ -1,0 +1,75 @@
+"""A screen that shows a transcript to read, with a title and its keys, until Esc."""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from prunecli.tui.transcript.transcript_view import Transcript
+
+if TYPE_CHECKING:
+    from prunecli.tui.app import PrunecliApp
+
+
+class ReadingScreen(ModalScreen[None]):
+    """Title, transcript and a line of keys. A subclass fills the transcript in `fill`."""
+
+    DEFAULT_CSS = """
+    ReadingScreen {
+        background: $background;
+        #title { height: 1; text-style: bold; color: $accent; padding: 0 1; }
+        #help { height: 1; color: $muted; padding: 0 1; }
+        Transcript { height: 1fr; margin: 0 0 0 1; }
+    }
+    """
+    inherit_bindings = False
+    BINDINGS: ClassVar = []
+    keys = ""
+    """The line of keys."""
+
+    @property
+    def heading(self) -> str:
+        """The title, in one line."""
+        raise NotImplementedError
+
+    def fill(self, transcript: Transcript) -> None:
+        """Fill the transcript when the screen opens."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, transcript and keys."""
+        yield Static(Content(self.heading), id="title")
+        yield Transcript(cast("PrunecliApp", self.app).palette)
+        yield Static(Content(self.keys), id="help")
+
+    def on_mount(self) -> None:
+        """Fill the transcript and keep it in the theme's colors."""
+        transcript, app = self.query_one(Transcript), cast("PrunecliApp", self.app)
+        transcript.copy_on_select = True
+        self.fill(transcript)
+        transcript.focus()
+        app.theme_changed_signal.subscribe(
+            self, lambda _: transcript.set_palette(app.palette), immediate=True
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        """Esc and q close, pages scroll; the transcript handles the other keys."""
+        transcript = self.query_one(Transcript)
+        match event.key:
+            case "escape" | "q" | "ctrl+c":
+                self.dismiss(None)
+            case "pageup":
+                transcript.page_up()
+            case "pagedown":
+                transcript.page_down()
+            case "home" | "g":
+                transcript.home()
+            case "end" | "G":
+                transcript.end()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
