@@ -5,7 +5,8 @@ environments make sure of that.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from prunecli.agent.permissions.git_config import git_settings, neutral_git_environment
@@ -36,14 +37,32 @@ def unattended_environment(environ: Mapping[str, str], *, hooks: bool = False) -
     return {**kept, **neutral_git_environment(hooks=hooks)}
 
 
-def reading_environment(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
-    """Return the environment of a command that runs because it only reads.
+class ReadingEnvironment(Mapping[str, str]):
+    """The environment of a command that runs because it only reads, made when a tool first looks into it.
+
+    Finding what PATH leads to takes longer than reading a file, and most tools start no program.
 
     `env` is an unattended environment. Its PATH finds no program of the workspace, and git runs neither the filters
     of git-lfs nor a credential helper, so that a repository whose configuration names them can still be read.
     """
-    path = outside_path(env.get("PATH", os.defpath), str(workspace))
-    return {**env, "PATH": path, **git_settings(reading=True)}
+
+    def __init__(self, env: Mapping[str, str], workspace: Path) -> None:
+        self._env = env
+        self._workspace = workspace
+
+    @cached_property
+    def _made(self) -> Mapping[str, str]:
+        path = outside_path(self._env.get("PATH", os.defpath), str(self._workspace))
+        return {**self._env, "PATH": path, **git_settings(reading=True)}
+
+    def __getitem__(self, name: str) -> str:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 def _changes_meaning(name: str) -> bool:

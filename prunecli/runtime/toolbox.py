@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.command_env import reading_environment
+from prunecli.agent.command_env import ReadingEnvironment
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, takes
@@ -92,7 +92,7 @@ def tool_context(
     return ToolContext(
         setup.cwd,
         setup.cwd,
-        reading_environment(env, setup.cwd) if reads else env,
+        ReadingEnvironment(env, setup.cwd) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.agent.command_env import reading_environment, unattended_environment
+from prunecli.agent.command_env import ReadingEnvironment, unattended_environment
 from prunecli.agent.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
 from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
@@ -236,7 +236,7 @@ def test_what_husky_lfs_and_a_credential_helper_configure_neither_asks_nor_runs(
     repository.config("filter.lfs.required", "true")
     repository.config("core.hooksPath", ".husky/_")
     assert repository.ran_code("git diff", repository.unattended)
-    reading = reading_environment(repository.unattended, repository.root)
+    reading = ReadingEnvironment(repository.unattended, repository.root)
     for line in (
         "git status",
         "git diff",
@@ -534,7 +534,7 @@ def test_a_repository_below_the_workspace_runs_nothing(
     nested_repository(repository, (key, value))
     if tracked:
         repository.git("-c", "advice.addEmbeddedRepo=false", "add", "vendor/lib")
-    reading = reading_environment(repository.unattended, repository.root)
+    reading = ReadingEnvironment(repository.unattended, repository.root)
     entered = [
         "status",
         "diff",

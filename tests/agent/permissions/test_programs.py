@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.command_env import reading_environment, unattended_environment
+from prunecli.agent.command_env import ReadingEnvironment, unattended_environment
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.programs import find_outside, outside_path, program_doubt
 from prunecli.session.own_git import OwnGit
@@ -103,7 +103,7 @@ def test_a_reading_command_runs_with_a_path_without_the_workspace(here: Scene) -
     folder = here.workspace / "bin"
     payload(folder / "grep")
     env = {"PATH": f"{folder}::.:bin:{here.home}/.asdf/shims:/usr/bin:/bin", "HOME": str(here.home)}
-    reading = reading_environment(unattended_environment(env), here.workspace)
+    reading = ReadingEnvironment(unattended_environment(env), here.workspace)
     assert reading["PATH"] == "/usr/bin:/bin"
     subprocess.run(["/bin/bash", "-c", "egrep x src/a.py"], cwd=here.workspace, env=reading, check=False)
     assert not (here.workspace.parent / "hacked").exists()
