@@ -74,6 +74,8 @@ def regex_of(glob: str, *, braces: bool) -> str:
         else:
             parts.append(re.escape(char))
         at += 1
+    if depth:  # the brace that seemed to close it stands in brackets
+        return regex_of(glob, braces=False)
     return "".join(parts)
 
 

@@ -44,6 +44,11 @@ def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
     assert [path for path in no if matches(path)] == []
 
 
+def test_a_brace_that_is_closed_only_in_brackets_is_a_plain_one() -> None:
+    assert PathGlob("{[}]").matches("{}")
+    assert not PathGlob("{[}]").matches("{")
+
+
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_every_text_is_a_glob(glob: str, path: str) -> None:
     assert PathGlob(glob).matches(path) in (True, False)
