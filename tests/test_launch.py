@@ -9,6 +9,7 @@ from prunecli.errors import UsageError
 from prunecli.launch import demo_launch
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
+from prunecli.runtime import reconfiguring
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
 from prunecli.sandbox import landlock
 
@@ -70,9 +71,9 @@ def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
 def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     runtime = make_runtime(Launch(cwd=tmp_path / "work"), environ(tmp_path))
-    runtime.trust()
+    reconfiguring.trust(runtime)
     assert runtime.model_name == "demo"
-    runtime.reload()
+    reconfiguring.reload(runtime)
     assert runtime.model_name == "demo"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import AskSecret, Effect, Say
 from prunecli.config.credentials import credentials, save_key
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, reconfiguring
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -20,7 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return [Say("No key entered; nothing changed.")]
         keys = runtime.config.providers.keys(runtime.config.model.provider)
         file = save_key(places, key, keys)
-        notices = runtime.reload()
+        notices = reconfiguring.reload(runtime)
         used = credentials(runtime.setup.environ, places, keys).source
         said = f"Saved to {file}. Now using {runtime.model_name}."
         if used != file:

@@ -21,7 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     keeper = runtime.gatekeeper
     for mode in MODES:
         if arguments == mode:
-            runtime.set_mode(mode)
+            runtime.gatekeeper.mode = mode
             return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
     word, _, rule = arguments.partition(" ")
     if word == "remove" and rule.strip():

@@ -10,7 +10,7 @@ from prunecli.runtime import Runtime
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Plan mode: the agent only reads, then proposes a plan; /plan TASK starts at once."""
-    runtime.set_mode("plan")
+    runtime.gatekeeper.mode = "plan"
     if arguments:
         return [Submit(arguments)]
     return [Say("Plan mode: the agent only reads, then proposes a plan to approve or deny.")]

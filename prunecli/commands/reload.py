@@ -7,13 +7,13 @@ from prunecli.commands.hooks import reread
 from prunecli.commands.mcp import newly_waiting
 from prunecli.config.keys import shown
 from prunecli.errors import ConfigError
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, reconfiguring
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Reload the config; values set for this session stay."""
     try:
-        notices = runtime.reload()
+        notices = reconfiguring.reload(runtime)
     except ConfigError as error:
         kept = "Nothing changed: the previous values stay in force. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.commands.hooks import reread
 from prunecli.commands.mcp import newly_waiting
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, reconfiguring
 from prunecli.sanitize import one_line
 
 
@@ -14,7 +14,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if runtime.gatekeeper.trusted:
         return [Say(f"{runtime.setup.cwd} is trusted.")]
     if arguments == "yes":
-        said: list[Effect] = [Say(notice, "warning") for notice in runtime.trust()]
+        said: list[Effect] = [Say(notice, "warning") for notice in reconfiguring.trust(runtime)]
         return [
             *said,
             Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),

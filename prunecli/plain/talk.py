@@ -199,7 +199,7 @@ class Talk:
         except KeyboardInterrupt:
             return ""
         if answer.lower() in ("y", "e"):
-            self.runtime.set_mode("ask" if answer.lower() == "y" else "edits")
+            self.runtime.gatekeeper.mode = "ask" if answer.lower() == "y" else "edits"
             return APPROVED
         return "" if answer.lower() == "n" else answer
 

@@ -78,6 +78,10 @@ class Host(Protocol):
         """A runtime for a task, with these parts. `who` asks for permission, `agent` names the definition."""
         ...
 
+    def use_config(self, config: Config) -> None:
+        """Use another configuration."""
+        ...
+
     def new_context(self) -> Context:
         """An empty context."""
         ...

@@ -15,7 +15,6 @@ from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.oversized import checked
-from prunecli.agent.permissions.verdict import Mode
 from prunecli.agent.policy import Policy
 from prunecli.agent.project_rules import ProjectRules
 from prunecli.config import Config
@@ -48,7 +47,7 @@ from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.mcp_servers import RemoteServers
-from prunecli.runtime.preamble import begin, known_tools, tool_changes
+from prunecli.runtime.preamble import begin, known_tools
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import context_of, run_of
@@ -334,30 +333,10 @@ class Runtime:
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
 
-    def set_mode(self, mode: Mode) -> None:
-        """Set the permission mode of this session."""
-        self.gatekeeper.mode = mode
-
     def toggle_pruning(self) -> bool:
         """Turn automatic pruning on or off for this session; existing prunes stay."""
         self.emit(SettingChanged("pruning.enabled", not self.choices.pruning))
         return self.choices.pruning
-
-    def trust(self) -> Sequence[str]:
-        """Trust the directory and load its configuration; returns notices. Raises ConfigError for an invalid one; the
-        directory then stays untrusted."""
-        config = self.setup.load_config(True).keeping(self.config.chosen)
-        self.setup.trust_store.trust(self.setup.cwd)
-        self.gatekeeper.trusted = True
-        self.use_config(config)
-        return config.notices
-
-    def reload(self) -> Sequence[str]:
-        """Reload the configuration; values set for the session stay. Raises ConfigError."""
-        config = self.setup.load_config(self.gatekeeper.trusted).keeping(self.config.chosen)
-        self.use_config(config)
-        self.connections.renew()
-        return [*config.notices, *tool_changes(self.session.context, self.tools)]
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""

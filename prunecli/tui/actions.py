@@ -123,7 +123,7 @@ class Actions:
             self._use_mode(mode)
 
     def _use_mode(self, mode: Mode) -> None:
-        self._runtime.set_mode(mode)
+        self._runtime.gatekeeper.mode = mode
         self._port.show_status()
         self._port.hint(_MODE_HELP[mode])
 

@@ -134,7 +134,7 @@ class Planning:
     def _answered(self, row: int, text: str) -> None:
         self.withdraw()
         if mode := _PLAN_ANSWERS[row][2]:
-            self._runtime.set_mode(mode)
+            self._runtime.gatekeeper.mode = mode
             self._port.show_status()
             self._submit(APPROVED)
         elif text:

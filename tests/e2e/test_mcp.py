@@ -104,7 +104,7 @@ async def test_a_server_that_dies_leaves_the_session_valid(tmp_path: Path) -> No
     given = {"server": die.name, "tool": "echo", "arguments": {}}
     script = [Reply([Thinking("I call."), Call("mcp_call", given)]), DONE, DONE]
     async with Endpoint(script) as endpoint, with_servers(tmp_path, endpoint, Wanted(die)) as runtime:
-        runtime.set_mode("auto")
+        runtime.gatekeeper.mode = "auto"
         await runtime.submit("call it")
         event = runtime.session.context.entries[results(runtime)[0]].event
         assert event.is_error

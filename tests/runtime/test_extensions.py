@@ -15,7 +15,7 @@ from prunecli.model.notes import notice_parts, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
 from prunecli.providers.scripted import Scripted, calls, says
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, reconfiguring
 from prunecli.tools.registry import load
 from tests.starting import start
 
@@ -127,7 +127,7 @@ async def test_an_untrusted_project_has_no_skills_and_trust_announces_them(tmp_p
     await runtime.submit("hello")
     assert "- mine: " in system(runtime)
     assert "evil" not in system(runtime)
-    runtime.trust()
+    reconfiguring.trust(runtime)
     await runtime.submit("again")
     assert [title for title, _ in notices(runtime)] == ["skills"]
     assert "- evil: Does it." in notices(runtime)[0][1]
@@ -308,7 +308,7 @@ async def test_allowed_tools_overrule_no_deny_rule_no_plan_mode_and_no_missing_t
         "---\nallowed-tools: Bash(touch:*), Edit\n---\n!`touch made`",
     )
     if kind == "plan":
-        runtime.set_mode("plan")
+        runtime.gatekeeper.mode = "plan"
     with pytest.raises(UsageError, match="denied"):
         await runtime.submit("/x")
     assert not (runtime.setup.cwd / "made").exists()

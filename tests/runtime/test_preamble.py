@@ -12,7 +12,7 @@ from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.model.notes import CHANGED, DELETED, change_in_words, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.scripted import calls, says
-from prunecli.runtime import Runtime
+from prunecli.runtime import Runtime, reconfiguring
 from prunecli.runtime.notices import session_notices
 from prunecli.runtime.rewinding import rewind
 from prunecli.session.log import read_log
@@ -133,7 +133,7 @@ async def test_trusting_a_folder_in_the_middle_tells_its_instructions(tmp_path: 
     runtime = start(tmp_path, ANSWERS, trusted=False)
     await runtime.submit("first")
     before = runtime.session.context.preamble
-    runtime.trust()
+    reconfiguring.trust(runtime)
     await runtime.submit("second")
     assert runtime.session.context.preamble == before
     assert "Use tabs." in notes(runtime)[0]

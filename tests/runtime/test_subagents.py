@@ -135,7 +135,7 @@ async def test_questions_of_tasks_come_one_at_a_time_say_who_asks_and_always_cou
 
 async def test_plan_mode_and_deny_rules_hold_for_tasks(tmp_path: Path) -> None:
     runtime = start(tmp_path, [calls(task()), calls(bash("b")), says("Denied."), says("I see.")])
-    runtime.set_mode("plan")
+    runtime.gatekeeper.mode = "plan"
     await runtime.submit("go")
     child = runtime.subagents.children[0].session
     (denied,) = (one.event for one in child.records if isinstance(one.event, ToolResult))
