@@ -68,7 +68,7 @@ async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_import
 ) -> None:
     runtime = start(tmp_path, [says("Hi.")])
     await runtime.submit("hello")
-    assert runtime.extensions.absent("skills") and runtime.extensions.absent("agents")
+    assert [runtime.extensions.absent(kind) for kind in ("skills", "agents")] == [True, True]
     assert not {"skills", "_nested"} & vars(runtime.extensions).keys()
     assert "subagents" not in vars(runtime)
     assert "skill" not in system(runtime).lower()
