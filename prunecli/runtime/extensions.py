@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.host import Host
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
+    from prunecli.runtime.todo_list import TodoNotice
 
 _MOST_LINES = 5
 _SLOW = 0.01
@@ -56,9 +57,16 @@ class Extensions:
 
         return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
+    @cached_property
+    def _todos(self) -> "TodoNotice":
+        from prunecli.runtime.todo_list import TodoNotice
+
+        return TodoNotice(lambda: self._host.session)
+
     def _due(self) -> Sequence[UserMessage]:
         """The notices that are due now."""
-        return (*self.skills.due(), *self._nested.due())
+        todos = self._todos.due() if self._host.session.context.todo else ()
+        return (*self.skills.due(), *self._nested.due(), *todos)
 
     @asynccontextmanager
     async def prompt(self, words: str) -> AsyncIterator[str]:
