@@ -83,7 +83,7 @@ class Memo:
             case AssistantMessage():
                 return _seen_now(context)
             case ToolResult():
-                return [record.seq]
+                return [record.seq, *([context.todo.seq] if context.todo else ())]  # a newer list frees it
             case PrunApplied(edits=edits):
                 return [edit.seq for edit in edits]
             case Pinned(seqs=pinned):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import RESTORED
+from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PrunReverted, Record
 
@@ -51,4 +52,4 @@ def _may(view: View, seq: int) -> bool:
     if entry is None or not view.shows(entry):
         return False
     target = entry.exchange if entry.exchange and entry.kind == "assistant" else entry
-    return view.locked(target) in ("", RESTORED)
+    return view.locked(target) in ("", RESTORED, CURRENT)

@@ -25,6 +25,7 @@ from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
 from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
+from prunecli.context.todo_list import newest
 from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.unseen import Unseen
@@ -86,13 +87,13 @@ class Context:
         self.live_results: list[Entry] = []
         self.trimmed_results: list[Entry] = []
         self.user_turns: list[int] = []
-        self.turns = self.requests = 0
-        self.boundary = -1
+        self.turns, self.requests, self.boundary = 0, 0, -1
         self.pinned: set[int] = set()
         self.again: dict[int, int] = {}
         self.sheltered: dict[int, int] = {}
         self.pruns: dict[int, Record] = {}
         self.model_pruns: list[int] = []
+        self.todo: Entry | None = None
         self._edits: dict[int, list[tuple[int, Edit]]] = {}
         self._memos: dict[int, list[tuple[int, Edit]]] = {}
         self._drops: dict[int, set[int]] = {}
@@ -104,9 +105,8 @@ class Context:
         self._signed: set[int] = set()
         self.wire = Wire(partial(shown, self))
         self.memo = Memo()
-        self.thoughts.clear()
-        self.unseen.clear()
-        self.counts.clear()
+        for part in (self.thoughts, self.unseen, self.counts):
+            part.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -307,6 +307,7 @@ class Context:
         entry = result_entry(record, event, exchange, self.entries)
         self.counts.recorded(entry, event.tokens)
         self.entries[entry.seq] = entry
+        self.todo = newest(self.todo, entry)
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
             insort(self.live_results, entry, key=_seq)

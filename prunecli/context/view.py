@@ -14,6 +14,7 @@ from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.expectations import Expectations
 from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import Context
+from prunecli.context.todo_list import CURRENT
 from prunecli.context.tokens import Amount, total
 from prunecli.model.edits import Edit
 
@@ -150,6 +151,8 @@ class View:
         context = self.context
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
+            if context.todo is not None and context.todo.exchange is entry:
+                return next((why for seq in seqs if (why := context.locked(seq))), CURRENT)
             return next((why for seq in seqs if (why := context.locked(seq))), "")
         if entry.kind == "command" and self.in_progress(entry):
             return "in progress"

@@ -19,6 +19,7 @@ TOOLS: Mapping[str, str] = {
     "find": "Glob",
     "ls": "LS",
     "task": "Task",
+    "todo": "TodoWrite",
 }
 """Our tools in Claude Code's spelling. All others keep their names."""
 

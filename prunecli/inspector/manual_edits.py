@@ -14,6 +14,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
 from prunecli.context.state import RESTORED, Context
+from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
@@ -112,7 +113,7 @@ def _prune_prompt(view: View, head: Entry) -> Plan:
 
 def _is_kept(view: View, item: Entry | Exchange) -> bool:
     """Whether an edit of a whole turn skips this item. Protection by an undo stops only strategies, not the user."""
-    return view.locked(item) not in ("", RESTORED)
+    return view.locked(item) not in ("", RESTORED, CURRENT)
 
 
 def _results(head: Entry) -> list[Entry]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.host import Host
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
+    from prunecli.runtime.todo_list import TodoNotice
 
 _MOST_LINES = 5
 _SLOW = 0.01
@@ -60,12 +61,20 @@ class Extensions:
 
         return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
+    @cached_property
+    def _todos(self) -> "TodoNotice":
+        from prunecli.runtime.todo_list import TodoNotice
+
+        return TodoNotice(lambda: self._host.session)
+
     def _due(self) -> Sequence[UserMessage]:
         """The notices that are due now."""
         skills = () if self.absent("skills") else self.skills.due()
         exchanges = self._host.session.context.exchanges
         used = "_nested" in vars(self) or any(one.results for one in exchanges)
-        return (*skills, *self._nested.due()) if used else skills
+        nested = self._nested.due() if used else ()
+        todos = self._todos.due() if self._host.session.context.todo else ()
+        return (*skills, *nested, *todos)
 
     def absent(self, kind: str) -> bool:
         """Whether the session began with this prompt and nothing of a kind ("skills", "agents") is there.

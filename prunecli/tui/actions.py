@@ -51,6 +51,7 @@ class Actions:
             "bottom": transcript.end,
             "previous_prompt": transcript.previous_prompt,
             "next_prompt": transcript.next_prompt,
+            "todos": frame.toggle_todos,
             "fold_all": transcript.toggle_all,
         }
 

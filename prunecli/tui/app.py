@@ -41,7 +41,7 @@ ModalScreen:inline { height: 70vh; border: none; }
 Masthead { height: 1; }
 Welcome { height: 1fr; padding: 0 2 1 2; content-align: left bottom; }
 #transcript { height: 1fr; margin: 0 0 0 1; }
-Activity, Waiting { height: 1; }
+Activity, Waiting, TodoLine { height: 1; }
 Menu { overlay: screen; height: 0; width: 1fr; background: $panel; }
 StatusLines { height: 2; }
 Prompt, Prompt:focus {

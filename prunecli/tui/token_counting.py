@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
+from prunecli.context.todo_list import shown_todos
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.counting import count_ahead, to_count
 from prunecli.tui.runs import Runs
@@ -30,6 +31,7 @@ class Figures:
     def show(self) -> None:
         """Update all figures. If a large text must be counted first, they follow later; one count runs at a time."""
         context = self._runtime.session.context
+        self._frame.show_todos(shown_todos(context))
         if waiting := to_count(context):
             if not self._counting:
                 self._counting = True

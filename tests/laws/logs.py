@@ -24,7 +24,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse, Usage
 from prunecli.model.notes import notice
 
-TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read")
+TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read", "todo")
 WORK_TOOLS = ("read", "read", "read", "read", "read", "ls", "grep", "bash", "edit", "write")
 LINES = st.integers(0, 200)
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).map(lambda words: f"w{words}")

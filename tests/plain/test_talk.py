@@ -78,6 +78,15 @@ def test_a_prompt_is_answered_in_whole_lines(tmp_path: Path, runner: asyncio.Run
     assert history.load(start(tmp_path).setup.places.history_file) == ["hello"]
 
 
+def test_the_to_do_list_is_a_line_and_a_command_prints_it(tmp_path: Path, runner: asyncio.Runner) -> None:
+    todos = [{"content": "Look", "status": "completed"}, {"content": "Fix", "status": "in_progress"}]
+    printed = spoken(
+        tmp_path, runner, [calls(ToolUse("t1", "todo", {"todos": todos})), says("ok")], "go", "/todo"
+    )
+    assert any("todo" in line and "1/2 · now: Fix" in line for line in printed)
+    assert "1/2 - now: Fix\n[x] Look\n[>] Fix" in "\n".join(printed)
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

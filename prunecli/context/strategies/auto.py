@@ -9,6 +9,7 @@ price. README.md explains the policy on one page.
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from prunecli.context.economics import Market, Rates, cold, warmth
@@ -16,7 +17,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.expectations import GROUPS, Expectations, Group
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.spill import kind_of
-from prunecli.context.strategies.superseded import superseded
+from prunecli.context.strategies.superseded import outdated_lists, superseded
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import NEVER, View
 from prunecli.figures import short
@@ -57,6 +58,7 @@ def propose(view: View, options: Options) -> Proposal:
     freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
     if edits and (still or view.forced or (near and not view.losing())):
+        edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
         return Proposal(tuple(edits), f"{results}: unlikely to be needed again", _why(view, numbers))
     if not edits or still:
         return Proposal((), "no result is worth clearing", _why(view, numbers))

@@ -7,7 +7,7 @@ edits and writes count while their exchange is there, because the call shows wha
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, TypeAlias
@@ -18,6 +18,9 @@ from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.model.codec import canonical
 from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Text
+from prunecli.model.todos import TOOL
 
 Kind: TypeAlias = Literal["shows", "changes part", "changes all"]
 
@@ -42,7 +45,7 @@ def propose(view: View, options: Options) -> Proposal:
             clears[entry] = by, edit
         if edit:
             edits.append(edit)
-    edits.sort(key=_SEQ)
+    edits = sorted([*edits, *outdated_lists(view, edits)], key=_SEQ)
     return Proposal(tuple(edits), f"{len(edits)} results are superseded", lambda _: "not superseded")
 
 
@@ -145,3 +148,23 @@ def _fact(view: View, entry: Entry) -> _Fact | None:
     if touches.is_nothing:
         return None
     return _Fact(entry.seq, entry, (call.name, canonical(dict(call.input))), "shows")
+
+
+def outdated_lists(view: View, edits: Sequence[Edit]) -> list[Edit]:
+    """The drops of replaced lists after the first of these edits.
+
+    Only exchanges of nothing but such calls, without words of the model, go.
+    """
+    current = view.context.todo.exchange if view.context.todo else None
+    if current is None or not edits:
+        return []
+    first = min(edit.seq for edit in edits)
+    replaced = (one for one in view.exchanges if first < one.seq < current.seq and _holds_only_lists(one))
+    drops = [drop for one in replaced if (drop := view.drop_unless_locked(one))]
+    return [edit for edit in view.keeping_thinking(drops) if edit.seq not in {one.seq for one in edits}]
+
+
+def _holds_only_lists(exchange: Exchange) -> bool:
+    event = exchange.head.event
+    words = isinstance(event, AssistantMessage) and any(isinstance(one, Text) for one in event.content)
+    return bool(exchange.calls) and not words and all(call.name == TOOL for call in exchange.calls)

@@ -34,6 +34,11 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "apply_patch": ("edit", {"input": "patch"}),
     "write": ("write", _PATHS),
     "write_file": ("write", _PATHS),
+    "todo": ("todo", {}),
+    "todowrite": ("todo", {}),
+    "todo_write": ("todo", {}),
+    "write_todos": ("todo", {}),
+    "update_plan": ("todo", {"plan": "todos"}),
 }
 
 

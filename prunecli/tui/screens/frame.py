@@ -20,11 +20,13 @@ from prunecli.tui.widgets.status import StatusLines
 from prunecli.tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
+    from prunecli.model.todos import Todos
     from prunecli.tui.program import Program
     from prunecli.tui.transcript.palette import Palette
     from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
+    from prunecli.tui.widgets.todo_line import TodoLine
     from prunecli.tui.widgets.waiting import Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
@@ -59,6 +61,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._receivers: Receivers = {}
         self._early: list[Told] = []
         self._questions: list[Question] = []
+        self._todos: TodoLine | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets from top to bottom."""
@@ -94,6 +97,21 @@ class Frame(Screen[None], inherit_bindings=False):
         """
         action = "older" if self.prompt.is_empty else "take_back"
         return f"{self.keys.hint(action)} to take it back"
+
+    def show_todos(self, todos: "Todos") -> None:
+        """Show the agent's to-do list above the prompt."""
+        if todos and self._todos is None:
+            from prunecli.tui.widgets.todo_line import TodoLine
+
+            self._todos = TodoLine(lambda: self.keys.hint("todos"))
+            self.mount(self._todos, after=self.activity)
+        if self._todos is not None:
+            self._todos.show(todos)
+
+    def toggle_todos(self) -> None:
+        """Fold or unfold the to-do list."""
+        if self._todos is None or not self._todos.toggle():
+            self.activity.hint("no to-do list")
 
     def show_transcript(self) -> None:
         """Replace the welcome with the transcript."""

@@ -1,0 +1,16 @@
+"""/todo: show the to-do list of the agent."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say
+from prunecli.context.todo_list import todos
+from prunecli.model.todos import folded, in_lines
+from prunecli.runtime import Runtime
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Show the agent's to-do list."""
+    found = todos(runtime.session.context)
+    if not found:
+        return [Say("No to-do list. The agent starts one for work of several steps.")]
+    return [Say("\n".join([folded(found), *in_lines(found, plain=True)]))]

@@ -1,0 +1,34 @@
+"""Gives the model its to-do list again, once, when a compaction or an edit took the call that holds it."""
+
+from collections.abc import Callable, Sequence
+
+from prunecli.context.todo_list import is_sent, todos
+from prunecli.model.events import UserMessage
+from prunecli.model.notes import notice, told
+from prunecli.model.todos import in_lines, is_open
+from prunecli.session.session import Session
+
+TITLE = "to-do list"
+
+
+class TodoNotice:
+    """The notice that is due for a session's list. A finished list is not given again."""
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        self._session = session
+        self._answered: tuple[object, ...] = ()
+
+    def due(self) -> Sequence[UserMessage]:
+        """The notice, if the context holds the list neither as a call nor as an earlier notice."""
+        session = self._session()
+        state = session, len(session.records)
+        if self._answered == state:
+            return ()
+        found, context = todos(session.context), session.context
+        if is_open(found) and not is_sent(context):
+            text = "\n".join(in_lines(found, plain=True))
+            said = (item.event for item in reversed(context.items))
+            if told((one for one in said if isinstance(one, UserMessage)), TITLE) != text:
+                return (notice(TITLE, text, kept=True),)
+        self._answered = state
+        return ()
