@@ -281,6 +281,8 @@ async def run_headless(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         unsubscribe()
+    for line in await runtime.jobs.close():
+        printer.notice(line)
     if note and subtype != "error":
         err(f"prunecli: {note}")
     printer.result(subtype, round((loop.time() - begun) * 1000), note)

@@ -124,6 +124,11 @@ class Places:
         return self.data / "sessions"
 
     @property
+    def jobs(self) -> Path:
+        """The output of commands in the background, one folder for each."""
+        return self.data / "jobs"
+
+    @property
     def snapshots(self) -> Path:
         """The saved files, one folder for each directory."""
         return self.data / "snapshots"

@@ -17,6 +17,7 @@ from prunecli.context.pages import Lines, boundaries, head_end, is_json, tail_st
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
+from prunecli.model.requests import JOBS
 from prunecli.model.shell import Doubt, parse
 from prunecli.model.touches import Touches
 
@@ -51,7 +52,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     if touches is None or touches.calls:
         return "other"
     if touches.is_nothing:
-        return None
+        return "bash" if call.name == JOBS else None
     if touches.runs:
         return "print" if all(map(_prints, touches.runs)) else "bash"
     if touches.searches:

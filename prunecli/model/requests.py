@@ -21,6 +21,9 @@ PREAMBLE = "request.preamble"
 TASK = "task"
 """The tool whose calls run in sessions of their own. After a crash such a call is continued, not interrupted."""
 
+JOBS = "jobs"
+"""The tool that reads what commands in the background print: its results are those of commands."""
+
 COMPACTION = "compaction"
 """The field that requests a summary by the endpoint, and the type of its block."""
 

@@ -65,7 +65,7 @@ def named(name: str, given: Mapping[str, Json]) -> Touches | None:
         case "bash":
             command = given.get("command")
             return Touches(runs=(command,)) if isinstance(command, str) else Touches()
-        case "prun" | "prun_with_memo" | "recall" | "todo":
+        case "prun" | "prun_with_memo" | "recall" | "todo" | "jobs" | "ask":
             return Touches()
         case _:
             return None

@@ -113,6 +113,8 @@ def _outcome(result: ToolResult) -> str:
         return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
+    if isinstance(job := details.get("job"), dict):
+        return f"job {job.get('number')}"
     if "exit_code" in details:
         return _command_outcome(details, text)
     if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):

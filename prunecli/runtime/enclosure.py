@@ -115,11 +115,11 @@ class Enclosure:
                 where = self._config.origin("sandbox.mode")
                 raise UsageError(f"{where}: sandbox.mode is 'require', but {chosen.why}", NO_SANDBOX_HINT)
 
-    def close(self) -> None:
-        """Remove its files."""
+    def close(self, *, keep: bool = False) -> None:
+        """Remove its files, unless detached commands `keep` them."""
         with self._lock:
             walls, self._walls, self._tried = self._walls, None, False
-        if walls:
+        if walls and not keep:
             walls.close()
 
 

@@ -18,6 +18,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
+from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
@@ -45,6 +46,7 @@ class Host(Protocol):
     run_limits: Limits
     bill: Bill
     purse: Purse
+    jobs: Jobs
     questions: asyncio.Lock
     connections: Connections
     who: str

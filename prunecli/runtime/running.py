@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
 from prunecli.agent.loop import Run
+from prunecli.model.requests import JOBS
 from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
@@ -55,4 +56,5 @@ def context_of(
         reads=reads,
         confine=host.sandbox.confine(granted=granted, reads=reads),
         servers=servers,
+        jobs=host.jobs if JOBS in host.tools else None,
     )

@@ -46,6 +46,7 @@ from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
+from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools
 from prunecli.runtime.refusals import Refusals
@@ -110,6 +111,7 @@ class Runtime:
         self.expectations = expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.extensions = Extensions(self)
+        self.jobs: Jobs = Jobs(self, within.jobs if within else None)
         self._watch(self.session)
         self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
 
@@ -321,7 +323,9 @@ class Runtime:
     def status(self) -> Status:
         """The current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(*parts, self.balance, self.bill, self.running, self.sandbox.word)
+        return standing.status(
+            *parts, self.balance, self.bill, self.running, self.sandbox.word, self.jobs.count
+        )
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))
@@ -357,10 +361,11 @@ class Runtime:
 
     async def close(self) -> None:
         """Close connections and the session file."""
+        await self.jobs.close()
         await self.hooking.end()
         await self.connections.close()
         await self.files.close()
         await self.servers.close()
-        self.sandbox.close()
+        self.sandbox.close(keep=self.jobs.are_left)
         self.drop_resuming()
         self.session.close()

@@ -22,6 +22,7 @@ def status(
     bill: Bill,
     running: bool,
     sandbox: str = "",
+    jobs: int = 0,
 ) -> Status:
     """The current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
@@ -39,6 +40,7 @@ def status(
         tuple(typed(message) for message in waiting),
         session.name,
         sandbox,
+        jobs=jobs,
         rough=not context.counts.scale.knows_results,
     )
 

@@ -91,7 +91,7 @@ class Status:
 
     `held` says why the gate holds a prune back, or is ""; `estimated`: the endpoint has not reported a request yet;
     `rough`: it has reported too few results to show how it counts them; `waiting` are the queued messages; `sandbox`
-    is the word for it, "" while it is tried.
+    is the word for it, "" while it is tried; `jobs` counts the commands in the background.
     """
 
     ledger: Ledger
@@ -107,3 +107,4 @@ class Status:
     session_name: str = ""
     sandbox: str = ""
     rough: bool = False
+    jobs: int = 0

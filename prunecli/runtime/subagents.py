@@ -144,6 +144,7 @@ class Subagents:
             try:
                 return await self._work(child, prompt)
             finally:
+                await child.host.jobs.close()
                 child.session.close()
 
     async def _child(self, parent: Session, call_id: str, agent: Definition, description: str) -> Child:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from prunecli.agent.command_env import ReadingEnvironment
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
-from prunecli.model.requests import PREAMBLE, takes
+from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
-from prunecli.tools.bash import Bash, ConfinedBash
+from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.processes.confinement import Confine
+from prunecli.tools.processes.moving import Jobs
 from prunecli.tools.registry import PAIRS, load
 from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, parse, touches_of
 
@@ -25,17 +26,25 @@ if TYPE_CHECKING:
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
-    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside. Raises ConfigError for an
+    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside; with the tool
+    jobs, its commands can go on in the background. Raises ConfigError for an
     unknown name."""
     tools: dict[str, Tool] = {}
-    for name in enabled:
+    names = tuple(enabled)
+    for name in names:
         for one in PAIRS.get(name, (name,)):
             try:
                 tool = load(one)
             except ToolError as error:
                 raise ConfigError(f"tools.enabled: {error}") from error
-            tools[tool.name] = ConfinedBash() if sandboxed and isinstance(tool, Bash) else tool
+            tools[tool.name] = _bash(sandboxed, JOBS in names) if isinstance(tool, Bash) else tool
     return tools
+
+
+def _bash(sandboxed: bool, movable: bool) -> Bash:
+    if sandboxed:
+        return ConfinedMovableBash() if movable else ConfinedBash()
+    return MovableBash() if movable else Bash()
 
 
 def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
@@ -81,6 +90,7 @@ def tool_context(
     reads: bool,
     confine: Confine,
     servers: Servers | None = None,
+    jobs: Jobs | None = None,
 ) -> ToolContext:
     """The context of the next tool call: the user `approved` this very call; it only `reads`.
 
@@ -103,4 +113,5 @@ def tool_context(
         servers=servers,
         run_task=tasks.run,
         recall_of=tasks.original,
+        jobs=jobs,
     )

@@ -4,16 +4,19 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
-from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.processes.command import Ended, Moved, run, run_movable
 from prunecli.tools.processes.confinement import bare
 from prunecli.tools.processes.environment import program_in
+from prunecli.tools.processes.moving import Moving
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 
@@ -36,6 +39,7 @@ FIXED_ENVIRONMENT = {
 }
 """Variables that keep commands from waiting for input or drawing on a terminal."""
 
+_BACKGROUND = "go on as a job of the tool jobs, without the default timeout"
 _EXPLAINED = {126: ": not executable", 127: ": command not found"}
 
 
@@ -53,6 +57,20 @@ class ConfinedInput(BashInput):
 
     outside: Annotated[bool, "run outside the sandbox; asks the user"] = False
     reason: Annotated[str | None, "why it must run outside"] = None
+
+
+@dataclass(frozen=True, slots=True)
+class MovableInput(BashInput):
+    """The model's input where commands can go on in the background."""
+
+    background: Annotated[bool, _BACKGROUND] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConfinedMovableInput(ConfinedInput):
+    """The same in a sandbox."""
+
+    background: Annotated[bool, _BACKGROUND] = False
 
 
 class Bash:
@@ -83,6 +101,8 @@ class Bash:
         if not 0 < timeout <= MAX_TIMEOUT:
             raise ToolError(f"timeout is in seconds, more than 0 and at most {MAX_TIMEOUT:.0f}.")
         output = HeadAndTail(context.limits.max_output_bytes)
+        background = getattr(given, "background", False)
+        moving = context.jobs.movable(soon=background) if context.jobs else None
         shown = _Paced(PROGRESS_INTERVAL, lambda: context.progress(output.latest()))
         kept = _Paced(KEEP_INTERVAL, lambda: context.so_far(output.text(KEPT_BYTES)[0]))
 
@@ -94,14 +114,20 @@ class Bash:
 
         shell = _shell(context.env)
         try:
-            ended, blocked = await _run(given, shell, context, output, take, timeout)
+            limit = MAX_TIMEOUT if background and given.timeout is None else timeout
+            over = await _run(given, shell, context, output, take, limit, moving)
         except asyncio.CancelledError:
             context.so_far(output.text(context.limits.max_output_bytes)[0])
             raise
         finally:
             shown.close()
             kept.close()
-        notes = [*_notes(ended, timeout), *blocked]
+            if moving:
+                moving.close()
+        if isinstance(over, ToolOutput):
+            return over
+        ended, blocked = over
+        notes = [*notes_of(ended, timeout), *blocked]
         if ended.exit_code and not shell.endswith("bash"):
             notes.insert(0, "[run by sh: bash was not found]")
         return _result(output, ended, notes, context.limits.max_output_bytes)
@@ -114,22 +140,35 @@ async def _run(
     output: HeadAndTail,
     take: Callable[[bytes], bool],
     time_limit: float,
-) -> tuple[Ended, list[str]]:
-    """Run the command in the sandbox, and return with its end lines about what the sandbox blocked."""
+    moving: Moving | None,
+) -> tuple[Ended, list[str]] | ToolOutput:
+    """Run the command in the sandbox, and return with its end lines about what the sandbox blocked; or the result of
+    a command that goes on in the background."""
     line = well_formed(given.command)
     outside = context.approved and getattr(given, "outside", False)
     confine = bare if outside else context.confine
     words, env = [shell, "-c", "--", line], {**context.env, **FIXED_ENVIRONMENT}
-    async with confine(words, cwd=str(context.cwd), env=env, command=line) as box:
-        ended = await run(
-            box.argv,
-            cwd=context.cwd,
-            env=box.env,
-            take=take,
-            time_limit=time_limit,
-            grace=GRACE,
-            descriptors=box.descriptors,
-        )
+    async with AsyncExitStack() as stack:
+        box = await stack.enter_async_context(confine(words, cwd=str(context.cwd), env=env, command=line))
+        how: dict[str, Any] = {
+            "cwd": context.cwd,
+            "env": box.env,
+            "take": take,
+            "time_limit": time_limit,
+            "grace": GRACE,
+            "descriptors": box.descriptors,
+        }
+        ended: Ended | Moved
+        if moving is None:
+            ended = await run(box.argv, **how)
+        else:
+            seconds = time_limit if given.timeout and getattr(given, "background", False) else 0.0
+            order = partial(_order, moving, output, seconds)
+            ended = await run_movable(box.argv, **how, moving=moving.asked, order=order)
+        if moving and isinstance(ended, Moved):
+            printed = output.text(context.limits.max_output_bytes)[0]
+            return moving.moved(ended, given.command, box, stack.pop_all(), printed)
+        assert isinstance(ended, Ended)  # noqa: S101  # `run` moves nothing
         if box.program:
             theirs = (f"{box.program} ", f"{os.path.basename(box.program)} ")
             ended = replace(
@@ -138,6 +177,14 @@ async def _run(
         blocked = box.explain(output.text(KEPT_BYTES)[0]) if ended.exit_code else ""
         lines = [blocked, await asyncio.to_thread(box.afterwards)]
     return ended, [f"[{line}]" for line in lines if line]
+
+
+def _order(moving: Moving, output: HeadAndTail, seconds: float) -> bytes:
+    """The order to the supervisor to keep the output from now on."""
+    try:
+        return moving.output.order(output.newest, output.total, output.lines, seconds)
+    except OSError as error:
+        raise ToolError(f"The output cannot be kept in {error.filename}: {error.strerror}.") from error
 
 
 def _shell(env: Mapping[str, str]) -> str:
@@ -189,7 +236,8 @@ def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> 
     return result if output.is_text else replace(result, raw=output.raw)
 
 
-def _notes(ended: Ended, timeout: float) -> list[str]:
+def notes_of(ended: Ended, timeout: float) -> list[str]:
+    """The lines about how a command ended; none for exit code 0."""
     notes = []
     if ended.left:
         count = len(ended.left)
@@ -233,3 +281,15 @@ class ConfinedBash(Bash):
         outside = getattr(given, "outside", False)
         reason = getattr(given, "reason", None) or "no reason given"
         return Touches(runs=(given.command,), outside=(reason,) if outside else ())
+
+
+class MovableBash(Bash):
+    """bash for a session with the tool jobs: a command can go on in the background."""
+
+    Input: ClassVar[type] = MovableInput
+
+
+class ConfinedMovableBash(ConfinedBash):
+    """The same in a sandbox."""
+
+    Input: ClassVar[type] = ConfinedMovableInput

@@ -44,6 +44,14 @@ class Ended:
     stuck: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A command in the background: its supervisor, and the socket to it."""
+
+    supervisor: subprocess.Popen[bytes]
+    control: socket.socket
+
+
 async def run(
     argv: Sequence[str],
     *,
@@ -65,8 +73,42 @@ async def run(
         await watch.until_over(time_limit)
     finally:
         await watch.end(grace)
+    return _ended(watch, argv[0])
+
+
+async def run_movable(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    take: Callable[[bytes], bool],
+    time_limit: float,
+    grace: float,
+    descriptors: Sequence[int],
+    moving: "asyncio.Future[None]",
+    order: Callable[[], bytes],
+) -> Ended | Moved:
+    """Run a command as `run` does, until `moving` is done: then it goes on in the background.
+
+    `order` returns what its supervisor is told then (`B...` in supervise.py). Raises ToolError, also for what `order`
+    cannot do; the command is then ended.
+    """
+    process = _start(argv, cwd, env, grace, descriptors, movable=True)
+    watch = _Watch(process, take)
+    moved: Moved | None = None
+    try:
+        await watch.until_over(time_limit, moving)
+        if moving.done() and not watch.is_over:
+            moved = watch.move(order())
+    finally:
+        if moved is None:
+            await watch.end(grace)
+    return moved or _ended(watch, argv[0])
+
+
+def _ended(watch: "_Watch", program: str) -> Ended:
     if watch.failed is not None:
-        raise ToolError(f"{argv[0]} could not be started: {os.strerror(watch.failed)}")
+        raise ToolError(f"{program} could not be started: {os.strerror(watch.failed)}")
     return Ended(watch.exit_code, watch.timed_out, watch.left, watch.stuck)
 
 
@@ -78,13 +120,20 @@ class _Started:
 
 
 def _start(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], grace: float, descriptors: Sequence[int]
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    grace: float,
+    descriptors: Sequence[int],
+    *,
+    movable: bool = False,
 ) -> _Started:
     keep_locale = "1" if "LC_CTYPE" in env else "0"
     here = str(Path(__file__).parent)
     control, theirs = socket.socketpair()
     reader, writer = os.pipe()
-    words = [sys.executable, "-I", "-S", "-c", _START, here, keep_locale, str(grace), *argv]
+    also = str(reader) if movable else "-1"
+    words = [sys.executable, "-I", "-S", "-c", _START, here, keep_locale, str(grace), also, *argv]
     try:
         supervisor = subprocess.Popen(
             words,
@@ -94,7 +143,7 @@ def _start(
             cwd=cwd,
             env=dict(env),
             start_new_session=True,
-            pass_fds=tuple(descriptors),
+            pass_fds=(*descriptors, *([reader] if movable else ())),
         )
     except (OSError, ValueError) as error:
         control.close()
@@ -141,9 +190,25 @@ class _Watch:
         self._loop.add_reader(process.output, self._on_output)
         self._loop.add_reader(process.control, self._on_control)
 
-    async def until_over(self, time_limit: float) -> None:
-        """Wait until the command ends, the reader has had enough, or `time_limit` seconds pass."""
-        ends = {self._exited, self._closed, self._enough}
+    @property
+    def is_over(self) -> bool:
+        """Whether the command has ended, or the reader has had enough."""
+        return any(end.done() for end in (self._exited, self._closed, self._enough))
+
+    def move(self, order: bytes) -> Moved:
+        """Leave the command to its supervisor. Raises ToolError if that is gone."""
+        try:
+            self._process.control.sendall(order)
+        except OSError as error:
+            raise ToolError("The command's supervisor is gone.") from error
+        self._loop.remove_reader(self._process.output)
+        self._loop.remove_reader(self._process.control)
+        os.close(self._process.output)
+        return Moved(self._process.supervisor, self._process.control)
+
+    async def until_over(self, time_limit: float, moving: "asyncio.Future[None] | None" = None) -> None:
+        """Wait until the command ends or shall move, the reader has had enough, or `time_limit` seconds pass."""
+        ends = {self._exited, self._closed, self._enough, *([moving] if moving else ())}
         done, _ = await asyncio.wait(ends, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
         self.timed_out = not done
         if self._exited.done():

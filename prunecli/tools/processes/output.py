@@ -7,10 +7,11 @@ LATEST_LINES = 20
 
 
 class HeadAndTail:
-    """The first and last bytes of a stream, `limit` in total, and its length."""
+    """The first and last bytes of a stream, `limit` in total, its length, and its lines."""
 
     def __init__(self, limit: int) -> None:
         self.total = 0
+        self.lines = 0
         self._half = max(1, limit // 2)
         self._head = bytearray()
         self._tail = bytearray()
@@ -18,6 +19,7 @@ class HeadAndTail:
     def add(self, data: bytes) -> None:
         """Add the next bytes of the stream."""
         self.total += len(data)
+        self.lines += data.count(b"\n")
         room = self._half - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -30,6 +32,11 @@ class HeadAndTail:
     def raw(self) -> bytes:
         """The kept bytes."""
         return bytes(self._head + self._tail[-self._half :])
+
+    @property
+    def newest(self) -> bytes:
+        """The kept bytes without a gap: all, or the last ones."""
+        return self.raw if len(self.raw) == self.total else bytes(self._tail[-self._half :])
 
     @property
     def is_text(self) -> bool:

@@ -8,6 +8,10 @@ started, `X<wait status>` it ended, `L<commands>` these were still running and w
 `F<count>` so many can't be ended, though it goes on trying. Bytes from it: `T` end all, gently for GRACE
 seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that the program died.
 
+`B<folder>NUL<cap>NUL<seconds>NUL<size>NUL<lines>` and a line feed move the command to the background: from now on its
+output goes to files in that folder (keeping.py), and what the command leaves behind is ended without an order. It is
+ended after so many seconds (0: never). `D` detaches it: it outlives the program, and TERM to this process ends it.
+
 Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
 """
 
@@ -39,6 +43,10 @@ GIVE_UP, LAST_TRY = 0.8, 10.0
 STEP = 0.01
 MOMENTS, MOMENT = 6, 0.0005
 NAMES = 20
+CHUNK, LAST_CHUNKS = 65_536, 64
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prunecli.tools.processes.keeping import Kept
 
 
 def prctl(option: int, value: int) -> None:
@@ -152,11 +160,18 @@ def kill_all(child: int) -> set[int]:
 
 
 class Supervisor:
-    """One command from its start to the end of the last process it started."""
+    """One command from its start to the end of the last process it started. `reader` is where its output can be read
+    once it is in the background, -1 if it never is."""
 
-    def __init__(self, control: int, grace: float) -> None:
+    def __init__(self, control: int, grace: float, reader: int = -1) -> None:
         self.control = control
         self.grace = grace
+        self.reader = reader
+        self.movable = reader >= 0
+        self.kept: Kept | None = None
+        self.deadline = 0.0
+        self.status = -1
+        self.detached = self.asked = self.timed_out = False
         self.child = 0
         self.pidfd = -1
         self.running = True
@@ -176,15 +191,81 @@ class Supervisor:
             except OSError:
                 pass  # an older kernel: poll every ten milliseconds, as on other systems
         while True:
-            ready = {fd for fd, _ in self.poll.poll(interval * 1000)}
+            ordered = self.wait(interval)
             alive = self.reap()
-            if self.control in ready:
-                self.obey()
+            if ordered and self.obey():
                 return
-            if not self.running and not alive:
+            if self.kept and self.is_over(self.kept):
                 return
+            if not self.running and not alive and not self.movable:
+                return  # else the program's next order may still move the command
             if not self.running:
                 interval = 1.0
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, and keep what the command printed meanwhile. Returns whether an order is there."""
+        ready = {fd for fd, _ in self.poll.poll(seconds * 1000)}
+        if self.reader in ready:
+            self.keep()
+        return self.control in ready
+
+    def keep(self, chunks: int = 1) -> None:
+        """Keep the next output."""
+        while self.kept and self.reader >= 0 and chunks > 0:
+            try:
+                data = posix.read(self.reader, CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                self.poll.unregister(self.reader)
+                posix.close(self.reader)
+                self.reader = -1
+                return
+            self.kept.add(data)
+            chunks -= 1
+
+    def is_over(self, kept: "Kept") -> bool:
+        """End a command in the background and what it left behind, once it is over, its time is up or a signal asks.
+
+        Returns whether it did."""
+        if self.running:
+            self.timed_out = bool(self.deadline) and time.monotonic() > self.deadline
+            if not (self.timed_out or self.asked):
+                return False
+            self.end(self.grace)
+        elif not self.soon_over():
+            self.end(SETTLE)
+        self.close(kept)
+        return True
+
+    def close(self, kept: "Kept") -> None:
+        """Keep the last output of a command, and note its end."""
+        self.keep(LAST_CHUNKS)
+        kept.end(self.status, self.timed_out)
+
+    def background(self) -> None:
+        """Move the command to the background: read how from the program, and begin to keep its output."""
+        order = b""
+        while not order.endswith(b"\n"):
+            byte = posix.read(self.control, 1)
+            if not byte:
+                return  # the program died, as `watch` sees
+            order += byte
+        from keeping import Kept  # type: ignore[import-not-found]  # few commands need it
+
+        folder, cap, seconds, size, lines = order[:-1].decode("utf-8", "surrogateescape").split("\0")
+        self.kept = Kept(folder, int(cap), int(size), int(lines))
+        self.deadline = time.monotonic() + float(seconds) if float(seconds) else 0.0
+        self.poll.register(self.reader, select.POLLIN)
+
+    def detach(self) -> None:
+        """Let the command outlive the program."""
+
+        def ask(*_: object) -> None:
+            self.asked = True
+
+        self.detached = True
+        _signal.signal(TERM, ask)
 
     def reap(self) -> bool:
         """Reap ended processes, adopted ones too; returns whether a child is left."""
@@ -196,7 +277,7 @@ class Supervisor:
             if pid == 0:
                 return True
             if pid == self.child:
-                self.running = False
+                self.running, self.status = False, status
                 self.forget_pidfd()
                 self.tell(b"X%d\n" % status)
 
@@ -206,13 +287,21 @@ class Supervisor:
             self.poll.unregister(self.pidfd)
             self.pidfd = -1
 
-    def obey(self) -> None:
-        """Carry out the program's orders, or end everything if it died."""
+    def obey(self) -> bool:
+        """Carry out the program's orders, or end everything if it died. Returns whether the command is over."""
         order = self.read()
-        if order == b"S" and self.soon_over():
-            return
-        graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
-        self.end(graces.get(order, 0.0))
+        if order == b"B":
+            self.background()
+        elif order == b"D":
+            self.detach()
+        if order in (b"B", b"D") or (not order and self.detached):
+            return False
+        if order != b"S" or not self.soon_over():
+            graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
+            self.end(graces.get(order, 0.0))
+        if self.kept:
+            self.close(self.kept)
+        return True
 
     def soon_over(self) -> bool:
         """Whether what is left ends by itself at once, as a sandbox does: no look at all processes then."""
@@ -233,7 +322,7 @@ class Supervisor:
             send(pid, TERM)
             send(pid, CONT)
         while self.reap() and time.monotonic() < deadline:
-            if self.poll.poll(STEP * 1000) and self.read() in (b"K", b""):
+            if self.wait(STEP) and self.read() in (b"K", b""):
                 break
         begun, pause, told = time.monotonic(), 0.001, False
         while self.reap() and time.monotonic() < begun + LAST_TRY:
@@ -241,6 +330,7 @@ class Supervisor:
                 break
             if not told and time.monotonic() > begun + GIVE_UP:
                 told = self.tell(b"F%d\n" % len(descendants(self.child)))
+            self.keep()
             time.sleep(pause)
             pause = min(0.05, pause * 2)
 
@@ -264,17 +354,18 @@ class Supervisor:
 
 
 def main() -> None:
-    """Run the command in the arguments `KEEP_LOCALE GRACE COMMAND...` under a `Supervisor`, then exit."""
+    """Run the command in the arguments `KEEP_LOCALE GRACE READER COMMAND...` under a `Supervisor`, then exit."""
     try:
-        supervise(sys.argv[1] == "1", float(sys.argv[2]), sys.argv[3:])
+        supervise(sys.argv[1] == "1", float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
     finally:
         posix._exit(0)
 
 
-def supervise(keep_locale: bool, grace: float, command: list[str]) -> None:
+def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) -> None:
     """Start the command in its own session and supervise it until all of its processes have ended."""
     control = posix.dup(0)
-    posix.set_inheritable(control, False)
+    for ours in (control, reader) if reader >= 0 else (control,):
+        posix.set_inheritable(ours, False)
     nothing = posix.open("/dev/null", posix.O_RDONLY)
     posix.dup2(nothing, 0)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -289,4 +380,4 @@ def supervise(keep_locale: bool, grace: float, command: list[str]) -> None:
         posix.dup2(nothing, output)
     for number in (HUP, TERM, _signal.SIGINT):
         _signal.signal(number, _signal.SIG_IGN)
-    Supervisor(control, grace).watch(child)
+    Supervisor(control, grace, reader).watch(child)

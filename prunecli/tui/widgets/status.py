@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli.figures import duration, money, share, short
+from prunecli.presentation.outcomes import counted
 from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
@@ -78,6 +79,8 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
         alarming = status.sandbox == "no sandbox"
         short_form = status.sandbox.removeprefix("sandbox ") if not alarming else status.sandbox
         left.append(Piece((status.sandbox, short_form, ""), "$warning" if alarming else "$muted", 2))
+    if status.jobs:
+        left.append(Piece((counted(status.jobs, "job"),), "$accent", 7))
     right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
     if (bill.cache_read or bill.cache_write) and bill.model == status.model and bill.model_prompt:
         right.append(Piece((f"hit {share(bill.model_hit_share)}", ""), "$muted", 4))

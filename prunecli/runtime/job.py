@@ -1,0 +1,219 @@
+"""One command in the background, as tools, commands and notices see it."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from prunecli.errors import ToolError
+from prunecli.figures import duration
+from prunecli.model.messages import Json
+from prunecli.sanitize import one_line
+from prunecli.tools.bash import notes_of
+from prunecli.tools.files.shown import decoded, first_bytes, fitting_end
+from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
+from prunecli.tools.processes.command import Ended, Moved
+from prunecli.tools.processes.confinement import Confined
+from prunecli.tools.processes.output import HeadAndTail
+from prunecli.tools.tool import TRUNCATION_MARKER, ToolOutput, text_output
+
+LAST_LINES, LAST_BYTES = 10, 2_000
+COMMAND_CHARS = 500
+NOTE_BYTES = 300
+_LINES = re.compile(r"(?:lines? )?(\d{1,12})(-(\d{1,12})?)?")
+
+
+class Job:
+    """A command in the background. `child` is None for one that an earlier program detached, or that ended with it.
+
+    `who` is the task that it belongs to, "" for the session's own agent. `done` is set when it is over: its
+    processes have ended and its sandbox is gone.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        command: str,
+        output: KeptOutput,
+        began: int,
+        clock: Callable[[], int],
+        who: str = "",
+    ) -> None:
+        self.number, self.command, self.output, self.began, self.who = number, command, output, began, who
+        self.id = output.folder.name
+        self.box: Confined | None = None
+        self.rest = AsyncExitStack()
+        self.child: Child | None = None
+        self.done = asyncio.Event()
+        self.is_left = False
+        self._clock = clock
+        self._exited = asyncio.Event()
+        self._ended: Ended | None = None
+        self._ended_at = 0
+        self._note = ""
+        self._read = 0
+
+    @staticmethod
+    def of(
+        moved: Moved, number: int, command: str, output: KeptOutput, who: str, clock: Callable[[], int]
+    ) -> "Job":
+        """A command that this program moved to the background. Call it in the event loop."""
+        job = Job(number, command, output, clock(), clock, who)
+        loop, descriptor = asyncio.get_running_loop(), moved.control.fileno()
+
+        def exited() -> None:
+            loop.remove_reader(descriptor)
+            job._exited.set()
+
+        job.child = Child(moved, output, exited)
+        loop.add_reader(descriptor, job.child.look)
+        return job
+
+    @staticmethod
+    def found(folder: Path, number: int, command: str, began: int, clock: Callable[[], int]) -> "Job":
+        """A job of an earlier program: detached, or ended with it."""
+        job = Job(number, command, KeptOutput(folder), began, clock)
+        job.is_left = True
+        job.look()
+        return job
+
+    async def ended(self) -> None:
+        """Wait until its processes have ended, and leave its sandbox."""
+        await self._exited.wait()
+        with suppress(OSError, ToolError):
+            self._note = await asyncio.to_thread(self.box.afterwards) if self.box else ""
+        with suppress(OSError, ToolError):
+            await self.rest.aclose()
+        self._is_over(self.child.over if self.child and self.child.over else Ended(None))
+
+    def _is_over(self, ended: Ended) -> None:
+        self._ended, self._ended_at = ended, self._clock()
+        self.done.set()
+
+    def look(self) -> None:
+        """Learn what happened since."""
+        if self.child is not None:
+            self.child.look()
+        elif not self.over and not self.output.supervisor():
+            self._is_over(self.output.noted_end() or Ended(None))
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.done.is_set()
+
+    # Ends ----------------------------------------------------------------------------------------------------
+
+    async def stop(self, seconds: float) -> None:
+        """End it, gently at first."""
+        if self.child is None:
+            await asyncio.to_thread(stop_detached, self.output, seconds)
+            self.look()
+            return
+        self.child.stop()
+        for now in (False, True):
+            if now:
+                self.child.stop(now=True)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.done.wait(), seconds if not now else 1.0)
+                return
+
+    def detach(self) -> str:
+        """Let it outlive the program; returns how the user ends it then. Raises ToolError if it has ended."""
+        self.look()
+        pid = self.output.supervisor()
+        if self.over or not pid:
+            raise ToolError(f"Job {self.number} has ended.")
+        if self.child is not None:
+            self.child.detach()
+        self.is_left = True
+        return f"kill {pid}"
+
+    # Words ---------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """`running 3m12s`, `detached 3m12s`, `exit code 1 after 3m12s`, `stopped after 4s`."""
+        if self._ended is None:
+            word = "detached" if self.is_left else "running"
+            return f"{word} {duration(max(0, self._clock() - self.began))}"
+        if self.child is None:
+            known = self._ended.exit_code is not None or self._ended.timed_out
+            return self._how(self._ended) if known else "ended with the program"
+        took = f"after {duration(max(0, self._ended_at - self.began))}"
+        if self.child.stopped and not self._ended.timed_out:
+            return f"stopped {took}"
+        return f"{self._how(self._ended)} {took}"
+
+    def _how(self, ended: Ended) -> str:
+        if ended.timed_out:
+            return "timed out"
+        notes = [note.strip("[]") for note in notes_of(ended, 0)]
+        return "; ".join(filter(None, [*(notes or ["exit code 0"]), self._note]))
+
+    def line(self) -> str:
+        """The job in one line."""
+        last = one_line(self.output.last_line())
+        return f"{self.number}  {self.state}  {one_line(self.command)[:100]}" + (
+            f"  | {last[:100]}" if last else ""
+        )
+
+    def last_lines(self) -> str:
+        """Its last lines."""
+        part = self.output.part(0)
+        return "\n".join(decoded(fitting_end(part.data, LAST_BYTES)).splitlines()[-LAST_LINES:])
+
+    def begun_output(self, printed: str) -> ToolOutput:
+        """The result of the call whose command became this job."""
+        self._read = self.output.part(0).end
+        end = " It ends with this task." if self.who else ""
+        text = printed + ("\n" if printed and not printed.endswith("\n") else "")
+        details: dict[str, Json] = {
+            "job": {"number": self.number, "id": self.id, "command": self.command[:COMMAND_CHARS]}
+        }
+        return text_output(f"{text}[runs in the background as job {self.number}.{end}]", details)
+
+    # Output --------------------------------------------------------------------------------------------------
+
+    def read(self, lines: str | None, limit: int) -> ToolOutput:
+        """Its output as a result: what is new, or some lines. Raises ToolError for lines that there are not."""
+        over = self.over
+        data, gap, first = self._lines(lines) if lines else self._new(over=over)
+        kept = HeadAndTail(limit)
+        kept.add(data)
+        text, cut = kept.text(max(limit - NOTE_BYTES, limit // 2))
+        text += TRUNCATION_MARKER if cut else ""
+        text += "" if not text or text.endswith("\n") else "\n"
+        count = data.count(b"\n") + (not data.endswith(b"\n")) if data else 0
+        shown = f"lines {first}-{first + count - 1}" if count else "no new output"
+        more = f"[… {gap:,} bytes are no longer kept …]\n" if gap else ""
+        output = text_output(f"{more}{text}[job {self.number}: {self.state} | {shown}]", {"bytes": len(data)})
+        return output if kept.is_text else ToolOutput(output.content, False, output.details, raw=kept.raw)
+
+    def _new(self, *, over: bool) -> tuple[bytes, int, int]:
+        """What was printed since the last time; a character that is not complete waits for its rest."""
+        before, part = self._read, self.output.part(self._read)
+        data = part.data if over else first_bytes(part.data, len(part.data))
+        self._read = max(before, part.start + len(data))
+        return data, max(0, part.start - before), part.first_line
+
+    def _lines(self, wanted: str) -> tuple[bytes, int, int]:
+        match = _LINES.fullmatch(wanted.strip())
+        if match is None:
+            raise ToolError(f'lines is a range such as "200-260", not {wanted[:40]!r}')
+        part = self.output.part(0)
+        rows = _rows(part.data)
+        first, last = int(match[1]), part.first_line + len(rows) - 1
+        stop = first if match[2] is None else int(match[3] or last)
+        if not part.first_line <= first <= min(stop, last):
+            there = f"lines {part.first_line:,} to {last:,} are kept" if rows else "there is no output yet"
+            raise ToolError(f"{there}, not {wanted[:40]!r}.")
+        return b"".join(rows[first - part.first_line : stop - part.first_line + 1]), 0, first
+
+
+def _rows(data: bytes) -> list[bytes]:
+    """The lines by line feeds alone, as they were counted."""
+    found = [row + b"\n" for row in data.split(b"\n")]
+    found[-1] = found[-1][:-1]
+    return found if found[-1] else found[:-1]

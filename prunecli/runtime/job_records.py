@@ -1,0 +1,68 @@
+"""What the log says of commands in the background: which began, and of which ends the model knows."""
+
+from dataclasses import dataclass
+
+from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
+from prunecli.model.notes import notice_parts
+from prunecli.session.session import Session
+
+_TITLE = "job {} ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A command that went to the background: its number in the session, its id, when (unix ms), and the record."""
+
+    number: int
+    id: str
+    command: str
+    at: int
+    seq: int
+
+
+class JobRecords:
+    """The jobs of one session's log. Follows the log without reading any of it twice."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.began: dict[int, Began] = {}
+        self._told: dict[int, int] = {}
+        self._read = 0
+        self.last = 0
+
+    def read(self) -> None:
+        """Take the records since the last time."""
+        for record in self.session.records[self._read :]:
+            self._take(record)
+        self._read = len(self.session.records)
+
+    @property
+    def untold(self) -> tuple[Began, ...]:
+        """The jobs whose end the model has not heard of."""
+        return tuple(one for one in self.began.values() if one.number not in self._told)
+
+    def _take(self, record: Record) -> None:
+        match record.event:
+            case ToolResult(details=details):
+                job, told = details.get("job"), details.get("jobs_told")
+                if isinstance(job, dict) and isinstance(number := job.get("number"), int):
+                    id_, command = str(job.get("id", "")), str(job.get("command", ""))
+                    self.began[number] = Began(number, id_, command, record.timestamp, record.seq)
+                    self.last = max(self.last, number)
+                for number in told if isinstance(told, list) else ():
+                    self._told[number] = record.seq
+            case UserMessage(origin="command") as message:
+                title = (notice_parts(message) or ("", ""))[0]
+                for number in self.began:
+                    if title == title_of(number):
+                        self._told[number] = record.seq
+            case Rewound(to_seq):
+                self.began = {number: one for number, one in self.began.items() if one.seq <= to_seq}
+                self._told = {number: seq for number, seq in self._told.items() if seq <= to_seq}
+            case _:
+                pass
+
+
+def title_of(number: int) -> str:
+    """The title of the notice that a job ended."""
+    return _TITLE.format(number)

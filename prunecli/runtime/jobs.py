@@ -1,0 +1,274 @@
+"""Commands in the background: they belong to the program, which ends them when it ends.
+
+Their output and their end are noted by their supervisors (`tools/processes/background.py`), so a job needs nothing of
+the program while it runs. A notice tells the model once of each end, with its next step or prompt. Which jobs began
+stands in the log: after a crash or a resume, those without a process are reported as ended.
+"""
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.errors import ToolError
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Json
+from prunecli.model.notes import notice
+from prunecli.model.signals import Notice
+from prunecli.runtime.job_records import JobRecords, title_of
+from prunecli.sanitize import one_line
+
+if TYPE_CHECKING:
+    from prunecli.runtime.host import Host
+    from prunecli.runtime.job import Job
+    from prunecli.tools.processes.background import KeptOutput
+    from prunecli.tools.processes.command import Moved
+    from prunecli.tools.processes.confinement import Confined
+    from prunecli.tools.tool import ToolContext, ToolOutput
+
+MOST = 16
+"""How many run at a time."""
+FIRST_SECONDS = 1.0
+"""A command that ends sooner is no job: its result is an ordinary one."""
+END_SECONDS = 4.0
+LEFT_DAYS = 7
+"""After so many days the output that a killed program left behind is deleted."""
+
+
+class Jobs:
+    """The jobs of one runtime, which share numbers with those of the runtime it works for, `within`."""
+
+    def __init__(
+        self, host: "Host", within: "Jobs | None" = None, first_seconds: float = FIRST_SECONDS
+    ) -> None:
+        self._host = host
+        self.first_seconds = first_seconds
+        self.all: list[Job] = within.all if within else []
+        self._moving: list[_Moving] = within._moving if within else []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._records: JobRecords | None = None
+        host.mailbox.news.append(self.due)
+
+    @property
+    def records(self) -> JobRecords:
+        """What the present session's log says of its jobs."""
+        if self._records is None or self._records.session is not self._host.session:
+            self._records = JobRecords(self._host.session)
+        self._records.read()
+        return self._records
+
+    @property
+    def count(self) -> int:
+        """How many run, those of tasks too."""
+        return sum(not job.over for job in self.all)
+
+    # To the background ---------------------------------------------------------------------------------------
+
+    def movable(self, *, soon: bool) -> "_Moving":
+        """See `tools.processes.moving.Jobs`."""
+        from prunecli.tools.processes.background import KeptOutput
+
+        if soon and self.count >= MOST:
+            raise ToolError(f"{MOST} jobs are running: stop one first.")
+        moving = _Moving(self, KeptOutput(self._folder() / os.urandom(6).hex()))
+        if soon:
+            asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
+        self._moving.append(moving)
+        return moving
+
+    def move(self) -> bool:
+        """Move the running command to the background; False if there is none."""
+        for moving in reversed(self._moving):
+            if self.count < MOST and not moving.asked.done():
+                moving.ask()
+                return True
+        return False
+
+    def forget(self, moving: "_Moving") -> None:
+        """A call is over."""
+        self._moving[:] = [one for one in self._moving if one is not moving]
+
+    def _folder(self) -> Path:
+        return self._host.setup.places.jobs
+
+    def begin(
+        self, moved: "Moved", command: str, output: "KeptOutput", box: "Confined", rest: AsyncExitStack
+    ) -> "Job":
+        """Take a command that goes on in the background."""
+        from prunecli.runtime.job import Job
+
+        number = 1 + max((self.records.last, *(job.number for job in self.all)))
+        job = Job.of(moved, number, command, output, self._host.who, self._host.setup.clock)
+        job.box, job.rest = box, rest
+        self.all.append(job)
+        task = asyncio.get_running_loop().create_task(self._follow(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return job
+
+    async def _follow(self, job: "Job") -> None:
+        """Wait for a job's end, then leave its sandbox and tell the user."""
+        await job.ended()
+        how = one_line(f"Job {job.number} ended ({job.state}): {job.command}")
+        self._host.session.tell(Notice(how if len(how) <= 200 else how[:199] + "…"))
+
+    # What the model hears ------------------------------------------------------------------------------------
+
+    def due(self) -> Sequence[UserMessage]:
+        """The notices of jobs that ended."""
+        untold = self.records.untold
+        return tuple(message for one in untold if (message := self._news_of(one.number)) is not None)
+
+    def _news_of(self, number: int) -> UserMessage | None:
+        job = self._known(number)
+        if job is None or not job.over:
+            return None
+        return notice(title_of(number), f"{job.command}\n[{job.state}]\n{job.last_lines()}".rstrip())
+
+    def _known(self, number: int) -> "Job | None":
+        """A job of the session; one of an earlier program is looked up in its folder."""
+        began = self.records.began.get(number)
+        if began is None:
+            return None
+        for job in self.all:
+            if job.id == began.id:
+                job.look()
+                return job
+        from prunecli.runtime.job import Job
+
+        job = Job.found(self._folder() / began.id, number, began.command, began.at, self._host.setup.clock)
+        self.all.append(job)
+        return job
+
+    # For the tool and the user -------------------------------------------------------------------------------
+
+    def of_session(self) -> "list[Job]":
+        """The jobs of the session, oldest first."""
+        return [job for number in sorted(self.records.began) if (job := self._known(number))]
+
+    def shown(self) -> "list[Job]":
+        """The jobs that the user sees: those of the session, and others that run."""
+        own = self.of_session()
+        others = [job for job in self.all if job not in own and not job.over]
+        for job in others:
+            job.look()
+        return own + others
+
+    def job(self, number: int) -> "Job":
+        """A job that the user sees. Raises ToolError."""
+        found = [job for job in self.shown() if job.number == number]
+        if not found:
+            known = ", ".join(str(job.number) for job in self.shown())
+            raise ToolError(f"There is no job {number}" + (f"; there are {known}." if known else "."))
+        return found[0]
+
+    def listed(self) -> "ToolOutput":
+        """See `tools.processes.moving.Jobs`."""
+        from prunecli.tools.tool import text_output
+
+        jobs = self.of_session()
+        told: list[Json] = [job.number for job in jobs if job.over]
+        return text_output("\n".join(job.line() for job in jobs) or "No jobs", {"jobs_told": told})
+
+    async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
+        """See `tools.processes.moving.Jobs`."""
+        job = self._own(number)
+        over = job.over  # as it was before the output is read, which then is all
+        output = await asyncio.to_thread(job.read, lines, context.limits.max_output_bytes)
+        told: list[Json] = [number] if over else []
+        return replace(output, details={**output.details, "jobs_told": told})
+
+    def _own(self, number: int) -> "Job":
+        job = self._known(number)
+        if job is None:
+            known = ", ".join(map(str, sorted(self.records.began)))
+            raise ToolError(f"There is no job {number}" + (f"; there are {known}." if known else "."))
+        return job
+
+    async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
+        """See `tools.processes.moving.Jobs`."""
+        job, until = self._own(number), time.monotonic() + seconds
+        while not job.over and (left := until - time.monotonic()) > 0:
+            context.progress(job.last_lines())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(job.done.wait(), min(0.5, left))
+            job.look()
+
+    async def stop(self, number: int) -> None:
+        """See `tools.processes.moving.Jobs`."""
+        await self.end(self._own(number))
+
+    async def end(self, job: "Job") -> None:
+        """End a job and wait for it. Raises ToolError if it cannot be ended."""
+        await job.stop(END_SECONDS)
+        if not job.over:
+            raise ToolError(f"Job {job.number} could not be ended.")
+
+    # The end -------------------------------------------------------------------------------------------------
+
+    async def close(self) -> list[str]:
+        """End the jobs of this runtime that are not detached, and delete their output. Returns a line for each."""
+        mine = [job for job in self.all if job.who == self._host.who and not job.is_left]
+        running = [job for job in mine if not job.over]
+        await asyncio.gather(*(job.stop(END_SECONDS) for job in running))
+        for job in mine:
+            await asyncio.to_thread(shutil.rmtree, job.output.folder, ignore_errors=True)
+        self.all[:] = [job for job in self.all if job not in mine]
+        return [f"Stopped job {job.number}: {one_line(job.command)[:200]}" for job in running]
+
+    @property
+    def are_left(self) -> bool:
+        """Whether some outlive the program."""
+        return any(job.is_left and not job.over for job in self.all)
+
+
+class _Moving:
+    """The way of one command to the background."""
+
+    def __init__(self, jobs: Jobs, output: "KeptOutput") -> None:
+        self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.output = output
+        self._jobs = jobs
+
+    def ask(self) -> None:
+        """Move the command, if the call is not over."""
+        if not self.asked.done():
+            try:
+                self._make_folder()
+            except OSError:
+                return  # it stays in the foreground, with its time limit
+            self.asked.set_result(None)
+
+    def _make_folder(self) -> None:
+        folder = self.output.folder
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sweep(folder.parent)
+        folder.mkdir(mode=0o700)
+
+    def moved(
+        self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
+    ) -> "ToolOutput":
+        """See `tools.processes.moving.Moving`."""
+        job = self._jobs.begin(moved, command, self.output, box, rest)
+        return job.begun_output(printed)
+
+    def close(self) -> None:
+        """Forget it."""
+        self.asked.cancel()
+        self._jobs.forget(self)
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what killed programs left behind long ago."""
+    from prunecli.tools.processes.background import KeptOutput
+
+    for name in os.listdir(folder):
+        path = folder / name
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFT_DAYS * 86_400 and not KeptOutput(path).supervisor():
+                shutil.rmtree(path, ignore_errors=True)

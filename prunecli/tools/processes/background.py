@@ -1,0 +1,199 @@
+"""A command in the background: its state, its kept output, and how to end it.
+
+Its supervisor keeps the output and notes the end in a private folder (`keeping.py`). So nothing is lost while the
+program is busy, and a command that was detached can be looked at by a later program.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prunecli.model.codec import well_formed
+from prunecli.tools.files.shown import decoded
+from prunecli.tools.processes.command import Ended, Moved
+
+CAP = 8 * 1024 * 1024
+"""Bytes of output that are kept of one command: the newest."""
+_CHUNK = 65_536
+_STEP = 0.02
+_LAST = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the kept output: its bytes, the first line's number, and where it starts and ends in all output."""
+
+    data: bytes
+    first_line: int
+    start: int
+    end: int
+
+
+class KeptOutput:
+    """The output of one command, in the folder that its supervisor writes to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def order(self, data: bytes, size: int, lines: int, seconds: float, cap: int = CAP) -> bytes:
+        """The order to a supervisor to keep a command's output here.
+
+        `data` are the last of the `size` bytes and `lines` lines that were printed so far. Raises OSError.
+        """
+        if data:
+            name = f"out.{size - len(data)}.{lines - data.count(bytes([10]))}"
+            descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(data)
+        words = (str(self.folder), str(cap), f"{seconds:g}", str(size), str(lines))
+        return b"B" + "\0".join(words).encode("utf-8", "surrogateescape") + b"\n"
+
+    def part(self, start: int, stop: int | None = None) -> Part:
+        """The kept output from this offset on, or from the first one that is kept."""
+        data, at, line = bytearray(), -1, 0
+        for offset, lines, path in self._files():
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                text = path.read_bytes()
+                if offset + len(text) <= start:
+                    at, line = offset + len(text), lines + text.count(b"\n")
+                    continue
+                if not data:
+                    skipped = text[: max(0, start - offset)]
+                    at, line, text = offset + len(skipped), lines + skipped.count(b"\n"), text[len(skipped) :]
+                data += text
+        whole = bytes(data) if stop is None else bytes(data[: max(0, stop - at)])
+        return Part(whole, line + 1, max(at, 0), max(at, 0) + len(whole))
+
+    def last_line(self) -> str:
+        """The last line that is not blank, or ""."""
+        for _, _, path in reversed(self._files()):
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - _LAST))
+                lines = [line for line in decoded(file.read()).splitlines() if line.strip()]
+                if lines:
+                    return lines[-1]
+        return ""
+
+    def _files(self) -> list[tuple[int, int, Path]]:
+        try:
+            names = [name.split(".") for name in os.listdir(self.folder) if name.startswith("out.")]
+        except OSError:
+            return []
+        return sorted(
+            (int(size), int(lines), self.folder / f"out.{size}.{lines}") for _, size, lines in names
+        )
+
+    def noted_end(self) -> Ended | None:
+        """How the command ended, as its supervisor noted it; None if it did not."""
+        try:
+            status, timed_out = (self.folder / "end").read_text(encoding="ascii").split()
+        except (OSError, ValueError):
+            return None
+        code = None if int(status) < 0 else os.waitstatus_to_exitcode(int(status))
+        return Ended(code, timed_out == "1")
+
+    def supervisor(self) -> int:
+        """The process id of its supervisor, 0 if there is none any more."""
+        try:
+            descriptor = os.open(self.folder / "pid", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            os.lockf(descriptor, os.F_TEST, 0)
+        except OSError:  # locked by the supervisor, so it lives
+            return int(os.read(descriptor, 20) or b"0")
+        finally:
+            os.close(descriptor)
+        return 0
+
+
+class Child:
+    """A command in the background that this program started.
+
+    `on_end` is called once, by `look`, when the command and its processes are over.
+    """
+
+    def __init__(self, moved: Moved, output: KeptOutput, on_end: Callable[[], object] = lambda: None) -> None:
+        self.output = output
+        self.on_end = on_end
+        self.over: Ended | None = None
+        self.stopped = False
+        self._control = moved.control
+        self._supervisor: subprocess.Popen[bytes] = moved.supervisor
+        self._told = b""
+        self._code: int | None = None
+        self._left: tuple[str, ...] = ()
+        self._stuck = 0
+        self._failed = False
+
+    @property
+    def descriptor(self) -> int:
+        """What becomes readable when there is something to `look` at; -1 once it is over."""
+        return self._control.fileno()
+
+    def look(self) -> None:
+        """Read what the supervisor told, without waiting."""
+        while self.over is None:
+            try:
+                data = self._control.recv(_CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._end()
+                return
+            *lines, self._told = (self._told + data).split(b"\n")
+            for line in lines:
+                self._understand(line[:1], line[1:])
+
+    def _understand(self, kind: bytes, value: bytes) -> None:
+        match kind:
+            case b"E":
+                self._failed = True
+            case b"X":
+                self._code = os.waitstatus_to_exitcode(int(value))
+            case b"L" if value and self._code is not None:
+                self._left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
+            case b"F":
+                self._stuck = int(value)
+
+    def _end(self) -> None:
+        noted = self.output.noted_end()
+        code = 127 if self._failed else self._code
+        self.over = Ended(code, bool(noted and noted.timed_out), self._left, self._stuck)
+        self._control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(0.5)
+        self.on_end()
+
+    def stop(self, *, now: bool = False) -> None:
+        """Ask the supervisor to end the command: gently, or `now`."""
+        self.look()
+        if self.over is None:
+            self.stopped = True
+            self._order(b"K" if now else b"T")
+
+    def detach(self) -> None:
+        """Let the command outlive the program."""
+        self._order(b"D")
+
+    def _order(self, order: bytes) -> None:
+        with suppress(OSError):  # it is gone, as `look` will see
+            self._control.send(order)
+
+
+def stop_detached(output: KeptOutput, seconds: float) -> bool:
+    """End a command that an earlier program detached; returns whether it is over in time."""
+    if pid := output.supervisor():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    while output.supervisor() and time.monotonic() < deadline:
+        time.sleep(_STEP)
+    return not output.supervisor()
