@@ -298,7 +298,9 @@ def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
     if made.append_prompt and made.append_prompt_file:
         raise UsageError("--append-system-prompt and --append-system-prompt-file: only one can be given")
     if made.session_id and resumed and not made.fork:
-        raise UsageError("--session-id: a resumed session keeps its id", "add --fork to copy it under this id")
+        raise UsageError(
+            "--session-id: a resumed session keeps its id", "add --fork to copy it under this id"
+        )
     if made.session_id and made.resume == PICKER:
         raise UsageError("--session-id: needs the session to copy", "name it: --resume ID --fork")
     return made
