@@ -103,7 +103,6 @@ class AddedFolders:
         setup = self._host.setup
         found, problems = recorded(session, setup)
         setup.added.paths = tuple(dict.fromkeys((*self._always, *found)))
-        problems = tuple(line for line in problems if line not in session.notices)
         session.notices += [*problems, *([f"Also works in {in_words(setup)}."] if found else ())]
 
     def _due(self) -> Sequence[UserMessage]:
